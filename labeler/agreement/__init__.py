@@ -1,0 +1,1 @@
+"""Statistics of agreement between assessors: pure functions in a registry."""

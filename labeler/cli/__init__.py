@@ -1,0 +1,117 @@
+"""The command line: a registry of commands, one file each, and the exit codes they end with."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from labeler import __version__
+from labeler.cli import prompts
+from labeler.cli.screen import complain
+from labeler.errors import FileProblem, LabelerError, Misuse
+
+BUILD = "Build a collection"
+JUDGE = "Judge it"
+MEASURE = "Measure with it"
+FETCH = "Fetch and look up"
+
+
+class Command(NamedTuple):
+    """A function (or a Typer of subcommands), its panel in `--help`, and an example."""
+
+    run: Callable[..., Any] | typer.Typer
+    panel: str
+    example: str
+
+
+COMMANDS: dict[str, Command] = {
+    "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
+}
+
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"labeler {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Build retrieval test collections with an LLM as the relevance assessor."""
+
+
+def make_app() -> typer.Typer:
+    """The Typer app of all `COMMANDS`."""
+    app = typer.Typer(
+        name="labeler",
+        callback=_options,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+    )
+    for name, (run, panel, example) in COMMANDS.items():
+        epilog = f"Example: {example}"
+        if isinstance(run, typer.Typer):
+            app.add_typer(run, name=name, rich_help_panel=panel, epilog=epilog)
+        else:
+            app.command(name, rich_help_panel=panel, epilog=epilog)(run)
+    return app
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived; unwinds like Ctrl-C, so that files are left whole."""
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    raise Terminated
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; DESIGN.md lists them."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        result = make_app()(given or ["--help"], prog_name="labeler", standalone_mode=False)
+    except LabelerError as error:
+        complain(str(error))
+        return error.exit_code
+    except typer.TyperException as error:
+        complain(f"{error.format_message().rstrip('.')}; see {_help_of(error)}")
+        return Misuse.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        result = INTERRUPTED
+    except Terminated:
+        complain("terminated; run the same command again to go on")
+        return TERMINATED
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        complain(f"{error.filename or ''}: {error.strerror or error}")
+        return FileProblem.exit_code
+    if result == INTERRUPTED:
+        complain("interrupted; run the same command again to go on")
+    return result if isinstance(result, int) else 0
+
+
+def _help_of(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'labeler'} --help"
+
+
+def main() -> None:
+    """The console script's entry."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(run())

@@ -1,0 +1,32 @@
+"""`labeler prompts`: which prompts there are, and what one says."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from labeler.cli.screen import say, table
+
+app = typer.Typer(help="List the prompts, or show one.", invoke_without_command=True)
+
+
+@app.callback()
+def _list(context: typer.Context) -> None:
+    """List the shipped prompts, with the identity under which their replies are kept."""
+    if context.invoked_subcommand:
+        return
+    from labeler.prompt import prompt_files, read_prompt
+
+    found = [read_prompt(path) for path in prompt_files().values()]
+    rows = [(p.id, p.front.kind, p.front.description) for p in found]
+    table(("prompt", "kind", "what it asks"), rows, left=3)
+
+
+@app.command(epilog="Example: labeler prompts show umbrela")
+def show(name: Annotated[str, typer.Argument(help="A prompt's name, or a file's path.")]) -> None:
+    """Print a prompt as it is in its file."""
+    from labeler.prompt import find_prompt
+
+    prompt = find_prompt(name)
+    say(prompt.text.rstrip("\n"))

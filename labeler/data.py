@@ -1,0 +1,140 @@
+"""The records that every room shares: documents, queries, requests, replies, judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+Qrels = dict[str, dict[str, int]]
+"""Query id to document id to grade; what every IR tool of the ecosystem accepts."""
+
+Run = dict[str, dict[str, float]]
+"""Query id to document id to score."""
+
+JUDGED = "judged"
+FAILURES = (
+    "refused",
+    "filtered",
+    "truncated",
+    "unparsable",
+    "out_of_scale",
+    "conflict",
+    "call_failed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A passage that can be retrieved: BEIR's `_id`, `title`, `text`, `metadata`."""
+
+    id: str
+    text: str
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A search need; `metadata` may hold `description`, `narrative` and where it came from."""
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Pair(NamedTuple):
+    """What is judged: one query and one document, by their ids."""
+
+    query_id: str
+    doc_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """A pair to judge, the runs that found it and its best rank (1 is first; None if unknown)."""
+
+    pair: Pair
+    runs: tuple[str, ...] = ()
+    best_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A validated verdict on one pair."""
+
+    pair: Pair
+    grade: int
+    reason: str | None = None
+    distribution: Mapping[int, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A pair without a verdict: a status of `FAILURES`, a detail, and no grade to misread."""
+
+    pair: Pair
+    status: str
+    detail: str
+
+
+Outcome = Judgement | Failure
+
+
+class Message(NamedTuple):
+    """One turn of a chat."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All that an answer depends on, except for the model that is asked.
+
+    `parameters` are sampling parameters as an OpenAI-compatible server takes them; `schema` is the
+    JSON schema that the reply should follow; `inputs` are the texts that filled the template (and
+    whatever else an answer depends on), for models that do not read prompts; `repeat` and
+    `attempt` tell equal requests apart.
+    """
+
+    messages: tuple[Message, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    schema: Mapping[str, Any] | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    repeat: int = 0
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered, before anybody parsed it.
+
+    `model` is the name that the server gave; token counts are 0 where the server gave none;
+    `top_tokens` holds, a token, the alternatives that the server offered with their log
+    probabilities; `remembered` is true where the store answered.
+    """
+
+    text: str
+    finish_reason: str = "stop"
+    refusal: str | None = None
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    top_tokens: Sequence[Mapping[str, float]] = ()
+    remembered: bool = False
+
+
+Ask = Callable[[Request], Awaitable[Reply]]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The only seam to the outside world: an identity and one async function.
+
+    `id` is what a reply is remembered under, so it names all that stands behind `ask`: for a
+    server its address and the model's name, for a file its hash and the engine's version.
+    """
+
+    id: str
+    ask: Ask = field(compare=False)

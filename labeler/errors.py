@@ -1,0 +1,86 @@
+"""Every exception that the package raises on purpose, and the exit code that each one means.
+
+    LabelerError           1   a bug of ours, when nothing below fits
+    ├── Misuse             2   an option or argument that cannot be meant
+    ├── Incomplete         3   finished, but some pairs have no label
+    ├── BudgetReached      4   stopped at the budget
+    ├── GateFailed         5   a --require gate failed
+    ├── BadInput          65   a file says something wrong; the message: where, and what would work
+    ├── ProviderError     69   the model's provider failed
+    │   └── CallFailed         … for one request; the pair becomes a Failure, the run goes on
+    ├── FileProblem       74   a file could not be read or written
+    └── Misconfigured     78   a key, an address, an extra or a model is missing or refused
+
+A message is one line: what is wrong, where, and what would have worked.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class LabelerError(Exception):
+    """The root of all; its message is fit for the screen as it is."""
+
+    exit_code = 1
+
+
+class Misuse(LabelerError):
+    """The command or the call cannot be meant as it stands."""
+
+    exit_code = 2
+
+
+class Incomplete(LabelerError):
+    """The work is done and saved, but some pairs have no label."""
+
+    exit_code = 3
+
+
+class BudgetReached(LabelerError):
+    """The run stopped at its budget; what was paid for is kept."""
+
+    exit_code = 4
+
+
+class GateFailed(LabelerError):
+    """A figure did not meet what `--require` asked for."""
+
+    exit_code = 5
+
+
+class BadInput(LabelerError):
+    """A file's content is not what its format says."""
+
+    exit_code = 65
+
+    @classmethod
+    def at(cls, path: Path | str, line: int, problem: str) -> BadInput:
+        """The error of one line, as `runs/a.trec:7: expected 6 columns, found 5`."""
+        return cls(f"{path}:{line}: {problem}")
+
+
+class ProviderError(LabelerError):
+    """The model's provider failed in a way that ends the run."""
+
+    exit_code = 69
+
+
+class CallFailed(ProviderError):
+    """One request failed for good; `status` is what its pair's `Failure` will say."""
+
+    def __init__(self, message: str, status: str = "call_failed") -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class FileProblem(LabelerError):
+    """A file could not be read or written."""
+
+    exit_code = 74
+
+
+class Misconfigured(LabelerError):
+    """A key, an address, an optional package or a model is missing or was refused."""
+
+    exit_code = 78

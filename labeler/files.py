@@ -1,0 +1,90 @@
+"""The one way to open a text file for reading and the one way to replace a file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+from labeler.errors import BadInput, FileProblem
+
+
+@contextmanager
+def file_problems() -> Iterator[None]:
+    """Turn the operating system's errors into one line that names the file."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise BadInput(f"damaged gzip file: {error}") from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise FileProblem(f"{where}{error.strerror or error}") from error
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file, plain or gzip, numbered from 1, without their line ends.
+
+    Only newlines end a line (a carriage return before one goes with it): texts hold U+0085 and
+    U+2028, at which `str.splitlines` would break a row. A byte-order mark at the start is dropped.
+    """
+    with file_problems(), _open_for_reading(path) as lines:
+        for number, raw in enumerate(lines, start=1):
+            try:
+                line = raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                problem = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
+                raise BadInput.at(path, number, problem) from error
+            line = line.removesuffix("\n").removesuffix("\r")
+            yield number, line.removeprefix("\ufeff") if number == 1 else line
+
+
+@contextmanager
+def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iterator[TextIO]:
+    """A text file that takes `path`'s place when the block ends well, whole or not at all.
+
+    Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip
+    where `path` ends in `.gz`. After an exception, `path` is as it was.
+    """
+    with file_problems():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        os.close(handle)
+        partial = Path(name)
+        try:
+            with _open_for_writing(partial, compressed=path.suffix == ".gz") as out:
+                yield out
+            with partial.open("rb+") as written:
+                os.fsync(written.fileno())
+            if check is not None:
+                check(partial)
+            partial.chmod(0o666 & ~_umask())
+            partial.replace(path)
+        finally:
+            with suppress(FileNotFoundError):
+                partial.unlink()
+
+
+def _open_for_reading(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked where they begin as gzip's do, whatever its name."""
+    plain = path.open("rb")
+    if plain.read(2) == b"\x1f\x8b":
+        plain.close()
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    plain.seek(0)
+    return plain
+
+
+def _open_for_writing(path: Path, *, compressed: bool) -> TextIO:
+    if compressed:
+        return cast("TextIO", gzip.open(path, "wt", encoding="utf-8", newline="\n"))
+    return path.open("w", encoding="utf-8", newline="\n")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""File formats: one reader and one writer each."""

@@ -1,0 +1,1 @@
+"""Measures of a ranking against qrels: pure functions in a registry."""

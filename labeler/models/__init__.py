@@ -1,0 +1,1 @@
+"""Models: what answers a `Request`, and the policies that wrap one."""

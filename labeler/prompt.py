@@ -1,0 +1,158 @@
+"""Prompts: files with a front matter and two sections, known by the hash of their content."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from labeler.data import Message
+from labeler.errors import BadInput, Misuse
+
+_FRONT_MATTER = re.compile(r"\A\+\+\+\n(.*?)^\+\+\+\n(.*)\Z", re.DOTALL | re.MULTILINE)
+_SECTION = re.compile(r"^# (system|user|assistant)\n", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+PLACEHOLDERS = {
+    "grade": ("query", "description", "narrative", "title", "text", "passage"),
+    "generate": ("title", "text", "passage"),
+}
+"""What a template may ask for, by the kind of prompt; `passage` is the title, then the text."""
+
+
+class FrontMatter(BaseModel):
+    """The TOML between the `+++` lines."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["grade", "generate"]
+    description: str
+    source: str = ""
+    scale: dict[str, str] = Field(default_factory=dict)
+    reason: bool = False
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    max_tokens: int = Field(default=256, gt=0)
+    stop: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _scale_is_integers(self) -> FrontMatter:
+        if self.kind == "grade" and not self.scale:
+            raise ValueError('a prompt of kind "grade" needs a [scale], as 0 = "irrelevant"')
+        if any(not re.fullmatch(r"-?\d+", grade) for grade in self.scale):
+            raise ValueError("the grades of [scale] must be integers")
+        return self
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A template and what its front matter says; `id` is `name@` and its content's hash."""
+
+    name: str
+    text: str
+    front: FrontMatter
+    turns: tuple[Message, ...]
+
+    @cached_property
+    def id(self) -> str:
+        """`name@` and the first 8 hex digits of the SHA-256 of the whole file."""
+        return f"{self.name}@{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
+
+    @cached_property
+    def grades(self) -> tuple[int, ...]:
+        """The scale's grades, ascending."""
+        return tuple(sorted(map(int, self.front.scale)))
+
+    def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
+        """The messages with every placeholder filled, in one pass: what is put in is never read."""
+        return tuple(
+            Message(role, _PLACEHOLDER.sub(lambda found: _value(found, values), content))
+            for role, content in self.turns
+        )
+
+
+def _value(found: re.Match[str], values: Mapping[str, str]) -> str:
+    return values.get(found[1], found[0])
+
+
+def read_prompt(path: Path) -> Prompt:
+    """The prompt in a file; `BadInput` says what is wrong with it."""
+    text = path.read_text(encoding="utf-8").replace("\r\n", "\n")
+    found = _FRONT_MATTER.match(text)
+    if not found:
+        raise BadInput.at(path, 1, "expected TOML front matter between two lines of +++")
+    try:
+        front = FrontMatter.model_validate(tomllib.loads(found[1]))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise BadInput(f"{path}: front matter: {_first_problem(error)}") from error
+    turns = _turns(path, found[2])
+    _check_placeholders(path, front.kind, turns)
+    return Prompt(path.stem, text, front, turns)
+
+
+def _first_problem(error: tomllib.TOMLDecodeError | ValidationError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'prompt'}: {first['msg']}"
+    return str(error)
+
+
+def _turns(path: Path, body: str) -> tuple[Message, ...]:
+    parts = _SECTION.split(body)
+    if parts[0].strip():
+        raise BadInput(f"{path}: text before the first section; expected '# system' or '# user'")
+    turns = tuple(
+        Message(role, content.strip())
+        for role, content in zip(parts[1::2], parts[2::2], strict=True)
+    )
+    if not turns or turns[-1].role != "user":
+        raise BadInput(f"{path}: the last section must be '# user'")
+    return turns
+
+
+def _check_placeholders(path: Path, kind: str, turns: tuple[Message, ...]) -> None:
+    known = PLACEHOLDERS[kind]
+    used = {name for _, content in turns for name in _PLACEHOLDER.findall(content)}
+    for name in sorted(used.difference(known)):
+        raise BadInput(f"{path}: unknown placeholder {{{name}}}; known: {', '.join(known)}")
+    if not used & {"passage", "text"}:
+        raise BadInput(f"{path}: the template shows neither {{passage}} nor {{text}}")
+
+
+def prompt_folder() -> Path:
+    """Where the shipped prompts lie: inside an installed package, or at the top of a checkout."""
+    inside = Path(__file__).parent / "prompts"
+    return inside if inside.is_dir() else Path(__file__).parent.parent / "prompts"
+
+
+def prompt_files() -> dict[str, Path]:
+    """The shipped prompts by name."""
+    return {path.stem: path for path in sorted(prompt_folder().glob("*.md"))}
+
+
+def find_prompt(name: str) -> Prompt:
+    """A shipped prompt by its name, or any prompt by its file's path."""
+    shipped = prompt_files()
+    if name in shipped:
+        return read_prompt(shipped[name])
+    if Path(name).is_file():
+        return read_prompt(Path(name))
+    raise Misuse(f"no prompt {name!r}; known: {', '.join(shipped)}, or the path of a file")
+
+
+def schema_of(prompt: Prompt) -> dict[str, Any]:
+    """The JSON schema of the replies that a grading prompt asks for."""
+    grade = {"type": "integer", "enum": list(prompt.grades)}
+    reason = {"reason": {"type": "string"}} if prompt.front.reason else {}
+    return {
+        "type": "object",
+        "properties": {**reason, "grade": grade},
+        "required": [*reason, "grade"],
+        "additionalProperties": False,
+    }

@@ -1,0 +1,1 @@
+"""Search: indexes, encoders, engines."""

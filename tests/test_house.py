@@ -1,0 +1,122 @@
+"""The floors of the house: imports point down only."""
+
+import ast
+import re
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "labeler"
+
+GROUND, PURE, INPUT_OUTPUT, WORKFLOW, FACES, DOOR = range(6)
+FLOORS = {
+    "data": GROUND,
+    "errors": GROUND,
+    "files": GROUND,
+    "fusion": PURE,
+    "pooling": PURE,
+    "parsing": PURE,
+    "chunking": PURE,
+    "similarity": PURE,
+    "metrics": PURE,
+    "agreement": PURE,
+    "models": INPUT_OUTPUT,
+    "store": INPUT_OUTPUT,
+    "formats": INPUT_OUTPUT,
+    "search": INPUT_OUTPUT,
+    "prompt": INPUT_OUTPUT,
+    "catalog": INPUT_OUTPUT,
+    "testing": WORKFLOW,
+    "report": FACES,
+    "annotate": FACES,
+    "cli": DOOR,
+}
+"""A room that is not named here is a workflow."""
+
+ONLY_IN = {
+    "openai": {"models", "search"},
+    "httpx2": {"models", "search", "catalog"},
+    "sqlite3": {"store"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "starlette": {"annotate"},
+}
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert node.module is not None
+            submodules = {f"{node.module}.{name.name}" for name in node.names}
+            found |= submodules if node.module == "labeler" else {node.module}
+    return found
+
+
+def modules() -> dict[str, Path]:
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+INSIDE = [(m, p) for m, p in modules().items() if room(m) not in {"", "__main__"}]
+
+
+@pytest.mark.parametrize(("module", "path"), INSIDE, ids=[m for m, _ in INSIDE])
+def test_imports_point_down_only(module: str, path: Path) -> None:
+    here = room(module)
+    floor = FLOORS.get(here, WORKFLOW)
+    for imported in imports(path):
+        there = room(imported)
+        if not imported.startswith("labeler.") or there in {here, "__version__"}:
+            continue
+        below = FLOORS.get(there, WORKFLOW)
+        beside = below == floor and floor != INPUT_OUTPUT
+        assert below < floor or beside, f"{module} imports {imported}, which lies above it"
+
+
+@pytest.mark.parametrize(("module", "path"), INSIDE, ids=[m for m, _ in INSIDE])
+def test_a_library_appears_in_its_rooms_alone(module: str, path: Path) -> None:
+    for imported in imports(path):
+        library = imported.split(".")[0]
+        assert room(module) in ONLY_IN.get(library, {room(module)}), f"{module} imports {library}"
+
+
+def test_no_import_goes_in_circles() -> None:
+    graph = {m: {i for i in imports(p) if i in modules()} - {m} for m, p in modules().items()}
+    TopologicalSorter(graph).prepare()
+
+
+def test_the_top_level_holds_what_it_should_and_nothing_else() -> None:
+    wanted = {"pyproject.toml", "README.md", "labeler", "prompts", "datasets", "tests", "scripts"}
+    tools = {"LICENSE", "CHANGELOG.md"}
+    ignored = {"build", "dist", "demo"}
+    found = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")} - ignored
+    assert wanted <= found
+    assert found <= wanted | tools
+
+
+def test_the_wheel_carries_prompts_and_datasets_so_no_module_has_those_names() -> None:
+    assert {"prompts", "datasets"}.isdisjoint(p.stem for p in PACKAGE.iterdir())
+
+
+def test_only_the_command_line_prints_or_exits() -> None:
+    speaking = re.compile(r"^\s*(print\(|sys\.exit\()", re.MULTILINE)
+    for module, path in INSIDE:
+        if room(module) != "cli":
+            assert not speaking.search(path.read_text(encoding="utf-8")), module
+
+
+def test_python_is_recent_enough_for_this_suite() -> None:
+    assert sys.version_info >= (3, 11)
