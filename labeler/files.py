@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,15 +15,14 @@ from labeler.errors import BadInput, FileProblem
 
 
 @contextmanager
-def file_problems() -> Iterator[None]:
-    """Turn the operating system's errors into one line that names the file."""
+def file_problems(path: Path) -> Iterator[None]:
+    """Turn the operating system's errors, and a damaged gzip's, into one line that names the file."""
     try:
         yield
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise BadInput(f"damaged gzip file: {error}") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise BadInput(f"{path}: damaged gzip file ({error})") from error
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        raise FileProblem(f"{where}{error.strerror or error}") from error
+        raise FileProblem(f"{error.filename or path}: {error.strerror or error}") from error
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -31,7 +31,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     Only newlines end a line (a carriage return before one goes with it): texts hold U+0085 and
     U+2028, at which `str.splitlines` would break a row. A byte-order mark at the start is dropped.
     """
-    with file_problems(), _open_for_reading(path) as lines:
+    with file_problems(path), _open_for_reading(path) as lines:
         for number, raw in enumerate(lines, start=1):
             try:
                 line = raw.decode("utf-8")
@@ -49,7 +49,7 @@ def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iter
     Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip
     where `path` ends in `.gz`. After an exception, `path` is as it was.
     """
-    with file_problems():
+    with file_problems(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         os.close(handle)

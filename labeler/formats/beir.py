@@ -1,0 +1,64 @@
+"""`corpus.jsonl` and `queries.jsonl` as BEIR writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from labeler.data import Document, Query
+from labeler.errors import BadInput
+from labeler.formats.jsonl import identifier, read_rows, text_of, write_rows
+
+
+def read_corpus(path: Path) -> dict[str, Document]:
+    """The documents of a `corpus.jsonl` by id, in the file's order."""
+    documents: dict[str, Document] = {}
+    for number, row in read_rows(path):
+        document = Document(
+            _new_id(path, number, row, documents),
+            text_of(path, number, row, "text", None),
+            text_of(path, number, row, "title", ""),
+            _metadata(path, number, row),
+        )
+        documents[document.id] = document
+    return documents
+
+
+def read_queries(path: Path) -> dict[str, Query]:
+    """The queries of a `queries.jsonl` by id, in the file's order."""
+    queries: dict[str, Query] = {}
+    for number, row in read_rows(path):
+        text = text_of(path, number, row, "text", None)
+        query = Query(_new_id(path, number, row, queries), text, _metadata(path, number, row))
+        queries[query.id] = query
+    return queries
+
+
+def write_corpus(path: Path, documents: Iterable[Document]) -> None:
+    """Write a `corpus.jsonl`; it reads back as the same documents."""
+    rows = (
+        {"_id": d.id, "title": d.title, "text": d.text, "metadata": dict(d.metadata)}
+        for d in documents
+    )
+    write_rows(path, rows, check=read_corpus)
+
+
+def write_queries(path: Path, queries: Iterable[Query]) -> None:
+    """Write a `queries.jsonl`; it reads back as the same queries."""
+    rows = ({"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in queries)
+    write_rows(path, rows, check=read_queries)
+
+
+def _new_id(path: Path, number: int, row: dict[str, Any], known: dict[str, Any]) -> str:
+    found = identifier(path, number, row, "_id")
+    if found in known:
+        raise BadInput.at(path, number, f"the id {found!r} stands in an earlier line too")
+    return found
+
+
+def _metadata(path: Path, number: int, row: dict[str, Any]) -> dict[str, Any]:
+    value = row.get("metadata") or {}
+    if not isinstance(value, dict):
+        raise BadInput.at(path, number, f"expected 'metadata' to be an object, found {value!r}")
+    return value

@@ -1,0 +1,82 @@
+"""JSON Lines: one object a row, read strictly and written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from labeler.errors import BadInput
+from labeler.files import numbered_lines, replacing
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file with their line numbers; blank lines are skipped.
+
+    Raises `BadInput` at a line that is no JSON object, names a key twice or holds half a surrogate
+    pair, which no UTF-8 file could keep.
+    """
+    for number, line in numbered_lines(path):
+        if line.strip():
+            yield number, _object(path, number, line)
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line, object_pairs_hook=_unique_keys)
+        line.encode("utf-8") if "\\u" not in line else json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise BadInput.at(path, number, "half a surrogate pair (\\ud800 …) in a text") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput.at(path, number, f"not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise BadInput.at(path, number, f"expected a JSON object, found {line.strip()[:40]}")
+    return row
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} stands there twice")
+    return row
+
+
+def write_rows(
+    path: Path,
+    rows: Iterable[Mapping[str, Any]],
+    check: Callable[[Path], object] | None = None,
+) -> None:
+    """Write one row a line, UTF-8, keys in the order given; `check` reads the file back."""
+    with replacing(path, check) as out:
+        for row in rows:
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def identifier(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
+    """The id under `key`, as a string; an integer is taken as its digits.
+
+    Raises `BadInput` where it is missing, empty, of another type, or holds white space, which
+    would break the columns of a TREC file.
+    """
+    value = row.get(key)
+    if type(value) is int:
+        return str(value)
+    if not isinstance(value, str) or not value:
+        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r}")
+    if value.split() != [value] or "\0" in value:
+        problem = f"the id {value!r} holds white space, which TREC files cannot keep"
+        raise BadInput.at(path, number, problem)
+    return value
+
+
+def text_of(path: Path, number: int, row: Mapping[str, Any], key: str, default: str | None) -> str:
+    """The text under `key`; `default` where it is missing or null, `None` for a required one."""
+    value = row.get(key)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, str):
+        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r}")
+    return value
