@@ -16,7 +16,7 @@ from labeler.errors import BadInput, FileProblem
 
 @contextmanager
 def file_problems(path: Path) -> Iterator[None]:
-    """Turn the operating system's errors, and a damaged gzip's, into one line that names the file."""
+    """Turn errors of the system, or of a damaged gzip, into one line that names the file."""
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
