@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import prompts
+from labeler.cli import fetch, prompts
 from labeler.cli.screen import complain
 from labeler.errors import FileProblem, LabelerError, Misuse
 
@@ -30,6 +30,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
