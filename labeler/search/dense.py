@@ -39,7 +39,8 @@ def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
 
 def _embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     vectors = np.asarray(_wordllama().embed(list(texts)), dtype=np.float32)
-    return np.where(np.isfinite(vectors), vectors, np.float32(0))
+    vectors[~np.isfinite(vectors)] = 0  # the mean of no token at all
+    return vectors
 
 
 @cache
