@@ -101,9 +101,7 @@ def _embedded(task: Task, name: str, base_url: str | None, said: str) -> Choice:
     return Choice(name, said)
 
 
-async def _server(
-    base_url: str | None, environment: Mapping[str, str]
-) -> tuple[str, str] | None:
+async def _server(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:
     if base_url:
         return base_url, "--base-url"
     if environment.get("OPENAI_BASE_URL"):
