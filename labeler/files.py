@@ -25,21 +25,26 @@ def file_problems(path: Path) -> Iterator[None]:
         raise FileProblem(f"{error.filename or path}: {error.strerror or error}") from error
 
 
+def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, plain or gzip, numbered from 1, as they are, with their line ends."""
+    with file_problems(path), _open_for_reading(path) as lines:
+        yield from enumerate(lines, start=1)
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file, plain or gzip, numbered from 1, without their line ends.
 
     Only newlines end a line (a carriage return before one goes with it): texts hold U+0085 and
     U+2028, at which `str.splitlines` would break a row. A byte-order mark at the start is dropped.
     """
-    with file_problems(path), _open_for_reading(path) as lines:
-        for number, raw in enumerate(lines, start=1):
-            try:
-                line = raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                problem = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
-                raise BadInput.at(path, number, problem) from error
-            line = line.removesuffix("\n").removesuffix("\r")
-            yield number, line.removeprefix("\ufeff") if number == 1 else line
+    for number, raw in numbered_bytes(path):
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            problem = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
+            raise BadInput.at(path, number, problem) from error
+        line = line.removesuffix("\n").removesuffix("\r")
+        yield number, line.removeprefix("\ufeff") if number == 1 else line
 
 
 @contextmanager
