@@ -1,1 +1,1 @@
-"""How far two sets of labels agree: statistics of contingency tables, and intervals over queries."""
+"""How far labels agree: statistics of contingency tables, and intervals over queries."""

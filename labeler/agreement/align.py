@@ -1,4 +1,4 @@
-"""Bring people's grades and another rater's labels together, and account for every pair left out."""
+"""Pair people's grades and another rater's labels up, and account for every pair left out."""
 
 from __future__ import annotations
 
@@ -112,18 +112,16 @@ class _Ledger:
     """What `align` writes down as it goes through people's pairs."""
 
     missing: FloatArray
-    rows: list[tuple[int, int, int, float]] = field(default_factory=list)
+    rows: list[tuple[int, int, int, int, float]] = field(default_factory=list)
     queries: dict[str, int] = field(default_factory=dict)
     only_people: int = 0
     clipped: int = 0
     outside: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
 
-    def graded(self, query_id: str, place: int, found: _Placed, weight: float) -> None:
+    def graded(self, row: int, query_id: str, place: int, found: int, weight: float) -> None:
         query = self.queries.setdefault(query_id, len(self.queries))
-        assert found.place is not None
-        self.rows.append((query, place, found.place, weight))
-        self.clipped += found.clipped
+        self.rows.append((row, query, place, found, weight))
 
     def lacking(self, place: int, label: int | str | None, status: str | None) -> None:
         if label is not None:
@@ -145,7 +143,7 @@ def align(
     grades = _places_of_grades(people, scale, rules)
     labels = _places_of_labels(other.labels, scale, rules)
     ledger, unjudged = _Ledger(np.zeros(len(scale))), 0
-    for pair, grade, label in _joined(people, other.labels):
+    for row, (pair, grade, label) in enumerate(_joined(people, other.labels)):
         place = grades[grade]
         if place is None:
             unjudged += 1
@@ -153,14 +151,15 @@ def align(
         weight = 1.0 if weights is None else weights.get(pair, 0.0)
         found = labels[label] if label is not None else _Placed(None, False)
         if found.place is not None:
-            ledger.graded(pair.query_id, place, found, weight)
+            ledger.graded(row, pair.query_id, place, found.place, weight)
+            ledger.clipped += found.clipped
         else:
             ledger.missing[place] += weight
             ledger.lacking(place, label, other.failures.get(pair))
     pairs = _paired(ledger, scale, weighted=weights is not None)
     left_out = LeftOut(
         ledger.only_people,
-        sum(len(row.keys() - people.get(q, {}).keys()) for q, row in other.labels.items()),
+        sum(len(r.keys() - people.get(q, {}).keys()) for q, r in other.labels.items()),
         unjudged,
         dict(ledger.outside.most_common()),
         dict(ledger.failures.most_common()),
@@ -177,9 +176,7 @@ def _joined(people: Qrels, labels: Labels) -> Iterator[tuple[Pair, int, int | st
             yield Pair(query_id, doc_id), grade, row.get(doc_id)
 
 
-def _places_of_grades(
-    people: Qrels, scale: tuple[int, ...], rules: Rules
-) -> dict[int, int | None]:
+def _places_of_grades(people: Qrels, scale: tuple[int, ...], rules: Rules) -> dict[int, int | None]:
     places: dict[int, int | None] = {}
     for grade in {grade for row in people.values() for grade in row.values()}:
         mapped = rules.map_people.get(grade, grade)
@@ -203,17 +200,17 @@ def _place(label: int | str, scale: tuple[int, ...], rules: Rules) -> _Placed:
         return _Placed(None, False)
     if value.is_integer():
         value = float(rules.map_other.get(int(value), int(value)))
-    inside = min(max(value, scale[0]), scale[-1]) if rules.clip else value
+    inside = float(min(max(value, scale[0]), scale[-1])) if rules.clip else value
     if not inside.is_integer() or int(inside) not in scale:
         return _Placed(None, False)
     return _Placed(scale.index(int(inside)), inside != value)
 
 
 def _paired(ledger: _Ledger, scale: tuple[int, ...], *, weighted: bool) -> Paired:
-    columns = np.array(ledger.rows, dtype=np.float64).reshape(-1, 4)
-    query, people, other = columns[:, :3].astype(np.int64).T
-    weight = columns[:, 3] if weighted else None
-    return Paired(tuple(ledger.queries), scale, query, people, other, weight)
+    columns = np.array(ledger.rows, dtype=np.float64).reshape(-1, 5)
+    row, query, people, other = columns[:, :4].astype(np.int64).T
+    weight = columns[:, 4] if weighted else None
+    return Paired(tuple(ledger.queries), scale, query, people, other, row, weight)
 
 
 def _cut(aligned: Aligned, grade: int | None) -> Aligned:

@@ -1,4 +1,4 @@
-"""Statistics of coincidence matrices, for any number of raters: Krippendorff's alpha, Fleiss' kappa.
+"""Statistics of coincidence matrices, for any number of raters: Krippendorff's alpha, Fleiss'.
 
 A coincidence matrix holds, for every ordered pair of ratings that two raters gave to one item,
 `1 / (m - 1)` where `m` raters rated the item. Of two raters' contingency table it is the table
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from labeler.agreement.registry import ONE_GRADE, statistic
-from labeler.agreement.tables import FloatArray, distances, ratio
+from labeler.agreement.tables import FloatArray, distances, inner, ratio
 
 
 def krippendorff(coincidences: FloatArray, apart: FloatArray) -> FloatArray:
@@ -21,9 +21,9 @@ def krippendorff(coincidences: FloatArray, apart: FloatArray) -> FloatArray:
     """
     each = coincidences.sum(axis=-1)
     total = each.sum(axis=-1)
-    observed = (coincidences * apart).sum(axis=(-2, -1))
-    expected = (each[..., :, None] * each[..., None, :] * apart).sum(axis=(-2, -1))
-    return 1.0 - (total - 1.0) * ratio(observed, expected)
+    observed = inner(coincidences, apart)
+    expected = inner(each[..., :, None] * each[..., None, :], apart)
+    return np.asarray(1.0 - (total - 1.0) * ratio(observed, expected), dtype=np.float64)
 
 
 def nominal(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
@@ -66,19 +66,19 @@ def both_ways(tables: FloatArray) -> FloatArray:
     return tables + np.swapaxes(tables, -1, -2)
 
 
-@statistic("alpha-nominal", "Krippendorff's alpha, every disagreement alike", ONE_GRADE)
+@statistic("alpha-nominal", "Krippendorff's alpha, every disagreement alike", ONE_GRADE, None)
 def alpha_nominal(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha of two raters, nominal."""
     return nominal(both_ways(tables), grades)
 
 
-@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", ONE_GRADE)
+@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", ONE_GRADE, None)
 def alpha_ordinal(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha of two raters, ordinal."""
     return ordinal(both_ways(tables), grades)
 
 
-@statistic("alpha-interval", "Krippendorff's alpha by squared differences", ONE_GRADE)
+@statistic("alpha-interval", "Krippendorff's alpha by squared differences", ONE_GRADE, None)
 def alpha_interval(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha of two raters, interval."""
     return interval(both_ways(tables), grades)

@@ -1,4 +1,4 @@
-"""Why kappa can be low where agreement is high: prevalence, bias, and the kappa that was possible."""
+"""Why kappa can be low where agreement is high: prevalence, bias, the kappa that was possible."""
 
 from __future__ import annotations
 

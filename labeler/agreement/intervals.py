@@ -131,10 +131,11 @@ METHODS: dict[str, Callable[[Sample, Compute], Interval]] = {
 """What resamples queries, by name; the first is the default."""
 
 
-def naive(table: FloatArray, compute: Compute, draws: int, seed: int) -> tuple[Interval, float]:
+def naive(
+    table: FloatArray, compute: Compute, pairs: int, draws: int, seed: int
+) -> tuple[Interval, float]:
     """The interval that resamples single pairs as if they were independent, and its variance."""
-    count = int(round(float(table.sum())))
     shares = table.ravel() / table.sum()
-    drawn = np.random.default_rng(seed).multinomial(count, shares, size=draws)
+    drawn = np.random.default_rng(seed).multinomial(pairs, shares, size=draws)
     values = compute(drawn.reshape(draws, *table.shape).astype(np.float64))
     return _quantiles(values, (1 - LEVEL) / 2, (1 + LEVEL) / 2), float(np.nanvar(values))

@@ -14,7 +14,7 @@ def shares(tables: FloatArray) -> FloatArray:
 
 
 def _expected(rows: FloatArray, apart: FloatArray, columns: FloatArray) -> FloatArray:
-    return np.einsum("...i,ij,...j->...", rows, apart, columns)
+    return np.asarray(np.einsum("...i,ij,...j->...", rows, apart, columns), dtype=np.float64)
 
 
 def cohen(tables: FloatArray, apart: FloatArray) -> FloatArray:
@@ -82,13 +82,13 @@ def ac1(tables: FloatArray, grades: FloatArray) -> FloatArray:
     return gwet(tables, distances(grades.tolist(), 0))
 
 
-@statistic("ac2-linear", "Gwet's AC2, disagreements by their distance", NO_PAIRS)
+@statistic("ac2-linear", "Gwet's AC2, disagreements by their distance", NO_PAIRS, None)
 def ac2_linear(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Gwet's AC2 with linear weights."""
     return gwet(tables, distances(grades.tolist(), 1))
 
 
-@statistic("ac2-quadratic", "Gwet's AC2, disagreements by their squared distance", NO_PAIRS)
+@statistic("ac2-quadratic", "Gwet's AC2, disagreements by their squared distance", NO_PAIRS, None)
 def ac2_quadratic(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Gwet's AC2 with quadratic weights."""
     return gwet(tables, distances(grades.tolist(), 2))

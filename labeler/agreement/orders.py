@@ -6,7 +6,7 @@ import numpy as np
 
 from labeler.agreement.kappas import shares
 from labeler.agreement.registry import CONSTANT, NO_PAIRS, statistic
-from labeler.agreement.tables import FloatArray, ratio
+from labeler.agreement.tables import FloatArray, inner, ratio
 
 CONSTANT_BOTH = "both raters used one grade throughout, so there is no variance to attribute"
 
@@ -58,16 +58,18 @@ def pearson(tables: FloatArray, grades: FloatArray) -> FloatArray:
 @statistic("mae", "mean absolute error, in grades", NO_PAIRS, 0.0, None)
 def mae(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Mean absolute difference of grades."""
-    return (shares(tables) * np.abs(grades[None, :] - grades[:, None])).sum(axis=(-2, -1))
+    return inner(shares(tables), np.abs(grades[None, :] - grades[:, None]))
 
 
 @statistic("bias", "mean of the other's grade minus people's", NO_PAIRS, None, None)
 def bias(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Signed bias: above 0 where the other is more generous than people."""
-    return (shares(tables) * (grades[None, :] - grades[:, None])).sum(axis=(-2, -1))
+    return inner(shares(tables), grades[None, :] - grades[:, None])
 
 
-@statistic("icc", "intraclass correlation ICC(A,1): absolute agreement of one rating", CONSTANT_BOTH)
+@statistic(
+    "icc", "intraclass correlation ICC(A,1): absolute agreement of one rating", CONSTANT_BOTH
+)
 def icc(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """ICC(A,1), or ICC(2,1), of two raters: two-way, absolute agreement, single rating.
 

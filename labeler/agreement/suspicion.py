@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-
-import numpy as np
+from collections.abc import Iterator
 
 from labeler.agreement.align import Labels, Rules, number
 from labeler.data import Qrels
 
 SHARE_OUTSIDE = 0.05
 """From this share of labels outside the scale on, the scale is suspicious."""
+RARE = 0.005
+"""Grades of a smaller share say nothing about a scale: a stray 10 is a slip."""
 
 
 def suspicions(
-    people: Qrels, labels: Labels, scale: tuple[int, ...], order: float | None
+    people: Qrels, labels: Labels, rules: Rules, scale: tuple[int, ...], order: float | None
 ) -> list[str]:
     """What looks wrong, each with the option that would mend it; nothing is mended here.
 
@@ -23,59 +23,73 @@ def suspicions(
     """
     if not any(row.keys() & people.get(q, {}).keys() for q, row in labels.items()):
         return [_nothing_in_common(people, labels)]
-    ours = {grade for row in people.values() for grade in row.values() if grade >= 0}
-    found = _shared_numbers(people, labels)
-    warnings = [*_another_scale(ours, found, scale), *_reversed(order, scale)]
-    return [warning for warning in warnings if warning]
+    ours = {
+        rules.map_people.get(grade, grade)
+        for row in people.values()
+        for grade in set(row.values())
+        if grade >= 0
+    }
+    found = _numbers_on_shared_pairs(people, labels, rules)
+    warnings = list(_another_scale(ours, found, scale)) if found and rules.cut is None else []
+    return [*warnings, *_reversed(order, scale)]
 
 
 def _nothing_in_common(people: Qrels, labels: Labels) -> str:
-    known, unknown = sorted(people), sorted(labels)
-    if set(known) & set(unknown):
-        one = next(q for q in known if q in labels)
+    shared = people.keys() & labels.keys()
+    if shared:
+        one = min(shared)
         ours, theirs = min(people[one], default="none"), min(labels[one], default="none")
-        kind = f"the queries are the same, the documents are not ({ours!r} against {theirs!r})"
+        kind = f"the query ids match, the document ids do not ({ours!r} against {theirs!r})"
     else:
-        ours, theirs = (ids[0] if ids else "none" for ids in (known, unknown))
+        ours, theirs = min(people, default="none"), min(labels, default="none")
         kind = f"not one query id is shared ({ours!r} against {theirs!r})"
-    return f"no pair in common: {kind}; are both files about the same collection?"
+    return f"no pair in common: {kind}; are both about the same collection?"
 
 
-def _shared_numbers(people: Qrels, labels: Labels) -> Counter[float]:
-    """The other's numbers on people's pairs, with how often each stands there."""
-    found: Counter[float] = Counter()
+def _numbers_on_shared_pairs(people: Qrels, labels: Labels, rules: Rules) -> Counter[float]:
+    """The other's numbers on people's pairs, mapped, with how often each stands there."""
+    found: Counter[int | str] = Counter()
     for query_id, graded in people.items():
         row = labels.get(query_id, {})
-        found.update(v for d in graded if d in row and (v := number(row[d])) is not None)
-    return found
+        found.update(row[doc_id] for doc_id in graded if doc_id in row)
+    numbers: Counter[float] = Counter()
+    for label, count in found.items():
+        value = number(label)
+        if value is not None:
+            numbers[rules.map_other.get(int(value), value) if value % 1 == 0 else value] += count
+    return numbers
 
 
-def _another_scale(ours: set[int], found: Counter[float], scale: tuple[int, ...]) -> Iterable[str]:
+def _another_scale(ours: set[int], found: Counter[float], scale: tuple[int, ...]) -> Iterator[str]:
     total = found.total()
     outside = sum(n for value, n in found.items() if value not in scale)
-    if not total:
-        return
-    low, high = min(found), max(found)
-    used = f"people's grades are {min(ours)}–{max(ours)}, the other's {low:g}–{high:g}"
-    whole = all(value.is_integer() for value in found)
+    usual = {value for value, n in found.items() if n >= RARE * total} or set(found)
+    low, high = min(usual), max(usual)
+    used = f"people's grades are {min(ours)} to {max(ours)}, the other's {low:g} to {high:g}"
     shift = min(ours) - low
-    if whole and shift and high + shift == max(ours):
-        moved = ",".join(f"{g - shift:g}={g}" for g in range(min(ours), max(ours) + 1))
-        yield f"{used}, which looks like the same scale moved by {shift:+g}; --map other:{moved} would mend it"
-    elif not whole and len([v for v in found if not v.is_integer()]) > 1 and outside > total / 2:
-        yield f"{used}, mostly no whole numbers: scores rather than grades; cut them into grades first"
+    whole = all(value % 1 == 0 for value in usual)
+    if whole and shift and high + shift == max(ours) and outside:
+        moved = _map({int(value): int(value + shift) for value in sorted(usual)})
+        yield f"{used}: the same scale moved by {shift:+g}? --map other:{moved} would mend that"
+    elif not whole and outside > total / 2:
+        yield f"{used}, mostly fractions: scores, it seems, which have to be cut into grades first"
     elif outside >= SHARE_OUTSIDE * total:
-        yield (
-            f"{used}: {outside} of {total} labels lie outside the scale and were left out; "
-            f"--scale {min(low, scale[0]):g}:{max(high, scale[-1]):g} would take them in, --clip would clip them into "
-            f"{scale[0]}:{scale[-1]}, --map other:… would rename them"
-        )
-    elif whole and set(found) <= {0.0, 1.0} and len(scale) > 2:
-        halves = ",".join(f"{g}={int(g >= (scale[0] + scale[-1] + 1) / 2)}" for g in scale)
-        yield f"{used}: the other's grades are binary; --map people:{halves} --scale 0:1 would bring people's to that"
+        wide = f"--scale {min(low, scale[0]):g}:{max(high, scale[-1]):g} would take them in"
+        clip = f"--clip would clip them into {scale[0]}:{scale[-1]}"
+        yield f"{used}: {outside} of {total} labels lie outside the scale; {wide}, {clip}"
+    elif usual == {0.0, 1.0} and len(scale) > 2:
+        halves = _map({grade: int(2 * grade > scale[0] + scale[-1]) for grade in scale})
+        yield f"{used}: binary against graded? --map people:{halves} would make people's binary too"
 
 
-def _reversed(order: float | None, scale: tuple[int, ...]) -> Iterable[str]:
+def _reversed(order: float | None, scale: tuple[int, ...]) -> Iterator[str]:
     if order is not None and order < 0:
-        turned = ",".join(f"{a}={b}" for a, b in zip(scale, reversed(scale), strict=True))
-        yield f"the grades run against each other (Spearman {order:.2f}): a reversed scale? --map other:{turned} would turn it"
+        turned = _map(dict(zip(scale, reversed(scale), strict=True)))
+        yield (
+            f"the grades run against each other (Spearman {order:.2f}): is one scale reversed? "
+            f"--map other:{turned} would turn it"
+        )
+
+
+def _map(pairs: dict[int, int]) -> str:
+    return ",".join(f"{old}={new}" for old, new in pairs.items())

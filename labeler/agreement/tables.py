@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ class Paired:
     """Grades of the same pairs by people and by another rater, one row a pair.
 
     `query`, `people` and `other` hold positions in `queries` and in `grades` (the scale,
-    ascending); `weight` is one over the pair's inclusion probability, `None` where every pair of
+    ascending); `row` is the pair's place among people's pairs, so that several raters' rows can be
+    matched; `weight` is one over the pair's inclusion probability, `None` where every pair of
     the pool was graded.
     """
 
@@ -26,10 +27,26 @@ class Paired:
     query: IntArray
     people: IntArray
     other: IntArray
+    row: IntArray
     weight: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.query)
+
+
+def restricted(pairs: Paired, rows: IntArray) -> Paired:
+    """The pairs whose `row` is among `rows`, and their queries."""
+    keep = np.isin(pairs.row, rows)
+    used, query = np.unique(pairs.query[keep], return_inverse=True)
+    return replace(
+        pairs,
+        queries=tuple(pairs.queries[place] for place in used),
+        query=query.astype(np.int64),
+        people=pairs.people[keep],
+        other=pairs.other[keep],
+        row=pairs.row[keep],
+        weight=None if pairs.weight is None else pairs.weight[keep],
+    )
 
 
 def query_tables(pairs: Paired) -> FloatArray:
@@ -57,6 +74,11 @@ def distances(grades: Sequence[float], power: int) -> FloatArray:
     if power == 0 or apart.max() == 0:
         return (apart > 0).astype(np.float64)
     return np.asarray((apart / apart.max()) ** power, dtype=np.float64)
+
+
+def inner(tables: FloatArray, cells: FloatArray) -> FloatArray:
+    """The sum over each table of its cells times these."""
+    return np.asarray((tables * cells).sum(axis=(-2, -1)), dtype=np.float64)
 
 
 def ratio(above: FloatArray, below: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import prompts
+from labeler.cli import agree, diff, prompts
 from labeler.cli.screen import complain
 from labeler.errors import FileProblem, LabelerError, Misuse
 
@@ -30,6 +30,8 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
+    "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
