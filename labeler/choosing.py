@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -130,11 +130,11 @@ async def _name_one(address: str, why: str) -> str:
     )
 
 
-@contextmanager
-def ready(choice: Choice, documents: Iterable[Document]) -> Iterator[Ready]:
+@asynccontextmanager
+async def ready(choice: Choice, documents: Iterable[Document]) -> AsyncIterator[Ready]:
     """The chosen model, as long as the block runs; an embedded one is started and ended here.
 
-    Whoever asks it closes it, in the event loop in which it was asked.
+    Whoever asks it closes it.
     """
     if not choice.is_embedded:
         model = server_model(choice.name, choice.base_url)

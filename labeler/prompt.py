@@ -36,6 +36,7 @@ class FrontMatter(BaseModel):
     description: str
     source: str = ""
     scale: dict[str, str] = Field(default_factory=dict)
+    reply: Literal["json", "text"] = "json"
     reason: bool = False
     temperature: float = Field(default=0.0, ge=0, le=2)
     max_tokens: int = Field(default=256, gt=0)

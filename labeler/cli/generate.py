@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from labeler.cli.asking import show_request
 from labeler.cli.options import BaseUrl, DryRun, Folder, ModelName
 from labeler.cli.screen import note, progress, say
+from labeler.cli.stopping import run_until_stopped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from labeler.cli.stopping import Stopping
     from labeler.data import Document
     from labeler.formats.collection import Collection
     from labeler.generating import Generated, Writer
@@ -52,53 +53,53 @@ def command(
 
     wish = Wish(queries, prompt, model, base_url, samples, seed, dry_run)
     collection = open_collection(folder)
-    generate(collection, wish)
+    run_until_stopped(lambda _stopping: generate(collection, wish))
     if not dry_run:
         say(f"queries: {collection.queries}")
 
 
-def generate(collection: Collection, wish: Wish) -> None:
+async def generate(collection: Collection, wish: Wish) -> None:
     """What the command does, for `build` to do too."""
-    from labeler.cli.asking import chosen_model, wrapped
-    from labeler.cli.stopping import run_until_stopped
+    from labeler.choosing import choose, ready
+    from labeler.cli.asking import wrapped
     from labeler.formats.beir import read_corpus
     from labeler.generating import Writer, closeness, keep_generated
     from labeler.prompt import find_prompt
     from labeler.store import open_store
 
     documents, prompt = read_corpus(collection.corpus), find_prompt(wish.prompt, "generate")
-    with (
-        chosen_model("generate", wish.model, wish.base_url, documents.values()) as (choice, asked),
-        open_store(collection.store) as store,
-    ):
-        samples = wish.samples or (EMBEDDED_SAMPLES if choice.is_embedded else 1)
-        model = wrapped(asked.model, store, asked.concurrency)
-        writer = Writer(prompt, model, closeness(documents.values()), samples, wish.seed)
-        if wish.dry_run:
-            show_plan(documents, writer, wish.queries)
-            return
-        with progress("writing queries") as advance:
-
-            async def work(_stopping: Stopping) -> Generated:
-                from labeler.generating import generate_queries
-
-                try:
-                    return await generate_queries(
-                        documents.values(), writer, wish.queries, asked.concurrency, advance
-                    )
-                finally:
-                    await model.close()
-
-            generated = run_until_stopped(work)
+    choice = await choose("generate", wish.model, wish.base_url)
+    note(f"model: {choice}")
+    async with ready(choice, documents.values()) as there:
+        with open_store(collection.store) as store:
+            samples = wish.samples or (EMBEDDED_SAMPLES if choice.is_embedded else 1)
+            model = wrapped(there.model, store, there.concurrency)
+            writer = Writer(prompt, model, closeness(documents.values()), samples, wish.seed)
+            if wish.dry_run:
+                show_plan(documents, writer, wish.queries)
+                return
+            generated = await with_progress(documents, writer, wish.queries, there.concurrency)
     kept = keep_generated(collection, generated, writer)
     note(f"wrote {kept} queries, dropped {len(generated.rejected)} candidates")
     if len(generated.queries) < wish.queries:
         note(f"the corpus has no more passages to ask about: {wish.queries} were wanted")
 
 
+async def with_progress(
+    documents: Mapping[str, Document], writer: Writer, wanted: int, at_once: int
+) -> Generated:
+    """Write the queries with a progress bar."""
+    from labeler.generating import generate_queries
+
+    with progress("writing queries") as advance:
+        try:
+            return await generate_queries(documents.values(), writer, wanted, at_once, advance)
+        finally:
+            await writer.model.close()
+
+
 def show_plan(documents: Mapping[str, Document], writer: Writer, wanted: int) -> None:
     """Print how many calls there would be, about how many tokens, and one request in full."""
-    from labeler.cli.asking import show_request
     from labeler.generating import chosen_passages, generation_requests
 
     chosen = chosen_passages(documents.values(), writer.seed)[:wanted]
