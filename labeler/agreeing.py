@@ -9,10 +9,10 @@ from pathlib import Path
 from labeler.agreement.align import Other, Rules
 from labeler.agreement.compare import Agreement, Options, agree
 from labeler.agreement.options import parse_maps, rules_for
-from labeler.data import JUDGED, Pair, Qrels
+from labeler.data import Failure, Pair, Qrels
 from labeler.errors import FileProblem, Misuse
 from labeler.formats.collection import Collection, open_collection
-from labeler.formats.jsonl import identifier, read_rows
+from labeler.formats.judgements import read_judgements
 from labeler.formats.labels import read_labels
 from labeler.formats.trec import read_qrels
 
@@ -101,14 +101,9 @@ def _must_exist(collection: Collection, name: str) -> None:
         raise FileProblem(f"{collection.qrels(name)}: no such qrels; there are: {known}")
 
 
-def read_failures(path: Path) -> Mapping[Pair, str]:
+def read_failures(path: Path) -> dict[Pair, str]:
     """The status of every pair that a `judgements/NAME.jsonl` has no grade for."""
     if not path.exists():
         return {}
-    failed = {}
-    for number, row in read_rows(path):
-        status = str(row.get("status", ""))
-        if status != JUDGED:
-            query_id = identifier(path, number, row, "query_id")
-            failed[Pair(query_id, identifier(path, number, row, "doc_id"))] = status
-    return failed
+    outcomes = (row.judged.outcome for row in read_judgements(path))
+    return {o.pair: o.status for o in outcomes if isinstance(o, Failure)}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from labeler.agreement.transitions import State, Transitions, judged, transitions
-from labeler.data import JUDGED, Pair
-from labeler.errors import BadInput, FileProblem
+from labeler.data import Failure, Pair
+from labeler.errors import FileProblem
 from labeler.formats.collection import Collection
-from labeler.formats.jsonl import identifier, read_rows
+from labeler.formats.judgements import read_judgements
 from labeler.formats.trec import read_qrels
 
 
@@ -20,16 +20,11 @@ def read_states(collection: Collection, name: str) -> dict[Pair, State]:
     path = collection.judgements(name)
     if not path.exists():
         return _states_of_qrels(collection, name)
-    states = {}
-    for number, row in read_rows(path):
-        query_id = identifier(path, number, row, "query_id")
-        grade, status = row.get("grade"), row.get("status")
-        if not isinstance(status, str) or (type(grade) is int) != (status == JUDGED):
-            problem = f"expected a grade and 'judged', or null and a failure's status; found {row}"
-            raise BadInput.at(path, number, problem[:200])
-        pair = Pair(query_id, identifier(path, number, row, "doc_id"))
-        states[pair] = State(grade, status)
-    return states
+    outcomes = (row.judged.outcome for row in read_judgements(path))
+    return {
+        o.pair: State(None, o.status) if isinstance(o, Failure) else judged(o.grade)
+        for o in outcomes
+    }
 
 
 def _states_of_qrels(collection: Collection, name: str) -> dict[Pair, State]:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from labeler.data import Pair, Pooled, Run
-
-
-def ranked(scores: Mapping[str, float]) -> list[str]:
-    """Document ids in trec_eval's order: score descending, then id descending."""
-    return [d for d, _ in sorted(scores.items(), key=lambda e: (e[1], e[0]), reverse=True)]
+from labeler.fusion import ranking
 
 
 def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
@@ -17,7 +13,7 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
     found: dict[Pair, dict[str, int]] = {}
     for name, run in runs.items():
         for query_id, scores in run.items():
-            for rank, doc_id in enumerate(ranked(scores)[:depth], start=1):
+            for rank, doc_id in enumerate(ranking(scores)[:depth], start=1):
                 found.setdefault(Pair(query_id, doc_id), {})[name] = rank
     return [Pooled(pair, tuple(ranks), min(ranks.values())) for pair, ranks in found.items()]
 

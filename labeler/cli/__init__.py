@@ -5,14 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from labeler import __version__
-from labeler.cli import agree, diff, prompts
+from labeler.cli import agree, diff, fetch, generate, judge, pool, prompts, relabel
 from labeler.cli.screen import complain
+from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
 
 BUILD = "Build a collection"
@@ -30,8 +30,17 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
+    "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
+    "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
+    "judge": Command(
+        judge.command, JUDGE, "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first"
+    ),
+    "relabel": Command(
+        relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
+    ),
     "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
+    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
+    "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
@@ -74,14 +83,6 @@ def make_app() -> typer.Typer:
     return app
 
 
-class Terminated(BaseException):
-    """SIGTERM arrived; unwinds like Ctrl-C, so that files are left whole."""
-
-
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise Terminated
-
-
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; DESIGN.md lists them."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -115,5 +116,5 @@ def _help_of(error: typer.TyperException) -> str:
 
 def main() -> None:
     """The console script's entry."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, terminate)
     sys.exit(run())

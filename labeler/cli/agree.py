@@ -21,7 +21,6 @@ def command(
             metavar="HUMAN OTHER... | COLL human NAME...",
         ),
     ],
-    *,
     scale: Annotated[
         str | None, typer.Option(help="The grades, as LOW:HIGH; otherwise people's range.")
     ] = None,

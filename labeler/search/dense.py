@@ -34,7 +34,9 @@ def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         return np.zeros((0, 256), dtype=np.float32)
     vectors = np.concatenate([_embed(texts[i : i + 64]) for i in range(0, len(texts), 64)])
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(norms > 0, norms, np.float32(1))
+    norms[norms == 0] = 1
+    unit: npt.NDArray[np.float32] = (vectors / norms).astype(np.float32)
+    return unit
 
 
 def _embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
