@@ -132,36 +132,33 @@ async def _name_one(address: str, why: str) -> str:
 
 @asynccontextmanager
 async def ready(choice: Choice, documents: Iterable[Document]) -> AsyncIterator[Ready]:
-    """The chosen model, as long as the block runs; an embedded one is started and ended here."""
-    if choice.name == "similarity" and choice.is_embedded:
+    """The chosen model, as long as the block runs; an embedded one is started and ended here.
+
+    Whoever asks it closes it.
+    """
+    if not choice.is_embedded:
+        model = server_model(choice.name, choice.base_url)
+        yield Ready(model, concurrency=SERVER_CONCURRENCY)
+    elif choice.name == "similarity":
         statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)
         model = similarity_model(cosine_of(encode), encoder_id(), statistics)
         yield Ready(model, {"term_statistics": statistics.digest})
-    elif choice.is_embedded:
-        path = _gguf(choice.name)
-        identity = f"gguf {sha256_of(path)} {engine_id()}"
-        with serving(path) as served:
-            model = server_model(path.name, served.base_url, served.api_key, identity=identity)
-            try:
-                yield Ready(model)
-            finally:
-                await model.close()
     else:
-        model = server_model(choice.name, choice.base_url)
-        try:
-            yield Ready(model, concurrency=SERVER_CONCURRENCY)
-        finally:
-            await model.close()
+        path, sha256 = _gguf(choice.name)
+        identity = f"gguf {sha256} {engine_id()}"
+        with serving(path) as served:
+            yield Ready(server_model(path.name, *served, identity=identity))
 
 
-def _gguf(name: str) -> Path:
+def _gguf(name: str) -> tuple[Path, str]:
+    """The file behind an embedded model's name, and its SHA-256."""
     if name != "local":
         path = Path(name.removeprefix("gguf:")).expanduser()
         if not path.is_file():
             raise Misconfigured(f"{path}: no such model file")
-        return path
+        return path, sha256_of(path)
     found = model_path()
     if found is None:
         size = f"{EMBEDDED.size / 1e6:.0f} MB"
         raise Misconfigured(f"the embedded model is not here yet: labeler fetch model ({size})")
-    return found
+    return found, EMBEDDED.sha256

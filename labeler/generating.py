@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count, islice
 from typing import Any
 
 from labeler.data import Document, Model, Query, Reply, Request
-from labeler.errors import CallFailed, ProviderError
+from labeler.errors import CallFailed, Misuse, ProviderError
+from labeler.formats.beir import read_queries, write_queries
+from labeler.formats.collection import Collection, update_card
+from labeler.formats.jsonl import write_rows
 from labeler.prompt import Prompt
 from labeler.screening import reason_to_reject, tidied, words
+from labeler.search.dense import can_encode, encode
+from labeler.terms import TermStatistics, matched_share, terms
 
 MIN_WORDS = 25
 MAX_WORDS = 260
@@ -107,7 +113,7 @@ async def generate_queries(
 
 
 def _next_wave(passages: Iterator[Document], size: int) -> list[Document]:
-    return [document for document, _ in zip(passages, range(size), strict=False)]
+    return list(islice(passages, size))
 
 
 async def _ask_all(
@@ -190,3 +196,56 @@ def heading_queries(documents: Iterable[Document], wanted: int, seed: int) -> li
             origin = {"origin": "heading", "source": [{"doc_id": document.id}]}
             queries[heading.casefold()] = Query(f"q{len(queries) + 1}", heading, origin)
     return list(queries.values())
+
+
+def closeness(corpus: Iterable[Document]) -> Closeness:
+    """Cosine to the passage; where nothing can encode, the passage's share of the query's terms."""
+    if can_encode():
+        return _cosines
+    statistics = TermStatistics.of(terms(document.text) for document in corpus)
+
+    def shares(passage: str, candidates: Sequence[str]) -> list[float]:
+        found = terms(passage)
+        return [matched_share(terms(text), found, statistics) for text in candidates]
+
+    return shares
+
+
+def _cosines(passage: str, candidates: Sequence[str]) -> list[float]:
+    vectors = encode([passage, *candidates])
+    return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+
+
+def keep_generated(collection: Collection, generated: Generated, writer: Writer) -> int:
+    """Write the queries beside the collection's own, the rejected ones, and the card.
+
+    Returns how many generated queries the collection has now. Queries that are there already stay
+    as they are: labels may depend on them. Raises `Misuse` where they are not what these would be.
+    """
+    old = list(read_queries(collection.queries).values()) if collection.queries.exists() else []
+    made = [query for query in old if query.metadata.get("origin") in {"generated", "heading"}]
+    _check_they_go_on(collection, made, generated.queries)
+    fresh = generated.queries[len(made) :]
+    free = (name for n in count(1) if (name := f"q{n}") not in {query.id for query in old})
+    added = [replace(query, id=next(free)) for query in fresh]
+    write_queries(collection.queries, [*old, *added])
+    write_rows(collection.rejected, map(asdict, generated.rejected))
+    entry = {
+        "prompt": writer.prompt.id,
+        "model": writer.model.id,
+        "seed": writer.seed,
+        "samples": writer.samples,
+        "queries": len(made) + len(added),
+        "rejected": len(generated.rejected),
+    }
+    update_card(collection, "generate", entry)
+    return len(made) + len(added)
+
+
+def _check_they_go_on(collection: Collection, old: Sequence[Query], new: Sequence[Query]) -> None:
+    for there, here in zip(old, new, strict=False):
+        if there.text != here.text:
+            raise Misuse(
+                f"{collection.queries} holds generated queries of another prompt, model, seed or "
+                f"corpus ({there.id}: {there.text!r}, not {here.text!r}); use a new directory"
+            )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 MAX_WORDS = 10
 MAX_COPIED = 5
-MAX_OVERLAP = 0.6
+MAX_OVERLAP = 0.5
 
 _POINTS_AT_ITS_SOURCE = re.compile(
     r"\b(this|the|above|given) (passage|text|document|excerpt)\b", re.I

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import fetch, judge, prompts, relabel
+from labeler.cli import agree, diff, fetch, generate, judge, pool, prompts, relabel
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -30,12 +30,16 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
+    "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
     "judge": Command(
         judge.command, JUDGE, "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first"
     ),
     "relabel": Command(
         relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
     ),
+    "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
+    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
     "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }

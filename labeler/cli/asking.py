@@ -11,7 +11,7 @@ from labeler.cli.stopping import Stopping
 from labeler.errors import Incomplete
 
 if TYPE_CHECKING:
-    from labeler.data import Model, Pair
+    from labeler.data import Model, Pair, Request
     from labeler.formats.collection import Collection
     from labeler.judging import Assessor, Pace
     from labeler.labeling import Job, Tally
@@ -99,9 +99,13 @@ def show_plan(job: Job, assessor: Assessor) -> None:
     say(f"remembered  {planned.remembered:,}")
     say(f"calls       {planned.calls:,}, without re-asks")
     say(f"tokens      about {planned.tokens_in:,} in, at most {planned.tokens_out:,} out")
-    if planned.example:
-        for role, content in planned.example.messages:
-            say(f"\n--- {role}\n{content}")
+    show_request(planned.example)
+
+
+def show_request(request: Request | None) -> None:
+    """Print a request as the model would read it."""
+    for role, content in request.messages if request else ():
+        say(f"\n--- {role}\n{content}")
 
 
 def report(job: Job, tally: Tally) -> None:

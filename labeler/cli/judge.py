@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from labeler.cli.asking import Asked, check_complete, label
+from labeler.cli.options import BaseUrl, DryRun, Folder, ModelName
 from labeler.cli.stopping import run_until_stopped
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")],
+    folder: Folder,
     *,
     prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "umbrela",
-    model: Annotated[
-        str | None, typer.Option(help="A server's model, or: local, similarity, gguf:PATH.")
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(help="The server's address.")] = None,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
     name: Annotated[
         str | None, typer.Option("--as", help="The labels' name; else PROMPT-MODEL.")
     ] = None,
@@ -28,9 +26,7 @@ def command(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Ask again where a reply was no grade.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Ask nothing; show what would be asked.")
-    ] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Have a model grade the pairs of the pool.
 

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from labeler.cli.options import Folder
 from labeler.cli.screen import note, progress, say
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")],
+    folder: Folder,
     depth: Annotated[
         int, typer.Option(min=1, help="How many documents of each run and query to pool.")
     ] = 10,

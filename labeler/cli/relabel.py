@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from labeler.cli.asking import Asked, check_complete, label
+from labeler.cli.options import BaseUrl, Folder, ModelName
 from labeler.cli.stopping import run_until_stopped
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")],
+    folder: Folder,
     *,
     source: Annotated[str, typer.Option("--from", help="The labels whose pairs are judged.")],
     name: Annotated[
         str | None, typer.Option("--as", help="The new labels' name; else PROMPT-MODEL.")
     ] = None,
     prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "umbrela",
-    model: Annotated[
-        str | None, typer.Option(help="A server's model, or: local, similarity, gguf:PATH.")
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(help="The server's address.")] = None,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Calls under way at once.", show_default=False)
     ] = None,
