@@ -53,7 +53,7 @@ def command(
 
     wish = Wish(queries, prompt, model, base_url, samples, seed, dry_run)
     collection = open_collection(folder)
-    run_until_stopped(lambda _stopping: generate(collection, wish))
+    run_until_stopped(lambda _brake: generate(collection, wish))
     if not dry_run:
         say(f"queries: {collection.queries}")
 

@@ -103,7 +103,7 @@ def _count(row: dict[str, Any], key: str) -> int:
 
 def _cost(row: dict[str, Any]) -> float | None:
     value = row.get("cost")
-    return float(value) if type(value) in {int, float} else None
+    return float(value) if isinstance(value, int | float) else None
 
 
 def origin_of(path: Path) -> Origin | None:
