@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import fetch, generate, judge, pool, prompts, relabel
+from labeler.cli import fetch, generate, ingest, judge, pool, prompts, relabel
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -30,6 +30,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "ingest": Command(ingest.command, BUILD, "labeler ingest docs/ -o coll/"),
     "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
     "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
     "judge": Command(
