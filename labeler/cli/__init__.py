@@ -10,7 +10,19 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import build, demo, agree, diff, fetch, generate, judge, pool, prompts, relabel
+from labeler.cli import (
+    agree,
+    build,
+    demo,
+    diff,
+    fetch,
+    generate,
+    ingest,
+    judge,
+    pool,
+    prompts,
+    relabel,
+)
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -32,6 +44,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "demo": Command(demo.command, BUILD, "labeler demo -o demo/ --model local"),
     "build": Command(build.command, BUILD, "labeler build docs/ -o coll/ --queries 50"),
+    "ingest": Command(ingest.command, BUILD, "labeler ingest docs/ -o coll/"),
     "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
     "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
     "judge": Command(

@@ -52,7 +52,9 @@ def command(
     if has_llm:
         tallies[LLM] = judge(collection, "local", LLM)
     summary(collection, tallies)
-    say(f"\nthis took {time.monotonic() - started:.0f} s; the same again is answered from the store")
+    say(
+        f"\nthis took {time.monotonic() - started:.0f} s; the same again is answered from the store"
+    )
 
 
 def say_step(number: int, what: str) -> None:
@@ -181,7 +183,9 @@ def say_agreement(collection: Collection) -> None:
     sources = open_sources([str(collection.folder), SIMILARITY, LLM], note)
     found = agree_all(sources, Wanted(options=Options(STATISTICS)))[0]
     say(f"\nHow far the two judges agree ({SIMILARITY} in rows, {LLM} in columns)")
-    table(("grade", *map(str, found.scale), "all"), confusion_rows(found.confusion, found.scale, {}))
+    table(
+        ("grade", *map(str, found.scale), "all"), confusion_rows(found.confusion, found.scale, {})
+    )
     rows = [
         (name, figure(e.value), f"[{figure(e.low)}, {figure(e.high)}]")
         for name, e in found.statistics.items()
