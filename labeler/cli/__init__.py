@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import prompts
+from labeler.cli import evaluate, prompts
 from labeler.cli.screen import complain
 from labeler.errors import FileProblem, LabelerError, Misuse
 
@@ -30,6 +30,9 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "evaluate": Command(
+        evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
+    ),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
