@@ -15,6 +15,7 @@ from labeler.cli import (
     build,
     demo,
     diff,
+    evaluate,
     fetch,
     generate,
     ingest,
@@ -56,6 +57,9 @@ COMMANDS: dict[str, Command] = {
     "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
     "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
     "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
+    "evaluate": Command(
+        evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
+    ),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
