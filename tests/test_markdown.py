@@ -85,6 +85,7 @@ def test_code_is_one_block_between_fences(source: str, wanted: list[str]) -> Non
         ("| a | b |\n|---|:-:|\n| 1 | 2 |\n\nx", ["| a | b |", "| 1 | 2 |", "x"]),
         ("a <!-- gone\n\ngone --> b", ["a", "b"]),
         ("`<!-- kept -->` x", ["`<!-- kept -->` x"]),
+        ("`code of\ntwo lines`<!-- gone --> x", ["`code of two lines` x"]),
         ("<!-- never closed\n\nx", ["<!-- never closed", "x"]),
         ("a\n\n---\n\nb\n\n[ref]: http://x", ["a", "b"]),
         ("<script>\nno()\n</script>\n\nx", ["x"]),
