@@ -33,7 +33,7 @@ _APOLOGY = re.compile(
     re.IGNORECASE,
 )
 _STATED = re.compile(
-    r"\b(?:grade|score|relevance|rating)\**\s*(?:is|[:=])\s*\**(-?[0-9]+)\b"
+    r"\b(?:grade|score|relevance|rating)\**\s*(?:is|[:=])[\s*]*(-?[0-9]+)\b"
     r"(?!\s*(?:[-–/.,]\s*[0-9]|(?:to|or)\s+[0-9]))",
     re.IGNORECASE,
 )

@@ -10,7 +10,20 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import agree, diff, fetch, generate, judge, pool, prompts, relabel
+from labeler.cli import (
+    agree,
+    build,
+    demo,
+    diff,
+    evaluate,
+    fetch,
+    generate,
+    ingest,
+    judge,
+    pool,
+    prompts,
+    relabel,
+)
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -30,6 +43,9 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "demo": Command(demo.command, BUILD, "labeler demo -o demo/ --model local"),
+    "build": Command(build.command, BUILD, "labeler build docs/ -o coll/ --queries 50"),
+    "ingest": Command(ingest.command, BUILD, "labeler ingest docs/ -o coll/"),
     "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
     "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
     "judge": Command(
@@ -41,6 +57,9 @@ COMMANDS: dict[str, Command] = {
     "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
     "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
     "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
+    "evaluate": Command(
+        evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
+    ),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
