@@ -81,6 +81,22 @@ class Failure:
 Outcome = Judgement | Failure
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How judging one pair went: its outcome, and what that took.
+
+    `attempts` counts the replies, remembered ones too; the tokens are those of all attempts;
+    `model` is the name that the server gave last; `remembered` is true where nothing was asked.
+    """
+
+    outcome: Outcome
+    attempts: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    model: str = ""
+    remembered: bool = False
+
+
 class Message(NamedTuple):
     """One turn of a chat."""
 
@@ -111,8 +127,9 @@ class Reply:
     """What a model answered, before anybody parsed it.
 
     `model` is the name that the server gave; token counts are 0 where the server gave none;
-    `top_tokens` holds, a token, the alternatives that the server offered with their log
-    probabilities; `remembered` is true where the store answered.
+    `top_tokens` holds, a token, its log probability and those of the alternatives that the server
+    offered, the token that was chosen first; `body` is the answer as it came over the wire, empty
+    where none did; `remembered` is true where the store answered.
     """
 
     text: str
@@ -122,10 +139,21 @@ class Reply:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     top_tokens: Sequence[Mapping[str, float]] = ()
+    body: bytes = field(default=b"", repr=False)
     remembered: bool = False
 
 
 Ask = Callable[[Request], Awaitable[Reply]]
+Recall = Callable[[Sequence[Request]], Sequence[Reply | None]]
+Close = Callable[[], Awaitable[None]]
+
+
+def _recalls_nothing(requests: Sequence[Request]) -> Sequence[Reply | None]:
+    return [None] * len(requests)
+
+
+async def _has_nothing_to_close() -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +162,11 @@ class Model:
 
     `id` is what a reply is remembered under, so it names all that stands behind `ask`: for a
     server its address and the model's name, for a file its hash and the engine's version.
+    `recall` gives, for many requests at once, the replies that need no asking; `close` ends
+    connections and processes, and the model may be asked again afterwards.
     """
 
     id: str
     ask: Ask = field(compare=False)
+    recall: Recall = field(default=_recalls_nothing, compare=False)
+    close: Close = field(default=_has_nothing_to_close, compare=False)

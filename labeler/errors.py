@@ -8,6 +8,7 @@
     ├── BadInput          65   a file says something wrong; the message: where, and what would work
     ├── ProviderError     69   the model's provider failed
     │   └── CallFailed         … for one request; the pair becomes a Failure, the run goes on
+    │       └── MayPass        … in a way that another try may mend
     ├── FileProblem       74   a file could not be read or written
     └── Misconfigured     78   a key, an address, an extra or a model is missing or refused
 
@@ -72,6 +73,19 @@ class CallFailed(ProviderError):
     def __init__(self, message: str, status: str = "call_failed") -> None:
         super().__init__(message)
         self.status = status
+
+
+class MayPass(CallFailed):
+    """A request failed in a way that may pass: a lost connection, a busy server.
+
+    `wait` is how many seconds the server asked for, None where it did not say; `busy` is true
+    where the server has more to do than it can (429, 503), so that fewer calls at once would help.
+    """
+
+    def __init__(self, message: str, wait: float | None = None, *, busy: bool = False) -> None:
+        super().__init__(message)
+        self.wait = wait
+        self.busy = busy
 
 
 class FileProblem(LabelerError):

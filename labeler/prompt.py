@@ -36,6 +36,7 @@ class FrontMatter(BaseModel):
     description: str
     source: str = ""
     scale: dict[str, str] = Field(default_factory=dict)
+    reply: Literal["json", "text"] = "json"
     reason: bool = False
     temperature: float = Field(default=0.0, ge=0, le=2)
     max_tokens: int = Field(default=256, gt=0)
@@ -136,14 +137,15 @@ def prompt_files() -> dict[str, Path]:
     return {path.stem: path for path in sorted(prompt_folder().glob("*.md"))}
 
 
-def find_prompt(name: str) -> Prompt:
-    """A shipped prompt by its name, or any prompt by its file's path."""
+def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
+    """A shipped prompt by its name, or any prompt by its file's path; `Misuse` for another kind."""
     shipped = prompt_files()
-    if name in shipped:
-        return read_prompt(shipped[name])
-    if Path(name).is_file():
-        return read_prompt(Path(name))
-    raise Misuse(f"no prompt {name!r}; known: {', '.join(shipped)}, or the path of a file")
+    if name not in shipped and not Path(name).is_file():
+        raise Misuse(f"no prompt {name!r}; known: {', '.join(shipped)}, or the path of a file")
+    prompt = read_prompt(shipped[name] if name in shipped else Path(name))
+    if kind and prompt.front.kind != kind:
+        raise Misuse(f"the prompt {name!r} is one to {prompt.front.kind} with, not to {kind}")
+    return prompt
 
 
 def schema_of(prompt: Prompt) -> dict[str, Any]:

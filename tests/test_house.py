@@ -21,6 +21,7 @@ FLOORS = {
     "parsing": PURE,
     "chunking": PURE,
     "similarity": PURE,
+    "terms": PURE,
     "metrics": PURE,
     "agreement": PURE,
     "models": INPUT_OUTPUT,

@@ -1,1 +1,1 @@
-"""Statistics of agreement between assessors: pure functions in a registry."""
+"""How far labels agree: statistics of contingency tables, and intervals over queries."""

@@ -5,14 +5,25 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from labeler import __version__
-from labeler.cli import evaluate, prompts
+from labeler.cli import (
+    agree,
+    diff,
+    evaluate,
+    fetch,
+    generate,
+    judge,
+    pool,
+    prompts,
+    relabel,
+    trec_eval,
+)
 from labeler.cli.screen import complain
+from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
 
 BUILD = "Build a collection"
@@ -30,9 +41,23 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
+    "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
+    "judge": Command(
+        judge.command, JUDGE, "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first"
+    ),
+    "relabel": Command(
+        relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
+    ),
+    "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
     "evaluate": Command(
         evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
     ),
+    "trec-eval": Command(
+        trec_eval.command, MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
+    ),
+    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
+    "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
@@ -75,14 +100,6 @@ def make_app() -> typer.Typer:
     return app
 
 
-class Terminated(BaseException):
-    """SIGTERM arrived; unwinds like Ctrl-C, so that files are left whole."""
-
-
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise Terminated
-
-
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; DESIGN.md lists them."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -116,5 +133,5 @@ def _help_of(error: typer.TyperException) -> str:
 
 def main() -> None:
     """The console script's entry."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, terminate)
     sys.exit(run())

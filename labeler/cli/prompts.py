@@ -28,5 +28,5 @@ def show(name: Annotated[str, typer.Argument(help="A prompt's name, or a file's 
     """Print a prompt as it is in its file."""
     from labeler.prompt import find_prompt
 
-    prompt = find_prompt(name)
+    prompt = find_prompt(name, kind=None)
     say(prompt.text.rstrip("\n"))

@@ -1,0 +1,90 @@
+"""Statistics of coincidence matrices, for any number of raters: Krippendorff's alpha, Fleiss'.
+
+A coincidence matrix holds, for every ordered pair of ratings that two raters gave to one item,
+`1 / (m - 1)` where `m` raters rated the item. Of two raters' contingency table it is the table
+plus its transpose. Matrices of queries add up, so intervals over queries come from sums.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labeler.agreement.registry import ONE_GRADE, statistic
+from labeler.agreement.tables import FloatArray, distances, inner, ratio
+
+
+def krippendorff(coincidences: FloatArray, apart: FloatArray) -> FloatArray:
+    """Krippendorff's alpha of `(..., k, k)` coincidences; `apart` is `(k, k)` or `(..., k, k)`.
+
+    Krippendorff (2011), Computing Krippendorff's Alpha-Reliability; `nan` where one value stands
+    throughout.
+    """
+    each = coincidences.sum(axis=-1)
+    total = each.sum(axis=-1)
+    observed = inner(coincidences, apart)
+    expected = inner(each[..., :, None] * each[..., None, :], apart)
+    return np.asarray(1.0 - (total - 1.0) * ratio(observed, expected), dtype=np.float64)
+
+
+def nominal(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
+    """Krippendorff's alpha, every disagreement alike."""
+    return krippendorff(coincidences, distances(list(range(coincidences.shape[-1])), 0))
+
+
+def ordinal(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
+    """Krippendorff's alpha by the number of ratings between two grades, which depends on the data.
+
+    `sum(n_c..n_k) - (n_c + n_k) / 2` is the distance of the two grades' mean ranks.
+    """
+    each = coincidences.sum(axis=-1)
+    rank = np.cumsum(each, axis=-1) - each / 2
+    apart = (rank[..., :, None] - rank[..., None, :]) ** 2
+    total = each.sum(axis=-1)[..., None, None]
+    return krippendorff(coincidences, ratio(apart, total**2))
+
+
+def interval(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
+    """Krippendorff's alpha by the squared difference of grades."""
+    return krippendorff(coincidences, distances(grades.tolist(), 2))
+
+
+def fleiss(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
+    """Fleiss' kappa (1971); as defined only where every item has the same number of raters.
+
+    With missing ratings an item counts by its number of raters, as in alpha, from which this
+    differs by the correction for small samples alone.
+    """
+    each = coincidences.sum(axis=-1)
+    total = each.sum(axis=-1)
+    agreed = ratio(np.trace(coincidences, axis1=-2, axis2=-1), total)
+    chance = ratio((each**2).sum(axis=-1), total**2)
+    return ratio(agreed - chance, 1.0 - chance)
+
+
+def both_ways(tables: FloatArray) -> FloatArray:
+    """The coincidences of two raters' contingency tables."""
+    return tables + np.swapaxes(tables, -1, -2)
+
+
+@statistic("alpha-nominal", "Krippendorff's alpha, every disagreement alike", ONE_GRADE, None)
+def alpha_nominal(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Krippendorff's alpha of two raters, nominal."""
+    return nominal(both_ways(tables), grades)
+
+
+@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", ONE_GRADE, None)
+def alpha_ordinal(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Krippendorff's alpha of two raters, ordinal."""
+    return ordinal(both_ways(tables), grades)
+
+
+@statistic("alpha-interval", "Krippendorff's alpha by squared differences", ONE_GRADE, None)
+def alpha_interval(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Krippendorff's alpha of two raters, interval."""
+    return interval(both_ways(tables), grades)
+
+
+@statistic("fleiss", "Fleiss' kappa; of two raters it is Scott's pi", ONE_GRADE)
+def fleiss_of_two(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Fleiss' kappa of two raters."""
+    return fleiss(both_ways(tables), grades)

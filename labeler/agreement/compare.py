@@ -1,0 +1,197 @@
+"""Every statistic of two raters, with its interval over queries, from aligned labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeler.agreement.align import Labels, LeftOut, Other, Rules, align
+from labeler.agreement.intervals import METHODS, Interval, Sample, naive
+from labeler.agreement.registry import NO_PAIRS, Statistic, default_names
+from labeler.agreement.statistics import STATISTICS, find_statistic
+from labeler.agreement.suspicion import suspicions
+from labeler.agreement.tables import FloatArray, query_tables
+from labeler.data import Pair, Qrels
+from labeler.errors import Misuse
+
+DEFAULT_METHOD = "cluster-bootstrap"
+ALL = "all"
+FEW_QUERIES = 25
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which statistics (the default ones where `None`), and how their intervals are made."""
+
+    names: Sequence[str] | None = None
+    method: str = DEFAULT_METHOD
+    draws: int = 1000
+    seed: int = 0
+    naive: bool = False
+
+
+@dataclass(frozen=True)
+class Naive:
+    """The interval over single pairs, and how many times its variance the honest one has."""
+
+    low: float | None
+    high: float | None
+    design_effect: float | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval of 95 %; `None` where undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str
+    naive: Naive | None = None
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A statistic, had the other graded what it did not: all as people, or all farthest off."""
+
+    all_agree: float | None
+    all_differ: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How far two raters agree; `tables` are by query, people's grades in rows."""
+
+    pairs: int
+    queries: tuple[str, ...]
+    scale: tuple[int, ...]
+    tables: FloatArray
+    left_out: LeftOut
+    statistics: dict[str, Estimate]
+    scenarios: dict[str, Scenario]
+    warnings: tuple[str, ...]
+
+    @property
+    def confusion(self) -> FloatArray:
+        """The contingency table of all queries together."""
+        return np.asarray(self.tables.sum(axis=0), dtype=np.float64)
+
+
+def compare_qrels(
+    people: Qrels,
+    other: Labels,
+    rules: Rules | None = None,
+    options: Options | None = None,
+) -> Agreement:
+    """How far `other` agrees with `people`, from the labels as they are."""
+    return agree(people, Other(other), rules or Rules(), options or Options())
+
+
+def agree(
+    people: Qrels,
+    other: Other,
+    rules: Rules,
+    options: Options,
+    weights: Mapping[Pair, float] | None = None,
+) -> Agreement:
+    """Every statistic that the options name, with what was left out and what looks wrong."""
+    aligned = align(people, other, rules, weights)
+    grades = np.array(aligned.pairs.grades, dtype=np.float64)
+    sample = Sample(query_tables(aligned.pairs), options.draws, options.seed)
+    chosen = _chosen(options, aligned.pairs.grades)
+    pairs = len(aligned.pairs)
+    estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in chosen}
+    order = _value(find_statistic("spearman", aligned.pairs.grades), sample.total, grades)
+    warnings = [
+        *suspicions(people, other.labels, rules, aligned.pairs.grades, order),
+        *_too_few(len(aligned.pairs.queries)),
+        *_undefined(chosen, estimates, pairs),
+    ]
+    missing = aligned.left_out.missing
+    return Agreement(
+        pairs,
+        aligned.pairs.queries,
+        aligned.pairs.grades,
+        sample.sums,
+        aligned.left_out,
+        estimates,
+        {s.name: _scenario(s, sample.total, missing, grades) for s in chosen},
+        tuple(warnings),
+    )
+
+
+def _chosen(options: Options, grades: tuple[int, ...]) -> list[Statistic]:
+    if options.method not in METHODS:
+        raise Misuse(f"no method {options.method!r}; known: {', '.join(METHODS)}")
+    names = default_names(grades) if options.names is None else list(options.names)
+    everything = [*default_names(grades), *STATISTICS]
+    wanted = [one for name in names for one in (everything if name == ALL else [name])]
+    return [find_statistic(name, grades) for name in dict.fromkeys(wanted)]
+
+
+def estimate(
+    chosen: Statistic, sample: Sample, grades: FloatArray, options: Options, pairs: int
+) -> Estimate:
+    """One statistic's value and interval; nothing but `None` where it is undefined."""
+    value = _value(chosen, sample.total, grades)
+    if value is None:
+        return Estimate(None, None, None, options.method)
+
+    def compute(tables: FloatArray) -> FloatArray:
+        return chosen.compute(tables, grades)
+
+    low, high = _within(METHODS[options.method](sample, compute), chosen)
+    if not options.naive:
+        return Estimate(value, low, high, options.method)
+    single, variance = naive(sample.total, compute, pairs, options.draws, options.seed)
+    spread = float(np.nanvar(compute(sample.resampled)))
+    effect = spread / variance if variance > 0 else None
+    return Estimate(value, low, high, options.method, Naive(*_within(single, chosen), effect))
+
+
+def _value(chosen: Statistic, table: FloatArray, grades: FloatArray) -> float | None:
+    value = float(chosen.compute(table, grades))
+    return value if math.isfinite(value) else None
+
+
+def _within(ends: Interval, chosen: Statistic) -> tuple[float | None, float | None]:
+    if ends is None:
+        return None, None
+    low = ends[0] if chosen.low is None else max(ends[0], chosen.low)
+    high = ends[1] if chosen.high is None else min(ends[1], chosen.high)
+    return low, high
+
+
+def _scenario(
+    chosen: Statistic, table: FloatArray, missing: FloatArray, grades: FloatArray
+) -> Scenario:
+    """The statistic with the missing pairs filled in: none differ, or each as far as it can."""
+    agree, differ = table.copy(), table.copy()
+    for place, count in enumerate(missing):
+        farthest = int(np.argmax(np.abs(grades - grades[place])))
+        agree[place, place] += count
+        differ[place, farthest] += count
+    return Scenario(_value(chosen, agree, grades), _value(chosen, differ, grades))
+
+
+def _too_few(queries: int) -> Iterator[str]:
+    if queries == 1:
+        yield "one query only: no interval can be given, for nothing shows how queries differ"
+    elif 1 < queries < FEW_QUERIES:
+        yield f"only {queries} queries: intervals over so few may cover less than the 95 % they say"
+
+
+def _undefined(
+    chosen: list[Statistic], estimates: dict[str, Estimate], pairs: int
+) -> Iterator[str]:
+    """One sentence for each reason for which values are null."""
+    reasons: dict[str, list[str]] = {}
+    for found in chosen:
+        if estimates[found.name].value is None:
+            reason = found.undefined if pairs else NO_PAIRS
+            reasons.setdefault(reason, []).append(found.name)
+    for reason, names in reasons.items():
+        yield f"{', '.join(names)} undefined: {reason}"

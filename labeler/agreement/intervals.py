@@ -1,0 +1,141 @@
+"""Intervals that treat the pairs of one query as what they are: not independent.
+
+Whatever is a function of sums over queries (a contingency table is one) can be resampled at once:
+draws of queries are a matrix of counts, and one matrix product with the queries' tables gives the
+tables of all draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from labeler.agreement.quantiles import normal_cdf, normal_quantile, t_quantile
+from labeler.agreement.tables import FloatArray
+
+Compute = Callable[[FloatArray], FloatArray]
+"""`(..., features)` sums to `(...)` values, `nan` where undefined."""
+
+Interval = tuple[float, float] | None
+
+LEVEL = 0.95
+MOST_UNDEFINED = 0.05
+"""With a larger share of undefined draws there is no interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Sums by query, `(queries, ...)`, and how to resample them."""
+
+    sums: FloatArray
+    draws: int = 1000
+    seed: int = 0
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """The sums of all queries."""
+        return np.asarray(self.sums.sum(axis=0), dtype=np.float64)
+
+    @cached_property
+    def resampled(self) -> FloatArray:
+        """The sums of each draw of as many queries, with replacement."""
+        queries = len(self.sums)
+        chosen = np.random.default_rng(self.seed).integers(0, queries, (self.draws, queries))
+        chosen += np.arange(self.draws)[:, None] * queries
+        counts = np.bincount(chosen.ravel(), minlength=self.draws * queries)
+        weights = counts.reshape(self.draws, queries).astype(np.float64)
+        flat = weights @ self.sums.reshape(queries, -1)
+        return np.asarray(flat.reshape(self.draws, *self.sums.shape[1:]), dtype=np.float64)
+
+    @cached_property
+    def without_one(self) -> FloatArray:
+        """The sums of all queries but one, for each."""
+        return np.asarray(self.total - self.sums, dtype=np.float64)
+
+
+def percentile(sample: Sample, compute: Compute, level: float = LEVEL) -> Interval:
+    """The middle `level` of the cluster bootstrap's draws."""
+    tail = (1 - level) / 2
+    return _quantiles(compute(sample.resampled), tail, 1 - tail)
+
+
+def expanded_percentile(sample: Sample, compute: Compute, level: float = LEVEL) -> Interval:
+    """Percentiles further out, as far as t with `n - 1` degrees exceeds the normal at `n` queries.
+
+    Hesterberg (2015), The American Statistician 69(4): the plain percentiles of a small sample are
+    too narrow by the factor `sqrt((n - 1) / n)` and by the normal in place of t.
+    """
+    n = len(sample.sums)
+    if n < 2:
+        return None
+    z = t_quantile((1 + level) / 2, n - 1) * np.sqrt(n / (n - 1))
+    tail = normal_cdf(-float(z))
+    return _quantiles(compute(sample.resampled), tail, 1 - tail)
+
+
+def bca(sample: Sample, compute: Compute, level: float = LEVEL) -> Interval:
+    """Bias-corrected and accelerated percentiles; Efron (1987), JASA 82(397)."""
+    draws, without = compute(sample.resampled), compute(sample.without_one)
+    point = float(compute(sample.total))
+    draws = draws[~np.isnan(draws)]
+    if not np.isfinite(point) or np.isnan(without).any() or len(draws) < 2:
+        return None
+    below = (np.sum(draws < point) + np.sum(draws == point) / 2) / len(draws)
+    shift = normal_quantile(float(np.clip(below, 1 / len(draws), 1 - 1 / len(draws))))
+    pull = without.mean() - without
+    spread = np.sum(pull**2) ** 1.5
+    acceleration = float(np.sum(pull**3) / (6 * spread)) if spread > 0 else 0.0
+    ends = []
+    for z in (normal_quantile((1 - level) / 2), normal_quantile((1 + level) / 2)):
+        moved = shift + (shift + z) / (1 - acceleration * (shift + z))
+        ends.append(normal_cdf(moved))
+    return _quantiles(draws, *ends)
+
+
+def jackknife(sample: Sample, compute: Compute, level: float = LEVEL) -> Interval:
+    """The value and t standard errors of the jackknife over queries either way."""
+    n, point = len(sample.sums), float(compute(sample.total))
+    if n < 2:
+        return None
+    error = jackknife_error(compute(sample.without_one))
+    if not np.isfinite(point) or not np.isfinite(error):
+        return None
+    reach = t_quantile((1 + level) / 2, n - 1) * error
+    return point - reach, point + reach
+
+
+def jackknife_error(without_one: FloatArray) -> float:
+    """The standard error from the values without one query each."""
+    n = len(without_one)
+    spread = np.sum((without_one - without_one.mean()) ** 2)
+    return float(np.sqrt((n - 1) / n * spread))
+
+
+def _quantiles(draws: FloatArray, low: float, high: float) -> Interval:
+    defined = draws[~np.isnan(draws)]
+    if len(defined) < 2 or len(defined) < (1 - MOST_UNDEFINED) * len(draws):
+        return None
+    ends = np.quantile(defined, [low, high])
+    return float(ends[0]), float(ends[1])
+
+
+METHODS: dict[str, Callable[[Sample, Compute], Interval]] = {
+    "cluster-bootstrap": expanded_percentile,
+    "percentile": percentile,
+    "bca": bca,
+    "jackknife": jackknife,
+}
+"""What resamples queries, by name; the first is the default."""
+
+
+def naive(
+    table: FloatArray, compute: Compute, pairs: int, draws: int, seed: int
+) -> tuple[Interval, float]:
+    """The interval that resamples single pairs as if they were independent, and its variance."""
+    shares = table.ravel() / table.sum()
+    drawn = np.random.default_rng(seed).multinomial(pairs, shares, size=draws)
+    values = compute(drawn.reshape(draws, *table.shape).astype(np.float64))
+    return _quantiles(values, (1 - LEVEL) / 2, (1 + LEVEL) / 2), float(np.nanvar(values))

@@ -1,0 +1,94 @@
+"""Agreement corrected for chance as two raters' own habits would make it: kappa, pi, AC1, AC2."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labeler.agreement.registry import NO_PAIRS, ONE_GRADE, statistic
+from labeler.agreement.tables import FloatArray, distances, ratio
+
+
+def shares(tables: FloatArray) -> FloatArray:
+    """Tables of counts as tables of shares; `nan` throughout an empty one."""
+    return ratio(tables, tables.sum(axis=(-2, -1), keepdims=True))
+
+
+def _expected(rows: FloatArray, apart: FloatArray, columns: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("...i,ij,...j->...", rows, apart, columns), dtype=np.float64)
+
+
+def cohen(tables: FloatArray, apart: FloatArray) -> FloatArray:
+    """Cohen's kappa with disagreements counted as `apart` says.
+
+    Cohen (1968), Psychological Bulletin 70(4): one minus observed over expected disagreement.
+    """
+    p = shares(tables)
+    expected = _expected(p.sum(axis=-1), apart, p.sum(axis=-2))
+    observed = (p * apart).sum(axis=(-2, -1))
+    return 1.0 - ratio(observed, expected)
+
+
+@statistic("agreement", "share of pairs with the same grade", NO_PAIRS, 0.0)
+def agreement(tables: FloatArray, _grades: FloatArray) -> FloatArray:
+    """Raw agreement."""
+    return np.asarray(np.trace(shares(tables), axis1=-2, axis2=-1), dtype=np.float64)
+
+
+@statistic("kappa", "Cohen's kappa, every disagreement alike", ONE_GRADE)
+def kappa(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Cohen (1960), Educational and Psychological Measurement 20(1)."""
+    return cohen(tables, distances(grades.tolist(), 0))
+
+
+@statistic("kappa-linear", "Cohen's kappa, disagreements by their distance", ONE_GRADE)
+def kappa_linear(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Cohen's kappa with linear weights."""
+    return cohen(tables, distances(grades.tolist(), 1))
+
+
+@statistic("kappa-quadratic", "Cohen's kappa, disagreements by their squared distance", ONE_GRADE)
+def kappa_quadratic(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Cohen's kappa with quadratic weights ("QWK")."""
+    return cohen(tables, distances(grades.tolist(), 2))
+
+
+@statistic("pi", "Scott's pi: chance as both raters' pooled grades make it", ONE_GRADE)
+def scott_pi(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Scott (1955), Public Opinion Quarterly 19(3)."""
+    p = shares(tables)
+    pooled = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
+    apart = distances(grades.tolist(), 0)
+    return 1.0 - ratio((p * apart).sum(axis=(-2, -1)), _expected(pooled, apart, pooled))
+
+
+def gwet(tables: FloatArray, apart: FloatArray) -> FloatArray:
+    """Gwet's AC with agreement `1 - apart`; AC1 where every disagreement counts alike.
+
+    The categories are the scale's, used or not: AC depends on how many there are. Gwet (2008),
+    British Journal of Mathematical and Statistical Psychology 61(1).
+    """
+    p = shares(tables)
+    k = p.shape[-1]
+    pooled = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
+    agreed = (p * (1.0 - apart)).sum(axis=(-2, -1))
+    spread = (pooled * (1.0 - pooled)).sum(axis=-1)
+    chance = (1.0 - apart).sum() / (k * max(k - 1, 1)) * spread
+    return ratio(agreed - chance, 1.0 - chance)
+
+
+@statistic("ac1", "Gwet's AC1: chance as if raters guess at hard pairs only", NO_PAIRS)
+def ac1(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Gwet's AC1."""
+    return gwet(tables, distances(grades.tolist(), 0))
+
+
+@statistic("ac2-linear", "Gwet's AC2, disagreements by their distance", NO_PAIRS, None)
+def ac2_linear(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Gwet's AC2 with linear weights."""
+    return gwet(tables, distances(grades.tolist(), 1))
+
+
+@statistic("ac2-quadratic", "Gwet's AC2, disagreements by their squared distance", NO_PAIRS, None)
+def ac2_quadratic(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    """Gwet's AC2 with quadratic weights."""
+    return gwet(tables, distances(grades.tolist(), 2))

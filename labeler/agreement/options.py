@@ -1,0 +1,55 @@
+"""What a user writes of scales and maps, as data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from labeler.agreement.align import Labels, Rules, number
+from labeler.data import Qrels
+from labeler.errors import Misuse
+
+_SCALE = re.compile(r"(-?\d+):(-?\d+)")
+_PAIR = re.compile(r"(-?\d+)=(-?\d+)")
+PEOPLE, OTHER = "people", "other"
+
+
+def parse_scale(text: str | None) -> tuple[int, ...] | None:
+    """`0:3` as `(0, 1, 2, 3)`."""
+    if text is None:
+        return None
+    found = _SCALE.fullmatch(text.strip())
+    if not found or int(found[1]) >= int(found[2]) or int(found[2]) - int(found[1]) >= 50:
+        raise Misuse(f"expected --scale as LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r}")
+    return tuple(range(int(found[1]), int(found[2]) + 1))
+
+
+def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
+    """`people:1=0,2=1` and `1=0,2=1` as maps of grades by side, "" where no side is named."""
+    maps: dict[str, dict[int, int]] = {PEOPLE: {}, OTHER: {}, "": {}}
+    for text in texts:
+        side, colon, pairs = text.rpartition(":")
+        found = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
+        if (colon and side not in (PEOPLE, OTHER)) or not all(found):
+            example = "--map people:1=0,2=1 or --map other:0=3,1=2"
+            raise Misuse(f"expected a map of grades such as {example}; got {text!r}")
+        maps[side].update((int(pair[1]), int(pair[2])) for pair in found if pair)
+    return maps
+
+
+def rules_for(
+    people: Qrels, labels: Labels, maps: Mapping[str, Mapping[int, int]], rest: Rules
+) -> Rules:
+    """`rest` with the maps of both sides; one that names no side is for the side that it covers.
+
+    That is people's where it names every grade of theirs and not every whole number of the
+    other's; otherwise the other's.
+    """
+    ours = {grade for row in people.values() for grade in row.values() if grade >= 0}
+    numbers = {number(label) for row in labels.values() for label in set(row.values())}
+    theirs = {int(value) for value in numbers if value is not None and value % 1 == 0}
+    keys = set(maps[""])
+    side = PEOPLE if keys and ours <= keys and not theirs <= keys else OTHER
+    sided = {name: {**maps[name], **(maps[""] if name == side else {})} for name in (PEOPLE, OTHER)}
+    return replace(rest, map_people=sided[PEOPLE], map_other=sided[OTHER])

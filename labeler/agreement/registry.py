@@ -1,0 +1,117 @@
+"""The registry of statistics: a decorator on a dict, from which every list of names is read."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from labeler.agreement.tables import FloatArray, cut
+from labeler.errors import Misuse
+
+Compute = Callable[[FloatArray, FloatArray], FloatArray]
+"""`(..., k, k)` tables and the `k` grades to `(...)` values, `nan` where undefined."""
+
+_CUT = re.compile(r"(?P<name>.+)>=(?P<grade>-?\d+)")
+ALIASES = {"qwk": "kappa-quadratic"}
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A function of a contingency table, what it says, and when it is undefined.
+
+    `low` and `high` bound its values (`None`: the scale does), so that no interval leaves them.
+    """
+
+    name: str
+    compute: Compute
+    about: str
+    undefined: str
+    low: float | None = -1.0
+    high: float | None = 1.0
+
+
+STATISTICS: dict[str, Statistic] = {}
+
+ONE_GRADE = "both raters used one and the same grade throughout, so agreement by chance is certain"
+CONSTANT = "one of the raters used one grade throughout, so there is no order to compare"
+NO_PAIRS = "there are no pairs"
+
+CUTTABLE = ("kappa", "alpha")
+
+
+def statistic(
+    name: str,
+    about: str,
+    undefined: str,
+    low: float | None = -1.0,
+    high: float | None = 1.0,
+) -> Callable[[Compute], Compute]:
+    """Register a function under `name`."""
+
+    def register(compute: Compute) -> Compute:
+        STATISTICS[name] = Statistic(name, compute, about, undefined, low, high)
+        return compute
+
+    return register
+
+
+def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
+    """The statistic called `name`; `kappa>=2` is kappa after cutting the scale at grade 2."""
+    name = ALIASES.get(name, name)
+    if name in STATISTICS:
+        return STATISTICS[name]
+    found = _CUT.fullmatch(name)
+    inner = ALIASES.get(found["name"], found["name"]) if found else ""
+    inner = "alpha-nominal" if inner == "alpha" else inner
+    if found is None or inner not in STATISTICS:
+        raise Misuse(f"no statistic {name!r}{_nearest(name)}; known: {', '.join(known_names())}")
+    if int(found["grade"]) not in grades[1:]:
+        cuts = ", ".join(map(str, grades[1:])) or "none"
+        raise Misuse(f"cannot cut at {found['grade']} in {name!r}; this scale's cuts: {cuts}")
+    return _cut_statistic(name, STATISTICS[inner], int(found["grade"]))
+
+
+def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
+    def compute(tables: FloatArray, grades: FloatArray) -> FloatArray:
+        position = int(grades.tolist().index(grade))
+        import numpy as np
+
+        return inner.compute(cut(tables, position), np.array([0.0, 1.0]))
+
+    about = f"{inner.about}, after cutting the scale at {grade}"
+    undefined = f"{inner.undefined} (cut at {grade})"
+    return replace(inner, name=name, compute=compute, about=about, undefined=undefined)
+
+
+def known_names() -> list[str]:
+    """Every registered name, the aliases, and the cuts as `kappa>=G`."""
+    return [*STATISTICS, *ALIASES, *(f"{name}>=G" for name in CUTTABLE)]
+
+
+def _nearest(name: str) -> str:
+    close = difflib.get_close_matches(name, known_names(), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+DEFAULT_BEFORE_CUTS = (
+    "agreement",
+    "kappa",
+    "kappa-linear",
+    "kappa-quadratic",
+    "pi",
+    "ac1",
+    "ac2-linear",
+    "ac2-quadratic",
+    "alpha-nominal",
+    "alpha-ordinal",
+    "alpha-interval",
+)
+DEFAULT_AFTER_CUTS = ("tau-b", "spearman", "mae", "bias")
+
+
+def default_names(grades: Sequence[int]) -> list[str]:
+    """What `labeler agree` reports on this scale, in its order."""
+    cuts = [f"{name}>={grade}" for name in CUTTABLE for grade in grades[1:]]
+    return [*DEFAULT_BEFORE_CUTS, *cuts, *DEFAULT_AFTER_CUTS]

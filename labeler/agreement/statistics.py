@@ -1,0 +1,24 @@
+"""Every statistic of two raters, registered: importing this module fills the registry."""
+
+from labeler.agreement import alphas, imbalance, kappas, orders
+from labeler.agreement.registry import (
+    ALIASES,
+    STATISTICS,
+    Statistic,
+    default_names,
+    find_statistic,
+    known_names,
+)
+
+__all__ = [
+    "ALIASES",
+    "STATISTICS",
+    "Statistic",
+    "alphas",
+    "default_names",
+    "find_statistic",
+    "imbalance",
+    "kappas",
+    "known_names",
+    "orders",
+]

@@ -1,0 +1,95 @@
+"""Signs that two sets of labels do not mean the same by their grades, or not the same pairs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from labeler.agreement.align import Labels, Rules, number
+from labeler.data import Qrels
+
+SHARE_OUTSIDE = 0.05
+"""From this share of labels outside the scale on, the scale is suspicious."""
+RARE = 0.005
+"""Grades of a smaller share say nothing about a scale: a stray 10 is a slip."""
+
+
+def suspicions(
+    people: Qrels, labels: Labels, rules: Rules, scale: tuple[int, ...], order: float | None
+) -> list[str]:
+    """What looks wrong, each with the option that would mend it; nothing is mended here.
+
+    `order` is the rank correlation of the labels as they were read, `None` where there is none.
+    """
+    if not any(row.keys() & people.get(q, {}).keys() for q, row in labels.items()):
+        return [_nothing_in_common(people, labels)]
+    ours = {
+        rules.map_people.get(grade, grade)
+        for row in people.values()
+        for grade in set(row.values())
+        if grade >= 0
+    }
+    found = _numbers_on_shared_pairs(people, labels, rules)
+    warnings = list(_another_scale(ours, found, scale)) if found and rules.cut is None else []
+    return [*warnings, *_reversed(order, scale)]
+
+
+def _nothing_in_common(people: Qrels, labels: Labels) -> str:
+    shared = people.keys() & labels.keys()
+    if shared:
+        one = min(shared)
+        ours, theirs = min(people[one], default="none"), min(labels[one], default="none")
+        kind = f"the query ids match, the document ids do not ({ours!r} against {theirs!r})"
+    else:
+        ours, theirs = min(people, default="none"), min(labels, default="none")
+        kind = f"not one query id is shared ({ours!r} against {theirs!r})"
+    return f"no pair in common: {kind}; are both about the same collection?"
+
+
+def _numbers_on_shared_pairs(people: Qrels, labels: Labels, rules: Rules) -> Counter[float]:
+    """The other's numbers on people's pairs, mapped, with how often each stands there."""
+    found: Counter[int | str] = Counter()
+    for query_id, graded in people.items():
+        row = labels.get(query_id, {})
+        found.update(row[doc_id] for doc_id in graded if doc_id in row)
+    numbers: Counter[float] = Counter()
+    for label, count in found.items():
+        value = number(label)
+        if value is not None:
+            numbers[rules.map_other.get(int(value), value) if value % 1 == 0 else value] += count
+    return numbers
+
+
+def _another_scale(ours: set[int], found: Counter[float], scale: tuple[int, ...]) -> Iterator[str]:
+    total = found.total()
+    outside = sum(n for value, n in found.items() if value not in scale)
+    usual = {value for value, n in found.items() if n >= RARE * total} or set(found)
+    low, high = min(usual), max(usual)
+    used = f"people's grades are {min(ours)} to {max(ours)}, the other's {low:g} to {high:g}"
+    shift = min(ours) - low
+    whole = all(value % 1 == 0 for value in usual)
+    if whole and shift and high + shift == max(ours) and outside:
+        moved = _map({int(value): int(value + shift) for value in sorted(usual)})
+        yield f"{used}: the same scale moved by {shift:+g}? --map other:{moved} would mend that"
+    elif not whole and outside > total / 2:
+        yield f"{used}, mostly fractions: scores, it seems, which have to be cut into grades first"
+    elif outside >= SHARE_OUTSIDE * total:
+        wide = f"--scale {min(low, scale[0]):g}:{max(high, scale[-1]):g} would take them in"
+        clip = f"--clip would clip them into {scale[0]}:{scale[-1]}"
+        yield f"{used}: {outside} of {total} labels lie outside the scale; {wide}, {clip}"
+    elif usual == {0.0, 1.0} and len(scale) > 2:
+        halves = _map({grade: int(2 * grade > scale[0] + scale[-1]) for grade in scale})
+        yield f"{used}: binary against graded? --map people:{halves} would make people's binary too"
+
+
+def _reversed(order: float | None, scale: tuple[int, ...]) -> Iterator[str]:
+    if order is not None and order < 0:
+        turned = _map(dict(zip(scale, reversed(scale), strict=True)))
+        yield (
+            f"the grades run against each other (Spearman {order:.2f}): is one scale reversed? "
+            f"--map other:{turned} would turn it"
+        )
+
+
+def _map(pairs: dict[int, int]) -> str:
+    return ",".join(f"{old}={new}" for old, new in pairs.items())

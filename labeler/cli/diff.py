@@ -1,0 +1,54 @@
+"""`labeler diff`: what became of each grade between two sets of judgements."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.screen import say, table
+
+if TYPE_CHECKING:
+    from labeler.agreement.transitions import Transitions
+
+
+def command(
+    collection: Annotated[Path, typer.Argument(help="The collection's directory.")],
+    before: Annotated[str, typer.Argument(help="The name of the earlier judgements.")],
+    after: Annotated[str, typer.Argument(help="The name of the later judgements.")],
+    limit: Annotated[int, typer.Option(min=0, help="How many moved pairs to list.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, all moved pairs.")] = False,
+) -> None:
+    """Show which grades changed between two sets of judgements, and the pairs that moved."""
+    from labeler.agreement.transitions import transitions_as_json
+    from labeler.comparing import compare_judgements
+    from labeler.formats.collection import open_collection
+
+    found = compare_judgements(open_collection(collection), before, after)
+    if as_json:
+        say(json.dumps(transitions_as_json(found), ensure_ascii=False, indent=2))
+        return
+    show_transitions(found, before, after, limit)
+
+
+def show_transitions(found: Transitions, before: str, after: str, limit: int) -> None:
+    """Print the matrix and the first moved pairs; `relabel` ends with it too."""
+    moved = len(found.moved)
+    say(f"{moved:,} of {found.pairs:,} pairs moved from {before} to {after}")
+    if not found.pairs:
+        return
+    say()
+    rows = [
+        [str(state), *(f"{count:,.0f}" for count in counts), f"{counts.sum():,.0f}"]
+        for state, counts in zip(found.states, found.table, strict=True)
+    ]
+    table((f"{before} \\ {after}", *map(str, found.states), "all"), rows)
+    shown = found.moved[:limit]
+    if shown:
+        say()
+        cells = [(*move.pair, str(move.before), str(move.after)) for move in shown]
+        table(("query", "document", before, after), cells, left=2)
+    if moved > len(shown):
+        say(f"… and {moved - len(shown):,} more (--limit {moved})")

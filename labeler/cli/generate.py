@@ -1,0 +1,112 @@
+"""`labeler generate`: let a model write queries that the corpus answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from labeler.cli.asking import show_request
+from labeler.cli.options import BaseUrl, DryRun, Folder, ModelName
+from labeler.cli.screen import note, progress, say
+from labeler.cli.stopping import run_until_stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labeler.data import Document
+    from labeler.formats.collection import Collection
+    from labeler.generating import Generated, Writer
+
+EMBEDDED_SAMPLES = 5
+
+
+class Wish(NamedTuple):
+    """What the command was asked for."""
+
+    queries: int
+    prompt: str = "question"
+    model: str | None = None
+    base_url: str | None = None
+    samples: int | None = None
+    seed: int = 0
+    dry_run: bool = False
+
+
+def command(
+    folder: Folder,
+    queries: Annotated[int, typer.Option(min=1, help="How many queries to have.")] = 50,
+    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "question",
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Candidates a passage; the closest is kept. Default: 1, embedded 5."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides which passages are asked about.")] = 0,
+    dry_run: DryRun = False,
+) -> None:
+    """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
+    from labeler.formats.collection import open_collection
+
+    wish = Wish(queries, prompt, model, base_url, samples, seed, dry_run)
+    collection = open_collection(folder)
+    run_until_stopped(lambda _stopping: generate(collection, wish))
+    if not dry_run:
+        say(f"queries: {collection.queries}")
+
+
+async def generate(collection: Collection, wish: Wish) -> None:
+    """What the command does, for `build` to do too."""
+    from labeler.choosing import choose, ready
+    from labeler.cli.asking import wrapped
+    from labeler.formats.beir import read_corpus
+    from labeler.generating import Writer, closeness, keep_generated
+    from labeler.prompt import find_prompt
+    from labeler.store import open_store
+
+    documents, prompt = read_corpus(collection.corpus), find_prompt(wish.prompt, "generate")
+    choice = await choose("generate", wish.model, wish.base_url)
+    note(f"model: {choice}")
+    async with ready(choice, documents.values()) as there:
+        with open_store(collection.store) as store:
+            samples = wish.samples or (EMBEDDED_SAMPLES if choice.is_embedded else 1)
+            model = wrapped(there.model, store, there.concurrency)
+            writer = Writer(prompt, model, closeness(documents.values()), samples, wish.seed)
+            if wish.dry_run:
+                show_plan(documents, writer, wish.queries)
+                return
+            generated = await with_progress(documents, writer, wish.queries, there.concurrency)
+    kept = keep_generated(collection, generated, writer)
+    note(f"wrote {kept} queries, dropped {len(generated.rejected)} candidates")
+    if len(generated.queries) < wish.queries:
+        note(f"the corpus has no more passages to ask about: {wish.queries} were wanted")
+
+
+async def with_progress(
+    documents: Mapping[str, Document], writer: Writer, wanted: int, at_once: int
+) -> Generated:
+    """Write the queries with a progress bar."""
+    from labeler.generating import generate_queries
+
+    with progress("writing queries") as advance:
+        try:
+            return await generate_queries(documents.values(), writer, wanted, at_once, advance)
+        finally:
+            await writer.model.close()
+
+
+def show_plan(documents: Mapping[str, Document], writer: Writer, wanted: int) -> None:
+    """Print how many calls there would be, about how many tokens, and one request in full."""
+    from labeler.generating import chosen_passages, generation_requests
+
+    chosen = chosen_passages(documents.values(), writer.seed)[:wanted]
+    requests = [request for d in chosen for request in generation_requests(d, writer)]
+    characters = sum(len(turn.content) for request in requests for turn in request.messages)
+    most = writer.prompt.front.max_tokens * len(requests)
+    say(f"passages  {len(chosen):,}, more where a candidate is no good")
+    say(f"calls     {len(requests):,}")
+    say(f"tokens    about {characters // 4:,} in, at most {most:,} out")
+    show_request(requests[0] if requests else None)

@@ -1,0 +1,50 @@
+"""`labeler pool`: retrieve with BM25, dense vectors and their fusion, and pool what they find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labeler.cli.options import Folder
+from labeler.cli.screen import note, progress, say
+
+
+def command(
+    folder: Folder,
+    depth: Annotated[
+        int, typer.Option(min=1, help="How many documents of each run and query to pool.")
+    ] = 10,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A TREC run of your own to pool too; may be repeated."),
+    ] = None,
+) -> None:
+    """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
+    from labeler.formats.collection import open_collection
+
+    pool(folder, depth, run or [])
+    collection = open_collection(folder)
+    say(f"pool: {collection.pool}; runs: {', '.join(collection.run_names())}")
+
+
+def pool(folder: Path, depth: int, own: list[Path]) -> None:
+    """What the command does, for `build` to do too."""
+    from labeler.errors import BadInput
+    from labeler.formats.beir import read_corpus, read_queries
+    from labeler.formats.collection import open_collection
+    from labeler.retrieving import add_runs, read_own_run, retrieve, run_name
+    from labeler.search.dense import DENSE_EXTRA, can_encode, encode
+
+    collection = open_collection(folder)
+    documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)
+    if not queries:
+        raise BadInput(f"{collection.queries}: no queries; run labeler generate {folder} first")
+    own_runs = {run_name(path): read_own_run(path, collection, depth, note) for path in own}
+    if not can_encode():
+        note(f"BM25 only: {DENSE_EXTRA}")
+    with progress("retrieving") as advance:
+        runs = retrieve(documents, queries, encode if can_encode() else None, advance)
+    found, new = add_runs(collection, {**runs, **own_runs}, depth)
+    note(f"pooled {len(found)} pairs of {len(queries)} queries, {new} of them new")

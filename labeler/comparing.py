@@ -1,0 +1,39 @@
+"""Two sets of judgements of one collection: what changed from the one to the other."""
+
+from __future__ import annotations
+
+from labeler.agreement.transitions import State, Transitions, judged, transitions
+from labeler.data import Failure, Pair
+from labeler.errors import FileProblem
+from labeler.formats.collection import Collection
+from labeler.formats.judgements import read_judgements
+from labeler.formats.trec import read_qrels
+
+
+def compare_judgements(collection: Collection, before: str, after: str) -> Transitions:
+    """What became of each pair between two names of a collection."""
+    return transitions(read_states(collection, before), read_states(collection, after))
+
+
+def read_states(collection: Collection, name: str) -> dict[Pair, State]:
+    """What `judgements/NAME.jsonl` says of each pair, or the qrels where there is none."""
+    path = collection.judgements(name)
+    if not path.exists():
+        return _states_of_qrels(collection, name)
+    outcomes = (row.judged.outcome for row in read_judgements(path))
+    return {
+        o.pair: State(None, o.status) if isinstance(o, Failure) else judged(o.grade)
+        for o in outcomes
+    }
+
+
+def _states_of_qrels(collection: Collection, name: str) -> dict[Pair, State]:
+    path = collection.qrels(name)
+    if not path.exists():
+        known = ", ".join(collection.qrels_names()) or "none"
+        raise FileProblem(f"{path}: no judgements and no qrels of this name; there are: {known}")
+    return {
+        Pair(query_id, doc_id): judged(grade)
+        for query_id, graded in read_qrels(path).items()
+        for doc_id, grade in graded.items()
+    }

@@ -1,0 +1,128 @@
+"""A collection on disk: which file of a directory is which, and its card."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.files import file_problems, replacing
+
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_RUN_ENDINGS = (".trec", ".trec.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The layout below a directory; making one touches nothing."""
+
+    folder: Path
+
+    @property
+    def corpus(self) -> Path:
+        """The documents."""
+        return self.folder / "corpus.jsonl"
+
+    @property
+    def queries(self) -> Path:
+        """The queries."""
+        return self.folder / "queries.jsonl"
+
+    @property
+    def rejected(self) -> Path:
+        """The generated queries that a filter dropped."""
+        return self.folder / "rejected.jsonl"
+
+    @property
+    def pool(self) -> Path:
+        """The pairs to judge."""
+        return self.folder / "pool.jsonl"
+
+    @property
+    def store(self) -> Path:
+        """The replies."""
+        return self.folder / "replies.db"
+
+    @property
+    def card(self) -> Path:
+        """What made the collection."""
+        return self.folder / "card.json"
+
+    def run(self, name: str) -> Path:
+        """The file of a run, gzip where only that one is there."""
+        plain, packed = (self.folder / "runs" / f"{name}{ending}" for ending in _RUN_ENDINGS)
+        return packed if packed.exists() and not plain.exists() else plain
+
+    def qrels(self, name: str) -> Path:
+        """The file of a set of qrels."""
+        return self.folder / "qrels" / f"{name}.qrels"
+
+    def judgements(self, name: str) -> Path:
+        """The file of a set of judgements."""
+        return self.folder / "judgements" / f"{name}.jsonl"
+
+    def run_names(self) -> tuple[str, ...]:
+        """The runs that are there, sorted."""
+        found = (self.folder / "runs").glob("*.trec*")
+        return tuple(
+            sorted(
+                {
+                    re.sub(r"\.trec(\.gz)?$", "", p.name)
+                    for p in found
+                    if p.name.endswith(_RUN_ENDINGS)
+                }
+            )
+        )
+
+    def qrels_names(self) -> tuple[str, ...]:
+        """The sets of qrels that are there, sorted."""
+        return tuple(sorted(path.stem for path in (self.folder / "qrels").glob("*.qrels")))
+
+
+def open_collection(folder: Path) -> Collection:
+    """The collection in an existing directory.
+
+    Raises `FileProblem` where there is no such directory.
+    """
+    if not folder.is_dir():
+        raise FileProblem(f"{folder}: no such collection directory")
+    return Collection(folder)
+
+
+def check_name(name: str) -> str:
+    """`name`, if a file may be called so; `Misuse` otherwise."""
+    if not _NAME.fullmatch(name) or name.startswith("."):
+        raise Misuse(f"the name {name!r} may hold only letters, digits and . _ - (not first a dot)")
+    return name
+
+
+def safe_name(text: str) -> str:
+    """`text` with every character that a name may not hold written as `_`."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text)
+
+
+def read_card(collection: Collection) -> dict[str, Any]:
+    """The card, empty where there is none yet."""
+    if not collection.card.exists():
+        return {}
+    with file_problems(collection.card):
+        text = collection.card.read_text(encoding="utf-8")
+    try:
+        card = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"{collection.card}: not JSON: {error}") from error
+    if not isinstance(card, dict):
+        raise BadInput(f"{collection.card}: expected a JSON object")
+    return card
+
+
+def update_card(collection: Collection, section: str, entry: Mapping[str, Any]) -> None:
+    """Write `entry` as the card's `section`, beside what else stands there."""
+    card = {**read_card(collection), section: dict(entry)}
+    with replacing(collection.card) as out:
+        json.dump(card, out, ensure_ascii=False, indent=2)
+        out.write("\n")

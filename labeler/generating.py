@@ -1,0 +1,251 @@
+"""Writing queries: sample passages, ask a model for candidates, keep the best of each passage."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count, islice
+from typing import Any
+
+from labeler.data import Document, Model, Query, Reply, Request
+from labeler.errors import CallFailed, Misuse, ProviderError
+from labeler.formats.beir import read_queries, write_queries
+from labeler.formats.collection import Collection, update_card
+from labeler.formats.jsonl import write_rows
+from labeler.prompt import Prompt
+from labeler.screening import reason_to_reject, tidied, words
+from labeler.search.dense import can_encode, encode
+from labeler.terms import TermStatistics, matched_share, terms
+
+MIN_WORDS = 25
+MAX_WORDS = 260
+
+Closeness = Callable[[str, Sequence[str]], Sequence[float]]
+"""How close each of some candidates is to a passage; the highest wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A candidate that was dropped, and why."""
+
+    doc_id: str
+    text: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Generated:
+    """The queries that were kept, in order, and the candidates that were not."""
+
+    queries: list[Query] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """All that decides which queries come out of a corpus."""
+
+    prompt: Prompt
+    model: Model
+    closeness: Closeness
+    samples: int = 5
+    seed: int = 0
+
+
+def chosen_passages(documents: Iterable[Document], seed: int) -> list[Document]:
+    """The passages long enough to ask about, in the seed's order; more documents, same order.
+
+    The order is that of a hash of seed and id, so that a passage keeps its place among the others
+    when documents are added.
+    """
+    long_enough = (d for d in documents if len(words(d.text)) >= MIN_WORDS)
+    return sorted(long_enough, key=lambda d: hashlib.sha256(f"{seed}\0{d.id}".encode()).digest())
+
+
+def generation_requests(document: Document, writer: Writer) -> list[Request]:
+    """The requests for one passage: the same messages, another seed each."""
+    text = _first_words(document.text, MAX_WORDS)
+    values = {"title": document.title, "text": text, "passage": f"{document.title}\n{text}"}
+    messages = writer.prompt.render(values)
+    front = writer.prompt.front
+    shared: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
+    if front.stop:
+        shared["stop"] = list(front.stop)
+    return [
+        Request(messages, {**shared, "seed": writer.seed + repeat}, repeat=repeat)
+        for repeat in range(writer.samples)
+    ]
+
+
+def _first_words(text: str, count: int) -> str:
+    """`text` up to its `count`-th word, white space kept."""
+    pieces = text.split(" ")
+    return " ".join(pieces[:count]) if len(pieces) > count else text
+
+
+async def generate_queries(
+    documents: Iterable[Document],
+    writer: Writer,
+    wanted: int,
+    concurrency: int = 1,
+    advance: Callable[[int, int], None] = lambda done, total: None,
+) -> Generated:
+    """Write `wanted` queries, at most one a passage; fewer where the passages run out.
+
+    What comes out depends on documents, writer and `wanted` alone, not on `concurrency`: passages
+    are asked in waves, and a wave's results are taken in order.
+    """
+    result = Generated()
+    passages = iter(chosen_passages(documents, writer.seed))
+    limit = asyncio.Semaphore(concurrency)
+    while len(result.queries) < wanted:
+        wave = _next_wave(passages, min(wanted - len(result.queries), max(1, concurrency)))
+        if not wave:
+            break
+        answers = await _ask_all(wave, writer, limit)
+        _check_that_some_call_worked(answers)
+        for document, replies in zip(wave, answers, strict=True):
+            _keep_best(document, replies, writer, result)
+        advance(len(result.queries), wanted)
+    return result
+
+
+def _next_wave(passages: Iterator[Document], size: int) -> list[Document]:
+    return list(islice(passages, size))
+
+
+async def _ask_all(
+    wave: Sequence[Document], writer: Writer, limit: asyncio.Semaphore
+) -> list[list[Reply | CallFailed]]:
+    async def ask(request: Request) -> Reply | CallFailed:
+        async with limit:
+            try:
+                return await writer.model.ask(request)
+            except CallFailed as error:
+                return error
+
+    async def ask_for(document: Document) -> list[Reply | CallFailed]:
+        return await asyncio.gather(*map(ask, generation_requests(document, writer)))
+
+    return await asyncio.gather(*map(ask_for, wave))
+
+
+def _check_that_some_call_worked(answers: Iterable[Iterable[Reply | CallFailed]]) -> None:
+    flat = [answer for replies in answers for answer in replies]
+    failures = [answer for answer in flat if isinstance(answer, CallFailed)]
+    if len(failures) == len(flat):
+        raise ProviderError(f"every one of {len(flat)} calls failed: {failures[0]}")
+
+
+def _keep_best(
+    document: Document, replies: Iterable[Reply | CallFailed], writer: Writer, result: Generated
+) -> None:
+    taken = {query.text.casefold() for query in result.queries}
+    fit: dict[str, None] = {}
+    for text, reason in _candidates(document, replies, writer):
+        again = "asked already" if text.casefold() in taken else None
+        if reason or again:
+            result.rejected.append(Rejected(document.id, text, reason or again or ""))
+        else:
+            fit[text] = None
+    if not fit:
+        return
+    scores = writer.closeness(document.text, list(fit))
+    ordered = sorted(zip(scores, fit, strict=True), key=lambda scored: -scored[0])
+    best, *others = (text for _, text in ordered)
+    result.rejected += [Rejected(document.id, text, "another was closer") for text in others]
+    number = f"q{len(result.queries) + 1}"
+    result.queries.append(Query(number, best, _origin(document, writer)))
+
+
+def _candidates(
+    document: Document, replies: Iterable[Reply | CallFailed], writer: Writer
+) -> Iterator[tuple[str, str | None]]:
+    examples = [m.content for m in writer.prompt.turns if m.role == "assistant"]
+    for reply in replies:
+        if isinstance(reply, CallFailed):
+            yield "", f"call_failed: {reply}"
+        elif reply.refusal or reply.finish_reason == "content_filter":
+            yield reply.refusal or "", "refused"
+        elif reply.finish_reason == "length":
+            yield tidied(reply.text), "cut at the token limit"
+        else:
+            text = tidied(reply.text)
+            yield text, reason_to_reject(text, document.text, examples)
+
+
+def _origin(document: Document, writer: Writer) -> Mapping[str, Any]:
+    digest = hashlib.sha256(document.text.encode()).hexdigest()
+    return {
+        "origin": "generated",
+        "source": [{"doc_id": document.id, "sha256": digest}],
+        "prompt": writer.prompt.id,
+        "model": writer.model.id,
+        "seed": writer.seed,
+    }
+
+
+def heading_queries(documents: Iterable[Document], wanted: int, seed: int) -> list[Query]:
+    """The last heading of `wanted` passages as queries, for where no model can write any."""
+    queries: dict[str, Query] = {}
+    for document in chosen_passages(documents, seed):
+        heading = document.title.split(" > ")[-1].strip()
+        if len(queries) < wanted and words(heading) and heading.casefold() not in queries:
+            origin = {"origin": "heading", "source": [{"doc_id": document.id}]}
+            queries[heading.casefold()] = Query(f"q{len(queries) + 1}", heading, origin)
+    return list(queries.values())
+
+
+def closeness(corpus: Iterable[Document]) -> Closeness:
+    """Cosine to the passage; where nothing can encode, the passage's share of the query's terms."""
+    if can_encode():
+        return _cosines
+    statistics = TermStatistics.of(terms(document.text) for document in corpus)
+
+    def shares(passage: str, candidates: Sequence[str]) -> list[float]:
+        found = terms(passage)
+        return [matched_share(terms(text), found, statistics) for text in candidates]
+
+    return shares
+
+
+def _cosines(passage: str, candidates: Sequence[str]) -> list[float]:
+    vectors = encode([passage, *candidates])
+    return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+
+
+def keep_generated(collection: Collection, generated: Generated, writer: Writer) -> int:
+    """Write the queries beside the collection's own, the rejected ones, and the card.
+
+    Returns how many generated queries the collection has now. Queries that are there already stay
+    as they are: labels may depend on them. Raises `Misuse` where they are not what these would be.
+    """
+    old = list(read_queries(collection.queries).values()) if collection.queries.exists() else []
+    made = [query for query in old if query.metadata.get("origin") in {"generated", "heading"}]
+    _check_they_go_on(collection, made, generated.queries)
+    fresh = generated.queries[len(made) :]
+    free = (name for n in count(1) if (name := f"q{n}") not in {query.id for query in old})
+    added = [replace(query, id=next(free)) for query in fresh]
+    write_queries(collection.queries, [*old, *added])
+    write_rows(collection.rejected, map(asdict, generated.rejected))
+    entry = {
+        "prompt": writer.prompt.id,
+        "model": writer.model.id,
+        "seed": writer.seed,
+        "samples": writer.samples,
+        "queries": len(made) + len(added),
+        "rejected": len(generated.rejected),
+    }
+    update_card(collection, "generate", entry)
+    return len(made) + len(added)
+
+
+def _check_they_go_on(collection: Collection, old: Sequence[Query], new: Sequence[Query]) -> None:
+    for there, here in zip(old, new, strict=False):
+        if there.text != here.text:
+            raise Misuse(
+                f"{collection.queries} holds generated queries of another prompt, model, seed or "
+                f"corpus ({there.id}: {there.text!r}, not {here.text!r}); use a new directory"
+            )

@@ -1,0 +1,120 @@
+"""Labels for a collection: what judging its pool gives, as judgements and as qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from labeler.data import FAILURES, Failure, Judged, Pair
+from labeler.errors import BadInput, Misuse
+from labeler.files import replacing
+from labeler.formats.beir import read_corpus, read_queries
+from labeler.formats.collection import Collection, check_name, safe_name
+from labeler.formats.judgements import Origin, origin_of, qrels_of, read_judgements, row_of
+from labeler.formats.pool import read_pool
+from labeler.formats.trec import write_qrels
+from labeler.judging import Assessor, Pace, Texts, judge
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts that add up: `judged` and all `failures` are the pairs that are done."""
+
+    pairs: int = 0
+    judged: int = 0
+    failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
+    remembered: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def add(self, judged: Judged) -> None:
+        """Count one pair."""
+        self.pairs += 1
+        if isinstance(judged.outcome, Failure):
+            self.failures[judged.outcome.status] += 1
+        else:
+            self.judged += 1
+        self.remembered += judged.remembered
+        self.prompt_tokens += judged.prompt_tokens
+        self.completion_tokens += judged.completion_tokens
+
+    @property
+    def failed(self) -> int:
+        """Pairs that have no label."""
+        return self.pairs - self.judged
+
+
+def label_name(assessor_prompt: str, model: str) -> str:
+    """The name that a set of labels gets when none is given: PROMPT-MODEL."""
+    return safe_name(f"{assessor_prompt}-{model}")
+
+
+def origin(assessor: Assessor) -> Origin:
+    """What distinguishes one set of labels from another."""
+    return Origin(assessor.prompt.id, assessor.model.id, assessor.asked_with)
+
+
+def check_free(collection: Collection, name: str, assessor: Assessor) -> None:
+    """Raise `Misuse` where `name` holds labels that something else made."""
+    check_name(name)
+    path = collection.judgements(name)
+    there, here = origin_of(path), origin(assessor)
+    if there is None:
+        if collection.qrels(name).exists():
+            raise Misuse(f"{collection.qrels(name)} holds labels from elsewhere; give another --as")
+        return
+    for what in ("prompt", "model", "parameters"):
+        old, new = getattr(there, what), getattr(here, what)
+        if old != new:
+            raise Misuse(f"{path} was made with {what} {old}, not {new}; give another --as")
+
+
+def texts_of(collection: Collection) -> Texts:
+    """The queries and documents of a collection."""
+    return Texts(read_queries(collection.queries), read_corpus(collection.corpus))
+
+
+def pairs_of(collection: Collection) -> list[Pair]:
+    """The pairs of the pool, in its order."""
+    return [pooled.pair for pooled in read_pool(collection.pool)]
+
+
+class Job(NamedTuple):
+    """A set of labels to make: where, under which name, of which pairs and texts."""
+
+    collection: Collection
+    name: str
+    pairs: Sequence[Pair]
+    texts: Texts
+
+
+async def judge_collection(job: Job, assessor: Assessor, pace: Pace) -> Tally:
+    """Judge pairs of a collection; write `judgements/NAME.jsonl` and `qrels/NAME.qrels`.
+
+    Both are written when all pairs are done; what an interrupted run was answered is in the store,
+    so that the same call goes on where it stopped.
+    """
+    check_free(job.collection, job.name, assessor)
+    tally, made_by = Tally(), origin(assessor)
+    path = job.collection.judgements(job.name)
+    with replacing(path, _check_rows) as out:
+        async for judged in judge(job.pairs, job.texts, assessor, pace):
+            tally.add(judged)
+            out.write(row_of(judged, made_by) + "\n")
+    write_qrels(job.collection.qrels(job.name), qrels_of(path))
+    return tally
+
+
+def _check_rows(path: Path) -> None:
+    for _ in read_judgements(path):
+        pass
+
+
+def pairs_of_labels(collection: Collection, name: str) -> list[Pair]:
+    """The pairs that a set of judgements holds."""
+    path = collection.judgements(check_name(name))
+    if not path.exists():
+        raise BadInput(f"{path}: no such judgements; `labeler judge` makes them")
+    return [row.judged.outcome.pair for row in read_judgements(path)]

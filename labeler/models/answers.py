@@ -1,0 +1,113 @@
+"""What a server's answer means: a reply, a call that may be tried again, or the end of the run."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from labeler.data import Reply
+from labeler.errors import CallFailed, MayPass, Misconfigured
+
+if TYPE_CHECKING:
+    import openai
+
+SHOWN = 300
+"""Characters of a server's own words that go into an error."""
+
+_ADVICE = {
+    401: "the server refused the API key; set OPENAI_API_KEY (or --base-url to another server)",
+    402: "the account has no credit left",
+    403: "the server refused access; does the key's account have access to this model?",
+    404: "the server has no such model or address; check --model and --base-url",
+}
+
+
+def read_answer(body: bytes, where: str) -> Reply:
+    """The reply in the body of a 200; `MayPass` where it is no chat completion."""
+    try:
+        answer = json.loads(body)
+        choice = answer["choices"][0]
+        message = choice["message"]
+        usage = answer.get("usage") or {}
+        return Reply(
+            text=_text(message.get("content")),
+            finish_reason=_text(choice.get("finish_reason")),
+            refusal=_text(message.get("refusal")) or None,
+            model=_text(answer.get("model")),
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            completion_tokens=_count(usage.get("completion_tokens")),
+            top_tokens=_top_tokens(choice.get("logprobs")),
+            body=body,
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        said = body[:SHOWN].decode("utf-8", "replace")
+        raise MayPass(f"{where}: expected a chat completion, found: {said}") from None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value >= 0 else 0
+
+
+def _top_tokens(logprobs: Any) -> tuple[Mapping[str, float], ...]:
+    if not isinstance(logprobs, dict) or not isinstance(logprobs.get("content"), list):
+        return ()
+    return tuple(
+        {entry["token"]: float(entry["logprob"])}
+        | {top["token"]: float(top["logprob"]) for top in entry.get("top_logprobs") or ()}
+        for entry in logprobs["content"]
+    )
+
+
+def refusal_of(error: openai.APIError, where: str) -> Reply:
+    """Raise what an error of the client means; a content filter's 400 is a reply."""
+    import openai
+
+    if not isinstance(error, openai.APIStatusError):
+        slow = isinstance(error, openai.APITimeoutError)
+        cause = type(error.__cause__).__name__ if error.__cause__ else str(error)
+        problem = "no answer in time" if slow else f"connection failed ({cause})"
+        raise MayPass(f"{where}: {problem}") from None
+    code, said = error.status_code, _said(error)
+    if code == 400 and _code(error) == "content_filter":
+        return Reply("", "content_filter", refusal=said, body=error.response.content)
+    if code in _ADVICE or _code(error) == "insufficient_quota":
+        advice = _ADVICE.get(code, _ADVICE[402])
+        raise Misconfigured(f"{where}: {code}: {advice} ({said})") from None
+    if 300 <= code < 400:
+        there = error.response.headers.get("location", "another address").split("?")[0]
+        problem = f"{code}: redirects to {there}; the key does not follow, give that as --base-url"
+        raise Misconfigured(f"{where}: {problem}") from None
+    if code in {408, 409, 429} or code >= 500:
+        wait = _retry_after(error.response.headers)
+        raise MayPass(f"{where}: {code}: {said}", wait, busy=code in {429, 503}) from None
+    raise CallFailed(f"{where}: {code}: {said}") from None
+
+
+def _said(error: openai.APIStatusError) -> str:
+    message = error.body.get("message") if isinstance(error.body, dict) else None
+    text = message if isinstance(message, str) and message else error.response.text
+    return " ".join(text.split())[:SHOWN]
+
+
+def _code(error: openai.APIStatusError) -> str:
+    return str(error.code or error.type or "")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that the server asks to wait, from any of the headers in use."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers["retry-after"]
+        if value.strip().replace(".", "", 1).isdigit():
+            return float(value)
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (KeyError, ValueError, TypeError, OverflowError):
+        return None

@@ -1,0 +1,88 @@
+"""The embedded model: a GGUF file behind llama.cpp's own server on a loopback port.
+
+There is no second implementation: the server is started for the command that needs it, spoken to
+like any other, and ends with that command.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from labeler.errors import Misconfigured
+from labeler.models.llama_child import KEY_VARIABLE
+
+CONTEXT = 4096
+"""Tokens that a request and its reply may have together."""
+
+LOCAL_EXTRA = "the embedded model needs the 'local' extra: pip install 'labeler[local]'"
+
+
+def can_serve() -> bool:
+    """Whether the optional package is there."""
+    return find_spec("xllamacpp") is not None
+
+
+def engine_id() -> str:
+    """The engine's name and version, for identities in the store."""
+    from importlib.metadata import version
+
+    return f"xllamacpp-{version('xllamacpp')}"
+
+
+class Served(NamedTuple):
+    """Where the server listens (ending in `/v1`), and the key that it wants; made for this run."""
+
+    base_url: str
+    api_key: str
+
+
+@contextmanager
+def serving(path: Path, slots: int = 1) -> Iterator[Served]:
+    """Serve the GGUF file at `path` as long as the block runs.
+
+    One process on all cores: two with half of the cores each slow each other down. Raises
+    `Misconfigured` where the engine is missing or cannot load the file.
+    """
+    if not can_serve():
+        raise Misconfigured(LOCAL_EXTRA)
+    key = secrets.token_urlsafe()
+    size = map(str, (os.cpu_count() or 1, slots, CONTEXT))
+    child = subprocess.Popen(
+        [sys.executable, "-m", "labeler.models.llama_child", str(path), *size],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, KEY_VARIABLE: key},
+        start_new_session=True,  # Ctrl-C is the parent's to handle, which then ends the child
+    )
+    try:
+        yield Served(f"{_address(child, path)}/v1", key)
+    finally:
+        _end(child)
+
+
+def _address(child: subprocess.Popen[str], path: Path) -> str:
+    line = child.stdout.readline() if child.stdout else ""
+    if not line.startswith("http"):
+        raise Misconfigured(f"{path}: llama.cpp could not load it; is it a whole GGUF file?")
+    return line.strip()
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    for pipe in (child.stdin, child.stdout):
+        if pipe:
+            pipe.close()
+    try:
+        child.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()

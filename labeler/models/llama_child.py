@@ -1,0 +1,36 @@
+"""The child process that serves one GGUF file: llama.cpp's own OpenAI-compatible server.
+
+Run as `python -m labeler.models.llama_child FILE THREADS SLOTS CONTEXT`. Its address is the one
+line on stdout; it ends when its stdin does, so it cannot outlive whoever started it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+KEY_VARIABLE = "LABELER_LLAMA_KEY"
+"""The environment variable that holds the key which the server shall ask for."""
+
+
+def serve(path: str, threads: int, slots: int, context: int) -> None:
+    """Serve until stdin ends."""
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = path
+    parameters.model_alias = {os.path.basename(path)}
+    parameters.n_ctx = context * slots
+    parameters.n_parallel = slots
+    parameters.cpuparams.n_threads = threads
+    parameters.cpuparams_batch.n_threads = threads
+    parameters.port = 0
+    parameters.api_keys = [os.environ.pop(KEY_VARIABLE)]
+    server = xllamacpp.Server(parameters)
+    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], *map(int, sys.argv[2:5]))

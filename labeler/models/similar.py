@@ -1,0 +1,46 @@
+"""The `similarity` judge behind the same seam as any model. It is not an LLM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from labeler.data import Model, Reply, Request
+from labeler.errors import CallFailed
+from labeler.similarity import CUTS, TERM_WEIGHT, similarity_grade, similarity_score
+from labeler.terms import TermStatistics, matched_share, terms
+
+Cosine = Callable[[str, str], float]
+
+
+def similarity_model(cosine: Cosine, encoder: str, statistics: TermStatistics) -> Model:
+    """A model that grades by `labeler.similarity`'s rule and does not read the prompt.
+
+    It looks at a request's `inputs`: `query`, `passage`. What the grades depend on beside these,
+    the corpus' term statistics, has to be in every request too, as `term_statistics`: their
+    digest. `encoder` names what `cosine` stands on.
+    """
+    rule = f"{TERM_WEIGHT}*terms; {', '.join(map(str, CUTS))}"
+
+    async def ask(request: Request) -> Reply:
+        if request.inputs.get("term_statistics") != statistics.digest:
+            raise CallFailed("the request is of another corpus than the similarity judge's")
+        query, passage = request.inputs["query"], request.inputs["passage"]
+        matched = matched_share(terms(query), terms(passage), statistics)
+        score = similarity_score(cosine(query, passage), matched)
+        verdict: dict[str, Any] = {"score": round(score, 4), "grade": similarity_grade(score)}
+        return Reply(json.dumps(verdict), model="similarity")
+
+    return Model(f"similarity [{rule}] {encoder}", ask)
+
+
+def cosine_of(encode: Callable[[Sequence[str]], Any]) -> Cosine:
+    """The cosine of two texts; the vectors of texts seen before are kept."""
+    from functools import lru_cache
+
+    @lru_cache(maxsize=4096)
+    def vector(text: str) -> Any:
+        return encode([text])[0]
+
+    return lambda one, other: float(vector(one) @ vector(other))

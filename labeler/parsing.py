@@ -1,0 +1,247 @@
+"""What a model's reply says: one grade of the scale, or why there is none. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError, field_validator
+
+from labeler.data import Failure, Judgement, Outcome, Pair, Reply
+
+LONGEST = 1_000_000
+"""Characters; a longer reply is no verdict on one pair."""
+
+_FINISHED_BADLY = {
+    "length": "truncated",
+    "max_tokens": "truncated",
+    "content_filter": "filtered",
+    "safety": "filtered",
+    "recitation": "filtered",
+    "prohibited_content": "filtered",
+    "blocklist": "filtered",
+    "refusal": "refused",
+}
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
+_UNFINISHED_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
+_APOLOGY = re.compile(
+    r"\A\W*(i['’]?m (very )?sorry|sorry\b|i apologi[sz]e|i (can['’]?t|cannot|can not|won['’]?t)\b"
+    r"|i['’]?m (unable|not able)|i am (sorry|unable|not able)|as an ai\b|unfortunately,? i )",
+    re.IGNORECASE,
+)
+_STATED = re.compile(
+    r"\b(?:grade|score|relevance|rating)\**\s*(?:is|[:=])[\s*]*(-?[0-9]+)\b"
+    r"(?!\s*(?:[-–/.,]\s*[0-9]|(?:to|or)\s+[0-9]))",
+    re.IGNORECASE,
+)
+_ALIASES = ("score", "relevance", "rating", "label", "final_grade", "final_score")
+_MANY_OBJECTS = 1000
+
+
+class _Verdict(BaseModel):
+    """The object that a grading prompt asks for; a reason that is no text is left out."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    grade: StrictInt
+    reason: str | None = None
+
+    @field_validator("reason", mode="before")
+    @classmethod
+    def _text_or_nothing(cls, value: object) -> str | None:
+        return value if isinstance(value, str) else None
+
+
+class _NoGrade(Exception):
+    """Why there is no grade in a text; becomes a `Failure`."""
+
+    def __init__(self, status: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+
+def parse_grade(pair: Pair, reply: Reply, grades: Sequence[int], *, text: bool = False) -> Outcome:
+    """The judgement in a reply, or the failure that it is; `text` for prompts that want no JSON.
+
+    How the reply ended is looked at before what it says: a refusal that holds a number, or half
+    an answer, is no grade.
+    """
+    try:
+        _check_ending(reply)
+        said = _without_thoughts(reply.text)
+        verdict, place = _text_verdict(said) if text else _json_verdict(said)
+        if verdict.grade not in grades:
+            allowed = ", ".join(map(str, grades))
+            raise _NoGrade("out_of_scale", f"{verdict.grade} is not one of {allowed}")
+    except _NoGrade as none:
+        return Failure(pair, none.status, none.detail)
+    offset = place + len(reply.text) - len(said)
+    return Judgement(pair, verdict.grade, verdict.reason, _distribution(reply, grades, offset))
+
+
+def _check_ending(reply: Reply) -> None:
+    status = _FINISHED_BADLY.get(reply.finish_reason.lower())
+    if status == "filtered":
+        raise _NoGrade(status, reply.refusal or "the server's content filter stopped the reply")
+    if reply.refusal:
+        raise _NoGrade("refused", reply.refusal)
+    if status:
+        raise _NoGrade(status, f"the server ended the reply with {reply.finish_reason!r}")
+    if len(reply.text) > LONGEST:
+        raise _NoGrade("unparsable", f"a reply of {len(reply.text):,} characters")
+
+
+def _without_thoughts(text: str) -> str:
+    said = _THOUGHT.sub("", text, count=1)
+    if _UNFINISHED_THOUGHT.match(said):
+        raise _NoGrade("unparsable", "the reply is thinking that does not end")
+    return said
+
+
+class _Found(NamedTuple):
+    """An object in a text, and from where to where it stands."""
+
+    value: dict[str, Any]
+    start: int
+    end: int
+
+
+def _json_verdict(text: str) -> tuple[_Verdict, int]:
+    """The one verdict among the JSON objects of a text, and where its grade stands."""
+    found = list(_objects(text))
+    verdicts = [one for one in found if "grade" in one.value]
+    nested = [one for one in found if "grade" not in one.value and _holds_grade(one.value)]
+    if not verdicts:
+        _raise_no_verdict(text)
+    if len(verdicts) + len(nested) > 1:
+        raise _NoGrade("conflict", f"{len(verdicts) + len(nested)} verdicts in one reply")
+    only = verdicts[0]
+    if re.search(r"\[\s*\Z", text[: only.start]) and re.match(r"\s*\]", text[only.end :]):
+        raise _NoGrade("unparsable", "a list, where one object was asked for")
+    verdict = _validated(only.value)
+    _check_agreement(verdict.grade, only, text)
+    return verdict, only.start + _grade_offset(text[only.start : only.end])
+
+
+def _raise_no_verdict(text: str) -> None:
+    if not text.strip():
+        raise _NoGrade("unparsable", "an empty reply")
+    shown = " ".join(text.split())[:80]
+    if _APOLOGY.match(text):
+        raise _NoGrade("refused", shown)
+    raise _NoGrade("unparsable", f"no JSON object with a grade: {shown}")
+
+
+def _validated(value: dict[str, Any]) -> _Verdict:
+    try:
+        return _Verdict.model_validate(value)
+    except ValidationError:
+        shown = json.dumps(value["grade"])[:40]
+        raise _NoGrade("unparsable", f"the grade is {shown}, not an integer") from None
+
+
+def _check_agreement(grade: int, only: _Found, text: str) -> None:
+    """Raise where another key, or the text around the object, states another grade."""
+    beside = [only.value[name] for name in _ALIASES if type(only.value.get(name)) is int]
+    around = text[: only.start] + "\n" + text[only.end :]
+    stated = [int(number) for number in _STATED.findall(around)]
+    if any(other != grade for other in (*beside, *stated)):
+        raise _NoGrade("conflict", f"the reply says {grade}, and {[*beside, *stated]} elsewhere")
+
+
+def _grade_offset(text: str) -> int:
+    found = re.search(r'"grade"\s*:\s*', text)
+    return found.end() if found else 0
+
+
+def _holds_grade(value: object) -> bool:
+    """Whether an integer stands under `grade` somewhere inside."""
+    if isinstance(value, dict):
+        return type(value.get("grade")) is int or any(map(_holds_grade, value.values()))
+    return isinstance(value, list) and any(map(_holds_grade, value))
+
+
+def _objects(text: str) -> Iterator[_Found]:
+    """The outermost JSON objects in a text.
+
+    Braces that hold no JSON are prose and skipped, unless they speak of a grade: a verdict that
+    cannot be read must not make room for another.
+    """
+    at = text.find("{")
+    for _ in range(_MANY_OBJECTS):
+        if at < 0:
+            return
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+            yield _Found(value, at, end)
+        except (ValueError, RecursionError):
+            end = _closing(text, at)
+            if "grade" in text[at:end].lower():
+                raise _NoGrade("unparsable", f"broken JSON: {text[at : at + 60]}") from None
+        at = text.find("{", end)
+    raise _NoGrade("unparsable", f"more than {_MANY_OBJECTS} objects")
+
+
+def _closing(text: str, at: int) -> int:
+    """Where the brace at `at` is closed; the end of the text where it is not."""
+    depth = 0
+    for brace in re.finditer(r"[{}]", text[at:]):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return at + brace.end()
+    return len(text)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise _NoGrade("conflict", "a key stands twice in the reply's object")
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
+def _text_verdict(text: str) -> tuple[_Verdict, int]:
+    """The one score that a text states, as `##final score: 2`, or a bare integer."""
+    bare = re.fullmatch(r"\s*(-?[0-9]{1,9})\s*", text)
+    found = [bare] if bare else list(_STATED.finditer(text))
+    if not found:
+        _raise_no_verdict(text)
+    if len(found) > 1:
+        raise _NoGrade("conflict", f"{len(found)} verdicts in one reply")
+    return _Verdict(grade=int(found[0][1])), found[0].start(1)
+
+
+def _distribution(reply: Reply, grades: Sequence[int], place: int) -> Mapping[int, float] | None:
+    """The probabilities of the grades at the token that holds the grade, where it is known."""
+    start = 0
+    for tops in reply.top_tokens:
+        chosen = next(iter(tops), "")
+        if start <= place < start + len(chosen):
+            return _shares(tops, chosen[: place - start], grades)
+        if not reply.text.startswith(chosen, start):
+            return None
+        start += len(chosen)
+    return None
+
+
+def _shares(
+    tops: Mapping[str, float], before: str, grades: Sequence[int]
+) -> Mapping[int, float] | None:
+    shares = dict.fromkeys(grades, 0.0)
+    for token, logprob in tops.items():
+        number = token.removeprefix(before).strip(' \n\t"},')
+        written = token.startswith(before) and re.fullmatch(r"-?[0-9]{1,9}", number)
+        if written and int(number) in shares:
+            shares[int(number)] += math.exp(logprob)
+    total = sum(shares.values())
+    return {grade: share / total for grade, share in shares.items()} if total > 0 else None

@@ -1,0 +1,69 @@
+"""Documents that are on every Python machine: the language's reference and its library's docs.
+
+The reference topics are those of `help()`; the library's are the documentation strings of its
+public modules, read from their sources without importing any.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+MODULES = """
+argparse bisect calendar cmd codecs collections contextlib copy csv dataclasses datetime
+difflib email enum fileinput fnmatch fractions functools getpass gettext glob graphlib gzip
+hashlib heapq http.cookies http.server imaplib inspect ipaddress json logging lzma mailbox
+mimetypes optparse os pathlib pickle pprint queue random re sched secrets selectors shelve
+shlex shutil smtplib socket socketserver ssl stat statistics string subprocess tarfile
+tempfile textwrap threading timeit tokenize traceback types typing unicodedata unittest
+urllib.parse urllib.request uuid warnings wave weakref zipfile zoneinfo
+"""  # eighty names read better without eighty quotes
+_MIN_CHARACTERS = 200
+
+
+def python_documents() -> dict[str, str]:
+    """File names and texts, reStructuredText, of this Python's own documentation."""
+    return {**dict(_topics()), **dict(_modules())}
+
+
+def _topics() -> Iterator[tuple[str, str]]:
+    """The reference topics, without those that stand inside a longer one."""
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:  # some distributions leave it out; the modules' strings are enough
+        return
+    for name, text in sorted(topics.items()):
+        middle = text[len(text) // 2 :][:200]
+        longer = (o for key, o in topics.items() if (len(o), key) > (len(text), name))
+        if not any(middle in other for other in longer):
+            yield f"reference/{name}.rst", text.strip() + "\n"
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    library = Path(sysconfig.get_path("stdlib"))
+    for name in MODULES.split():
+        path = library.joinpath(*name.split("."))
+        source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if name.split(".")[0] in sys.stdlib_module_names and source.is_file():
+            text = "\n".join(_described(name, source))
+            if len(text) > _MIN_CHARACTERS:
+                yield f"library/{name}.rst", text
+
+
+def _described(name: str, source: Path) -> Iterator[str]:
+    """The documentation strings of a module and its public members, a heading above each."""
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    yield from _section(f"The {name} module", "*", ast.get_docstring(tree) or "")
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            found = ast.get_docstring(node) or ""
+            if len(found) > _MIN_CHARACTERS:
+                yield from _section(f"{name}.{node.name}", "=", found)
+
+
+def _section(heading: str, mark: str, text: str) -> Iterator[str]:
+    yield from (heading, mark * len(heading), "", inspect.cleandoc(text), "")

@@ -1,0 +1,97 @@
+"""Running the built-in retrievers over a collection, and adding what they find to its pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from labeler.data import Document, Pooled, Query, Run
+from labeler.errors import BadInput, Misuse
+from labeler.formats.beir import read_corpus, read_queries
+from labeler.formats.collection import Collection
+from labeler.formats.pool import read_pool, write_pool
+from labeler.formats.trec import read_run, write_run
+from labeler.fusion import ranking, rrf
+from labeler.pooling import merge_pools, pool_runs
+from labeler.search.dense import Encode
+from labeler.search.engines import bm25_run, dense_run
+
+RUN_DEPTH = 1000
+BUILT_IN = ("bm25", "dense", "hybrid")
+_RUN_ENDINGS = (".gz", ".trec", ".run", ".txt")
+
+
+def run_name(path: Path) -> str:
+    """A run's name: its file's name less `.trec`, `.run`, `.txt`, `.gz`."""
+    name = path.name
+    for ending in _RUN_ENDINGS:
+        name = name.removesuffix(ending)
+    return name
+
+
+def retrieve(
+    documents: Mapping[str, Document],
+    queries: Mapping[str, Query],
+    encode: Encode | None,
+    advance: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, Run]:
+    """The runs of the built-in retrievers, 1,000 deep; BM25 alone where nothing can `encode`."""
+    corpus, wanted = list(documents.values()), list(queries.values())
+    steps = len(BUILT_IN) if encode else 1
+    runs = {"bm25": bm25_run(corpus, wanted, RUN_DEPTH)}
+    advance(1, steps)
+    if encode:
+        runs["dense"] = dense_run(corpus, wanted, encode, RUN_DEPTH)
+        advance(2, steps)
+        runs["hybrid"] = rrf([runs["bm25"], runs["dense"]], depth=RUN_DEPTH)
+        advance(3, steps)
+    return runs
+
+
+def add_runs(
+    collection: Collection, runs: Mapping[str, Run], depth: int
+) -> tuple[list[Pooled], int]:
+    """Write the runs, add their first `depth` to the pool; the pool and how many pairs are new."""
+    for name, run in runs.items():
+        write_run(collection.run(name), run, name)
+    old = read_pool(collection.pool) if collection.pool.exists() else []
+    pool = merge_pools(old, pool_runs(runs, depth))
+    write_pool(collection.pool, pool)
+    return pool, len(pool) - len(old)
+
+
+def read_own_run(
+    path: Path, collection: Collection, depth: int, warn: Callable[[str], None]
+) -> Run:
+    """A user's run, checked against the collection it shall join; other queries are left out.
+
+    Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
+    collection or its first `depth` documents are not all in the corpus.
+    """
+    name = run_name(path)
+    if name in BUILT_IN:
+        raise Misuse(f"{path}: the name {name!r} is a built-in run's; rename the file")
+    whole = read_run(path)
+    queries = read_queries(collection.queries)
+    run = {query_id: scores for query_id, scores in whole.items() if query_id in queries}
+    if not run:
+        raise BadInput(f"{path}: no query in common: {_some(whole)} here, {_some(queries)} there")
+    if len(run) < len(whole):
+        warn(f"{path}: {len(whole) - len(run)} queries are not in the collection; left out")
+    taken = collection.run(name)
+    if taken.exists() and read_run(taken) != run:
+        raise Misuse(f"{path}: {taken} is another run of that name; rename the file")
+    _check_documents(path, run, depth, read_corpus(collection.corpus))
+    return run
+
+
+def _check_documents(path: Path, run: Run, depth: int, corpus: Mapping[str, Document]) -> None:
+    found = {doc_id for scores in run.values() for doc_id in ranking(scores)[:depth]}
+    unknown = found.difference(corpus)
+    if unknown:
+        counts = f"{len(unknown)} of the {len(found)} documents to pool are not in the corpus"
+        raise BadInput(f"{path}: {counts}: {_some(unknown)} here, {_some(corpus)} there")
+
+
+def _some(ids: Iterable[str]) -> str:
+    return ", ".join(sorted(ids)[:3])

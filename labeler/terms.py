@@ -1,0 +1,100 @@
+"""Terms of a text, statistics of a corpus' terms, and BM25 of one query and one text."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from typing import Protocol
+
+K1 = 1.2
+B = 0.75
+
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802 - PyStemmer's name
+
+
+@cache
+def _stemmer() -> _Stemmer:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")  # type: ignore[no-any-return]  # PyStemmer has no types
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    return _stemmer().stemWord(word) if word.isascii() else word
+
+
+def terms(text: str) -> list[str]:
+    """The index terms of a text, in order.
+
+    Unicode words after NFKC and case folding, ASCII ones stemmed by Snowball's English stemmer;
+    scripts written without spaces (Chinese, Japanese, Thai) as overlapping pairs of characters.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    found: list[str] = []
+    for word in _WORD.findall(folded):
+        found += _pairs(word) if _UNSPACED.search(word) else [_stem(word)]
+    return found
+
+
+def _pairs(word: str) -> list[str]:
+    return [word[i : i + 2] for i in range(len(word) - 1)] or [word]
+
+
+@dataclass(frozen=True)
+class TermStatistics:
+    """How many of `documents` documents hold each term, and how long they are on average."""
+
+    documents: int
+    mean_length: float
+    frequency: dict[str, int]
+
+    @classmethod
+    def of(cls, corpus: Iterable[Sequence[str]]) -> TermStatistics:
+        """The statistics of documents given as lists of terms."""
+        frequency: Counter[str] = Counter()
+        count = length = 0
+        for document in corpus:
+            frequency.update(set(document))
+            count += 1
+            length += len(document)
+        return cls(count, length / count if count else 0.0, dict(frequency))
+
+    @cached_property
+    def digest(self) -> str:
+        """A SHA-256 that changes with any of the figures."""
+        rows = "".join(f"{term}\0{n}\n" for term, n in sorted(self.frequency.items()))
+        head = f"{self.documents}\0{self.mean_length!r}\n"
+        return hashlib.sha256((head + rows).encode()).hexdigest()
+
+    def idf(self, term: str) -> float:
+        """Inverse document frequency, never negative: `ln(1 + (N - n + .5)/(n + .5))`."""
+        n = self.frequency.get(term, 0)
+        return math.log(1 + (self.documents - n + 0.5) / (n + 0.5))
+
+
+def matched_share(query: Sequence[str], text: Sequence[str], statistics: TermStatistics) -> float:
+    """BM25 of a text, divided by the query's summed idf: 0 for no match, below 1 for all.
+
+    The term frequency part is Lucene's `tf / (tf + k1 (1 - b + b |d| / avgdl))`; Robertson and
+    Zaragoza (2009), Foundations and Trends in Information Retrieval 3(4).
+    """
+    wanted = dict.fromkeys(query)
+    total = sum(map(statistics.idf, wanted))
+    if not total or not statistics.mean_length:
+        return 0.0
+    counts = Counter(text)
+    saturation = K1 * (1 - B + B * len(text) / statistics.mean_length)
+    matched = (statistics.idf(t) * counts[t] / (counts[t] + saturation) for t in wanted)
+    return sum(matched) / total

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""How often do 95 % intervals of agreement cover the truth? Two worlds, every method, some sizes.
+
+`simulated`: queries differ in how hard they are, so a judge is near perfect on one and guesses at
+another; the truth is the statistic over very many such queries. `dl19`: the 43 queries of TREC DL
+2019 with the labels of NIST and of gpt-4o (or another file of that folder) are the population, from
+which queries are drawn with replacement; the truth is the statistic over all 43.
+
+Usage: simulate_coverage.py [--repeats 1000] [--data ../shared/data/dl19] [--judge gpt-4o]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from labeler.agreement.align import Other, Rules, align
+from labeler.agreement.intervals import METHODS, Sample, naive
+from labeler.agreement.statistics import find_statistic
+from labeler.agreement.tables import FloatArray, query_tables
+from labeler.formats.labels import read_labels
+from labeler.formats.trec import read_qrels
+
+GRADES = np.array([0.0, 1.0, 2.0, 3.0])
+STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal", "kappa>=2", "bias")
+SIZES = (10, 15, 25, 50, 100, 200)
+DRAWS = 1000
+World = Callable[[np.random.Generator, int], FloatArray]
+
+
+def simulated(rng: np.random.Generator, queries: int) -> FloatArray:
+    """Tables of queries on which a judge keeps people's grade with a probability of the query's.
+
+    Otherwise it guesses from the query's own habit; people's grades follow the query's prevalence.
+    Queries have 40 to 300 pairs.
+    """
+    people = rng.dirichlet([1.6, 1.0, 0.7, 0.4], size=queries)
+    habit = rng.dirichlet([1.6, 1.0, 0.7, 0.4], size=queries)
+    keep = rng.beta(1.2, 1.8, size=queries)
+    cells = people[:, :, None] * (
+        keep[:, None, None] * np.eye(4) + (1 - keep)[:, None, None] * habit[:, None, :]
+    )
+    sizes = rng.integers(40, 301, size=queries)
+    counts = rng.multinomial(sizes, cells.reshape(queries, 16))
+    return np.asarray(counts.reshape(queries, 4, 4), dtype=np.float64)
+
+
+def resampled(tables: FloatArray) -> World:
+    """A world whose queries are these, drawn with replacement."""
+    return lambda rng, queries: tables[rng.integers(0, len(tables), queries)]
+
+
+def dl19(folder: Path, judge: str) -> FloatArray:
+    found = read_labels(folder / f"{judge}.qrels")
+    other = Other(found.labels, found.failures)
+    return query_tables(align(read_qrels(folder / "nist.qrels"), other, Rules()).pairs)
+
+
+def covers(interval: tuple[float, float] | None, truth: float) -> bool:
+    return interval is not None and interval[0] <= truth <= interval[1]
+
+
+def coverage(world: World, truth: FloatArray, queries: int, repeats: int) -> None:
+    """Print one line a statistic: the share of intervals that hold the truth, by method."""
+    chosen = {name: find_statistic(name, [0, 1, 2, 3]) for name in STATISTICS}
+    hits = {name: dict.fromkeys([*METHODS, "naive"], 0) for name in STATISTICS}
+    rng = np.random.default_rng(queries)
+    for repeat in range(repeats):
+        sample = Sample(world(rng, queries), DRAWS, seed=repeat)
+        for name, statistic in chosen.items():
+
+            def compute(tables: FloatArray, run: Callable = statistic.compute) -> FloatArray:
+                return run(tables, GRADES)
+
+            true = float(compute(truth))
+            for method, interval in METHODS.items():
+                hits[name][method] += covers(interval(sample, compute), true)
+            pairs = int(sample.total.sum())
+            single, _ = naive(sample.total, compute, pairs, DRAWS // 2, repeat)
+            hits[name]["naive"] += covers(single, true)
+    for name, by_method in hits.items():
+        shares = "  ".join(f"{count / repeats:17.3f}" for count in by_method.values())
+        print(f"{queries:7d}  {name:15s}  {shares}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=1000)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
+    parser.add_argument("--judge", default="gpt-4o")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    given = parser.parse_args()
+    worlds = {"simulated": (simulated, simulated(np.random.default_rng(1), 400_000).sum(axis=0))}
+    if given.data.is_dir():
+        tables = dl19(given.data, given.judge)
+        worlds[f"dl19, {given.judge}"] = (resampled(tables), tables.sum(axis=0))
+    started = time.perf_counter()
+    for title, (world, truth) in worlds.items():
+        print(f"\n{title}: share of {given.repeats} nominal 95 % intervals that cover the truth")
+        methods = "  ".join(f"{method:>17s}" for method in [*METHODS, "naive"])
+        print(f"queries  {'statistic':15s}  {methods}")
+        for queries in given.sizes:
+            coverage(world, truth, queries, given.repeats)
+    print(f"\n{time.perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

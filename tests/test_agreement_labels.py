@@ -1,0 +1,243 @@
+"""Labels as they come: what is no grade is left out, counted and never turned into one."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.agreement.align import Other, Rules, align
+from labeler.agreement.compare import Options, agree, compare_qrels
+from labeler.agreement.tables import query_tables
+from labeler.cli import run
+from labeler.data import Pair
+from labeler.errors import BadInput, Misuse
+from labeler.formats.labels import read_labels
+
+PEOPLE = {"q1": {"a": 0, "b": 1, "c": 2, "d": 3}, "q2": {"a": 3, "b": 0, "e": -1}}
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_label_that_is_no_grade_is_kept_as_it_stands(tmp_path: Path) -> None:
+    text = "# made by hand\r\nq1 0 a ERROR: timed out\n\nq1\tQ0\tb\t2.5\r\nq1 0 c\nq1 0 007 1\n"
+    found = read_labels(write(tmp_path / "x", text))
+    assert found.labels == {"q1": {"a": "ERROR: timed out", "b": "2.5", "c": "(none)", "007": "1"}}
+
+
+def test_two_different_labels_of_a_pair_are_a_conflict_and_no_grade(tmp_path: Path) -> None:
+    found = read_labels(write(tmp_path / "x", "q 0 a 1\nq 0 a 2\nq 0 b 1\nq 0 b 1\nq 0 a 1\n"))
+    assert found.labels == {"q": {"b": "1"}}
+    assert found.failures == {Pair("q", "a"): "conflict"}
+    assert found.repeated == 2
+
+
+@pytest.mark.parametrize("text", ["", "\n# only a comment\n", "q1 a\n"])
+def test_what_is_no_label_file_at_all_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadInput, match="expected query iteration document label"):
+        read_labels(write(tmp_path / "x", text))
+
+
+@pytest.mark.parametrize(
+    ("label", "clip", "grade"),
+    [
+        ("2", False, 2),
+        ("2.0", False, 2),
+        ("+1", False, 1),
+        (3, False, 3),
+        ("ERROR", True, None),
+        ("", True, None),
+        ("nan", True, None),
+        ("inf", True, None),
+        ("1_0", True, None),
+        ("²", True, None),
+        ("2.5", False, None),
+        ("2.5", True, None),
+        ("10", False, None),
+        ("10", True, 3),
+        ("7.5", True, 3),
+        ("-1", False, None),
+        ("-1", True, 0),
+    ],
+)
+def test_only_an_integer_of_the_scale_is_a_grade(
+    label: str | int, clip: bool, grade: int | None
+) -> None:
+    people = {"q": {"a": 0, "b": 3}}
+    found = align(people, Other({"q": {"a": label}}), Rules(clip=clip))
+    assert [found.pairs.grades[g] for g in found.pairs.other] == ([] if grade is None else [grade])
+    assert found.left_out.outside == ({} if grade is not None else {str(label): 1})
+
+
+def test_every_pair_left_out_is_accounted_for() -> None:
+    labels = {"q1": {"a": "0", "b": "ERROR", "c": "9", "x": "1"}, "q3": {"a": "1"}}
+    failures = {Pair("q2", "a"): "refused"}
+    found = align(PEOPLE, Other(labels, failures), Rules())
+    out = found.left_out
+    assert len(found.pairs) == 1
+    assert (out.only_people, out.only_other, out.unjudged_by_people) == (2, 2, 1)
+    assert out.outside == {"ERROR": 1, "9": 1}
+    assert out.failures == {"refused": 1}
+    assert out.missing.tolist() == [1, 1, 1, 2]
+    assert len(found.pairs) + out.missing.sum() + out.unjudged_by_people == 7
+
+
+def test_scenarios_fill_in_the_missing_pairs_at_best_and_at_worst() -> None:
+    labels = {"q1": {"a": 0, "b": 1, "c": 1}}
+    found = agree(PEOPLE, Other(labels), Rules(), Options(("agreement", "mae")))
+    assert found.statistics["agreement"].value == pytest.approx(2 / 3)
+    assert found.scenarios["agreement"].all_agree == pytest.approx(5 / 6)
+    assert found.scenarios["agreement"].all_differ == pytest.approx(2 / 6)
+    assert found.scenarios["mae"].all_differ == pytest.approx((1 + 3 * 3) / 6)
+
+
+def test_a_cut_makes_both_sides_binary() -> None:
+    other = {"q1": {"a": 1, "b": 2, "c": 2, "d": 0}}
+    found = compare_qrels(PEOPLE, other, Rules(cut=2), Options(("agreement",)))
+    assert found.scale == (0, 1)
+    assert found.confusion.tolist() == [[1, 1], [1, 1]]
+    assert found.left_out.missing.tolist() == [1, 1]
+
+
+def test_maps_rename_grades_before_anything_else() -> None:
+    people = {"q": {"a": 1, "b": 4}}
+    rules = Rules(map_people={1: 0, 4: 3}, map_other={5: 3})
+    found = compare_qrels(people, {"q": {"a": 0, "b": 5}}, rules)
+    assert found.scale == (0, 1, 2, 3)
+    assert found.statistics["agreement"].value == 1.0
+
+
+def test_a_grade_of_people_outside_a_named_scale_stops() -> None:
+    with pytest.raises(BadInput, match="the grade 3, outside the scale 0:2"):
+        compare_qrels(PEOPLE, PEOPLE, Rules(scale=(0, 1, 2)))
+
+
+def test_tables_by_query_add_up_with_the_weights_of_sampled_pairs() -> None:
+    weights = {Pair("q1", "a"): 2.0, Pair("q2", "a"): 10.0}
+    found = align(PEOPLE, Other(PEOPLE), Rules(), weights)
+    assert query_tables(found.pairs).sum(axis=(1, 2)).tolist() == [2.0, 10.0]
+
+
+def many(shift: int, turn: bool = False) -> dict[str, dict[str, int]]:
+    rng = np.random.default_rng(3)
+    grades = {f"q{q}": {f"d{d}": int(rng.integers(0, 4)) for d in range(20)} for q in range(30)}
+    return {
+        q: {d: (3 - g if turn else g) + shift for d, g in row.items()} for q, row in grades.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("people", "other", "sign", "remedy"),
+    [
+        (many(1), many(0), "moved by +1", "--map other:0=1,1=2,2=3,3=4"),
+        (many(0), many(1), "moved by -1", "--map other:1=0,2=1,3=2,4=3"),
+        (many(0), many(0, turn=True), "reversed", "--map other:0=3,1=2,2=1,3=0"),
+        (
+            many(0),
+            {q: {d: int(g > 1) for d, g in row.items()} for q, row in many(0).items()},
+            "binary",
+            "--map people:0=0,1=0,2=1,3=1",
+        ),
+        (
+            many(0),
+            {q: {d: g * 3 for d, g in row.items()} for q, row in many(0).items()},
+            "outside the scale",
+            "--scale 0:9",
+        ),
+        (many(0), {f"{q}x": row for q, row in many(0).items()}, "not one query id", "no pair"),
+        (
+            many(0),
+            {q: {f"{d}x": g for d, g in row.items()} for q, row in many(0).items()},
+            "document ids do not",
+            "no pair",
+        ),
+    ],
+)
+def test_a_suspicious_scale_is_named_with_what_would_mend_it(
+    people: dict[str, dict[str, int]], other: dict[str, dict[str, int]], sign: str, remedy: str
+) -> None:
+    warnings = compare_qrels(people, other, None, Options(("agreement",), draws=100)).warnings
+    assert any(sign in warning and remedy in warning for warning in warnings), warnings
+
+
+def test_equal_scales_raise_no_suspicion() -> None:
+    assert compare_qrels(many(0), many(0), None, Options(draws=100)).warnings == ()
+
+
+def test_each_remedy_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def qrels(name: str, labels: dict[str, dict[str, int]]) -> str:
+        lines = (f"{q} 0 {d} {g}\n" for q, row in labels.items() for d, g in row.items())
+        return str(write(tmp_path / name, "".join(lines)))
+
+    people, shifted, turned = qrels("p", many(1)), qrels("s", many(0)), qrels("t", many(1, True))
+    for other, remedy in [
+        (shifted, "other:0=1,1=2,2=3,3=4"),
+        (shifted, "people:1=0,2=1,3=2,4=3"),
+        (shifted, "1=0,2=1,3=2,4=3"),
+        (shifted, "0=1,1=2,2=3,3=4"),
+        (turned, "other:1=4,2=3,3=2,4=1"),
+    ]:
+        assert run(["agree", people, other, "--map", remedy, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["statistics"]["agreement"]["value"] == 1.0, remedy
+
+
+@pytest.mark.parametrize("option", [["--scale", "3"], ["--map", "1:2"], ["--map", "them:1=2"]])
+def test_an_option_that_cannot_be_meant_is_misuse(tmp_path: Path, option: list[str]) -> None:
+    path = str(write(tmp_path / "x", "q 0 a 1\nq 0 b 0\n"))
+    assert run(["agree", path, path, *option]) == Misuse.exit_code
+
+
+def test_people_are_read_strictly_and_others_leniently(tmp_path: Path) -> None:
+    good = str(write(tmp_path / "good", "q 0 a 1\nq 0 b 0\n"))
+    bad = str(write(tmp_path / "bad", "q 0 a ERROR\nq 0 b 0\n"))
+    assert run(["agree", bad, good]) == BadInput.exit_code
+    assert run(["agree", good, bad]) == 0
+
+
+def test_failures_of_a_collection_are_counted_by_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("qrels", "judgements"):
+        (tmp_path / folder).mkdir()
+    write(tmp_path / "qrels/human.qrels", "q 0 a 1\nq 0 b 0\nr 0 a 1\nr 0 b 1\n")
+    write(tmp_path / "qrels/llm.qrels", "q 0 a 1\nr 0 a 0\n")
+    rows = [
+        {"query_id": "q", "doc_id": "a", "grade": 1, "status": "judged"},
+        {"query_id": "q", "doc_id": "b", "grade": None, "status": "refused"},
+        {"query_id": "r", "doc_id": "a", "grade": 0, "status": "judged"},
+        {"query_id": "r", "doc_id": "b", "grade": None, "status": "truncated"},
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    write(tmp_path / "judgements/llm.jsonl", lines)
+    assert run(["agree", str(tmp_path), "human", "llm", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pairs"] == 2
+    assert found["left_out"]["failures"] == {"refused": 1, "truncated": 1}
+    assert run(["agree", str(tmp_path), "human", "nobody"]) == 74
+
+
+def test_a_diff_shows_grades_and_failures_and_the_farthest_moves_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "judgements").mkdir()
+    before = {"a": (0, "judged"), "b": (3, "judged"), "c": (None, "refused"), "d": (1, "judged")}
+    after = {"a": (1, "judged"), "b": (0, "judged"), "c": (2, "judged"), "d": (1, "judged")}
+    for name, states in (("one", before), ("two", after)):
+        rows = [
+            {"query_id": "q", "doc_id": d, "grade": g, "status": s} for d, (g, s) in states.items()
+        ]
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        write(tmp_path / f"judgements/{name}.jsonl", lines)
+    assert run(["diff", str(tmp_path), "one", "two", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["states"] == ["0", "1", "2", "3", "refused"]
+    assert [row["doc_id"] for row in found["moved"]] == ["c", "b", "a"]
+    assert sum(map(sum, found["table"])) == 4
+    assert run(["diff", str(tmp_path), "one", "two", "--limit", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "3 of 4 pairs moved from one to two" in text
+    assert "… and 2 more" in text

@@ -1,0 +1,140 @@
+"""Judging a collection, against a real HTTP server on loopback."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from made import make_collection
+
+from labeler.cli import run
+from labeler.formats.judgements import qrels_of, read_judgements
+from labeler.formats.trec import read_qrels
+from labeler.testing import Answer, FakeServer
+from labeler.testing.fake_server import Call
+
+
+def grade_in(call: Call) -> str:
+    """A grade that depends on the pair: (query + document) modulo 4."""
+    said = call.body["messages"][-1]["content"]
+    query, document = re.search(r"what q(\d+)", said), re.search(r"about d(\d+)", said)
+    assert query
+    assert document
+    return json.dumps({"grade": (int(query[1]) + int(document[1])) % 4})
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    """An API key that must turn up nowhere."""
+    canary = "sk-canary-7d1f0a"
+    monkeypatch.setenv("OPENAI_API_KEY", canary)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("LABELER_MODEL", raising=False)
+    return canary
+
+
+def judge(folder: Path, server: FakeServer, *more: str) -> int:
+    return run(["judge", str(folder), "--model", "fake", "--base-url", server.base_url, *more])
+
+
+@pytest.mark.usefixtures("key")
+def test_judgements_and_qrels_agree_pair_for_pair_with_what_the_server_said(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path, queries=3, documents=40)
+    with FakeServer(grade_in) as server:
+        assert judge(tmp_path, server, "--as", "a") == 0
+    qrels = read_qrels(collection.qrels("a"))
+    assert qrels == {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(40)} for q in range(3)}
+    assert qrels_of(collection.judgements("a")) == qrels
+
+
+@pytest.mark.usefixtures("key")
+def test_a_second_run_asks_nothing_and_writes_the_same_bytes(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        judge(tmp_path, server, "--as", "a")
+        first = collection.judgements("a").read_bytes()
+        assert judge(tmp_path, server, "--as", "a") == 0
+        assert len(server.calls) == 10
+    assert collection.judgements("a").read_bytes() == first
+
+
+@pytest.mark.usefixtures("key")
+def test_a_failure_is_counted_listed_and_never_in_the_qrels(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path)
+    with FakeServer(lambda c: "no idea" if "about d3." in str(c.body) else grade_in(c)) as server:
+        assert judge(tmp_path, server, "--as", "a") == 3
+        assert len(server.calls) == 8 + 2 * 3
+        assert judge(tmp_path, server, "--as", "a") == 3
+        assert len(server.calls) == 14
+        server.answer = grade_in
+        assert judge(tmp_path, server, "--as", "a", "--retry-failed") == 0
+        assert len(server.calls) == 16
+        assert judge(tmp_path, server, "--as", "a") == 0
+        assert len(server.calls) == 16
+    assert all(row.judged.outcome.pair for row in read_judgements(collection.judgements("a")))
+
+
+@pytest.mark.usefixtures("key")
+def test_a_failed_call_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
+    make_collection(tmp_path)
+    with FakeServer(lambda c: Answer({"error": {"message": "too long"}}, 400)) as server:
+        assert judge(tmp_path, server, "--as", "a") == 3
+        server.answer = grade_in
+        assert judge(tmp_path, server, "--as", "a") == 0
+
+
+@pytest.mark.usefixtures("key")
+def test_a_refused_key_ends_the_run_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path, queries=10, documents=20)
+    with FakeServer(lambda c: Answer({"error": {"message": "bad key"}}, 401)) as server:
+        assert judge(tmp_path, server, "--as", "a", "--concurrency", "4") == 78
+        assert len(server.calls) <= 4
+    assert "OPENAI_API_KEY" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("key")
+def test_a_name_is_not_given_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        assert judge(tmp_path, server, "--as", "a") == 0
+        assert judge(tmp_path, server, "--as", "a", "--prompt", "basic") == 2
+    assert "umbrela@" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("key")
+def test_a_dry_run_asks_nothing_and_shows_a_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        assert judge(tmp_path, server, "--dry-run") == 0
+        assert server.calls == []
+    said = capsys.readouterr().out
+    assert "what q0?" in said
+    assert re.search(r"calls +10", said)
+
+
+def test_the_key_is_in_no_file_and_no_output(
+    tmp_path: Path, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        judge(tmp_path, server, "--as", "a")
+        assert server.calls[0].headers["authorization"] == f"Bearer {key}"
+    assert all(key.encode() not in f.read_bytes() for f in tmp_path.rglob("*") if f.is_file())
+    said = capsys.readouterr()
+    assert key not in said.out + said.err
+
+
+@pytest.mark.usefixtures("key")
+def test_relabel_judges_the_same_pairs_with_another_prompt(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        judge(tmp_path, server, "--as", "a")
+        where = ["--model", "fake", "--base-url", server.base_url]
+        options = ["--from", "a", "--prompt", "basic", "--as", "b", *where]
+        assert run(["relabel", str(tmp_path), *options]) == 0
+        assert len(server.calls) == 20
+    assert read_qrels(collection.qrels("b")) == read_qrels(collection.qrels("a"))
