@@ -66,19 +66,21 @@ def both_ways(tables: FloatArray) -> FloatArray:
     return tables + np.swapaxes(tables, -1, -2)
 
 
-@statistic("alpha-nominal", "Krippendorff's alpha, every disagreement alike", ONE_GRADE, None)
+@statistic(
+    "alpha-nominal", "Krippendorff's alpha, every disagreement alike", ONE_GRADE, (None, 1.0)
+)
 def alpha_nominal(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha of two raters, nominal."""
     return nominal(both_ways(tables), grades)
 
 
-@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", ONE_GRADE, None)
+@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", ONE_GRADE, (None, 1.0))
 def alpha_ordinal(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha of two raters, ordinal."""
     return ordinal(both_ways(tables), grades)
 
 
-@statistic("alpha-interval", "Krippendorff's alpha by squared differences", ONE_GRADE, None)
+@statistic("alpha-interval", "Krippendorff's alpha by squared differences", ONE_GRADE, (None, 1.0))
 def alpha_interval(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha of two raters, interval."""
     return interval(both_ways(tables), grades)

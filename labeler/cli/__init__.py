@@ -10,7 +10,21 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import agree, diff, fetch, generate, judge, pool, prompts, relabel
+from labeler.cli import (
+    agree,
+    build,
+    demo,
+    diff,
+    evaluate,
+    fetch,
+    generate,
+    ingest,
+    judge,
+    pool,
+    prompts,
+    relabel,
+    trec_eval,
+)
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -30,6 +44,9 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "demo": Command(demo.command, BUILD, "labeler demo -o demo/ --model local"),
+    "build": Command(build.command, BUILD, "labeler build docs/ -o coll/ --queries 50"),
+    "ingest": Command(ingest.command, BUILD, "labeler ingest docs/ -o coll/"),
     "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
     "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
     "judge": Command(
@@ -39,10 +56,24 @@ COMMANDS: dict[str, Command] = {
         relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
     ),
     "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
+    "evaluate": Command(
+        evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
+    ),
+    "trec-eval": Command(
+        trec_eval.command, MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
+    ),
     "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
     "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
+
+
+def summary_of(command: Command) -> str:
+    """The first line of a command's help."""
+    run_ = command.run
+    text = run_.info.help if isinstance(run_, typer.Typer) else run_.__doc__
+    return (text or "").strip().split("\n")[0]
+
 
 INTERRUPTED = 130
 TERMINATED = 143

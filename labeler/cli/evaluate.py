@@ -1,0 +1,127 @@
+"""`labeler evaluate`: score runs against qrels, and compare them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.screen import note
+
+if TYPE_CHECKING:
+    from labeler.evaluating import Options, Report
+
+
+def command(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="QRELS RUN... | COLLECTION", help="Qrels, then runs; or a folder."),
+    ],
+    *,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("-m", "--measure", help="A measure, as nDCG@10 or P(rel=2)@5; repeatable."),
+    ] = None,
+    qrels: Annotated[
+        str | None, typer.Option(help="In a collection: which of its qrels (default: human).")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="The run to compare with (default: the best).")
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(help="Queries that a run lacks: zero, or skip as trec_eval does.")
+    ] = "zero",
+    unanswerable: Annotated[
+        str, typer.Option(help="Queries without a relevant document: count, or skip.")
+    ] = "count",
+    ties: Annotated[
+        str, typer.Option(help="Order of a run: trec (score, then id), or file (as written).")
+    ] = "trec",
+    max_grade: Annotated[
+        int | None, typer.Option(help="The scale's top grade, for ERR and RBP.")
+    ] = None,
+    interval: Annotated[
+        str, typer.Option(help="bootstrap over queries, or t (with the paired t test).")
+    ] = "bootstrap",
+    scenarios: Annotated[
+        bool, typer.Option(help="Work out what unjudged documents leave open.")
+    ] = True,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(help="A gate, as nDCG@10:0.45: exit 5 where a run lies below; repeatable."),
+    ] = None,
+    no_worse_than: Annotated[
+        str | None, typer.Option(metavar="RUN", help="A gate: exit 5 where a run is worse.")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="table, csv, json, jsonl, latex or markdown.")
+    ] = "table",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", help="Add each query's scores.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option("-o", help="Write to a file.")] = None,
+) -> None:
+    """Score runs against qrels, with intervals, tests and the share that is judged."""
+    from labeler import evaluating
+    from labeler.cli.tables import check_format, deliver
+    from labeler.gates import check_gates, parse_gates
+    from labeler.scoreboard import as_json as as_json_object
+
+    form = "json" if as_json else check_format(form)
+    options = evaluating.Options(
+        tuple(measures or evaluating.DEFAULT_MEASURES),
+        missing,
+        unanswerable,
+        ties,
+        max_grade,
+        interval,
+        no_worse_than or baseline,
+        scenarios,
+        seed,
+    )
+    gates = parse_gates(require or [])
+    report = _report(paths, qrels, options.also([gate.measure for gate in gates]))
+    for warning in report.warnings:
+        note(f"warning: {warning}")
+    if form == "json":
+        found = as_json_object(report, per_query=per_query)
+        deliver(json.dumps(found, ensure_ascii=False, indent=1) + "\n", output)
+    else:
+        deliver("\n".join(_tables(report, form, per_query=per_query)), output)
+    check_gates(report, gates, no_worse_than)
+
+
+def _report(paths: Sequence[Path], qrels: str | None, options: Options) -> Report:
+    from labeler.errors import Misuse
+    from labeler.evaluating import evaluate_collection, evaluate_files
+
+    first, runs = paths[0], paths[1:]
+    if first.is_dir():
+        if runs:
+            raise Misuse(
+                f"{first} is a collection, whose runs are in its folder; no others, please"
+            )
+        return evaluate_collection(first, qrels, options)
+    if qrels is not None:
+        raise Misuse(f"--qrels chooses among those of a collection, and {first} is no folder")
+    if not runs:
+        raise Misuse(f"no run to score against {first}; as in: labeler evaluate QRELS RUN...")
+    return evaluate_files(first, runs, options)
+
+
+def _tables(report: Report, form: str, *, per_query: bool) -> Iterable[str]:
+    """The scores, then the comparisons; with `per_query` a row for each query instead."""
+    from labeler.cli.tables import rendered
+    from labeler.scoreboard import PAIRED, comparison_rows, query_rows, score_rows
+
+    if per_query:
+        yield rendered(*query_rows(report), form, 2)
+        return
+    yield rendered(*score_rows(report, form), form)
+    if report.comparisons and form in PAIRED:
+        yield rendered(*comparison_rows(report), form, 2)

@@ -1,0 +1,85 @@
+"""Tables in the formats that people paste: text, CSV, JSON Lines, LaTeX, Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from labeler.cli.screen import printable, table
+from labeler.errors import Misuse
+from labeler.files import replacing
+
+FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown")
+
+Cell = str | int | float | None
+_LATEX = str.maketrans(
+    {c: "\\" + c for c in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
+
+
+def check_format(name: str) -> str:
+    """`name`, if it is a format."""
+    if name not in FORMATS:
+        raise Misuse(f"no format {name!r}; known: {', '.join(FORMATS)}")
+    return name
+
+
+def rendered(
+    header: Sequence[str], rows: Sequence[Sequence[Cell]], form: str, left: int = 1
+) -> str:
+    """A table as text in one of `FORMATS`, with a newline at its end."""
+    if form == "csv":
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows([header, *rows])
+        return out.getvalue()
+    if form in ("json", "jsonl"):
+        objects = [
+            json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) for row in rows
+        ]
+        return "".join(f"{o}\n" for o in objects) if form == "jsonl" else _array(objects)
+    cells = [[_shown(cell) for cell in row] for row in rows]
+    if form == "latex":
+        return _latex(header, cells, left)
+    if form == "markdown":
+        return _markdown(header, cells, left)
+    with redirect_stdout(io.StringIO()) as text:
+        table(header, cells, left)
+    return text.getvalue()
+
+
+def _array(objects: Sequence[str]) -> str:
+    return "[" + ",\n ".join(objects) + "]\n"
+
+
+def _shown(cell: Cell) -> str:
+    if cell is None:
+        return "-"
+    return f"{cell:.4f}" if isinstance(cell, float) else printable(str(cell))
+
+
+def _latex(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
+    columns = "l" * left + "r" * (len(header) - left)
+    lines = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in [header, *rows]]
+    body = "\n".join([lines[0], r"\midrule", *lines[1:]])
+    return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
+    rule = ["---" if i < left else "---:" for i in range(len(header))]
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in [header, *rows]]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [lines[0], rule, *lines[1:]])
+
+
+def deliver(text: str, output: Path | None) -> None:
+    """Write a result to a file, whole or not at all, or to stdout."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    with replacing(output) as out:
+        out.write(text)

@@ -1,0 +1,127 @@
+"""Paired comparison of runs: differences, intervals, tests, and what to say about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeler.metrics.rankings import Floats
+from labeler.metrics.registry import Measure
+from labeler.metrics.resampling import LEVEL, bootstrap, holm, interval, randomisation, wins
+from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
+from labeler.metrics.student import t_quantile, two_sided
+
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One run against the baseline by one measure, over the queries where both are defined.
+
+    `p` is of this pair alone; `p_holm` and `p_max_t` allow for all runs compared by this measure.
+    """
+
+    run: str
+    baseline: str
+    measure: str
+    queries: int
+    difference: float
+    percent: float
+    low: float
+    high: float
+    wins: int
+    ties: int
+    losses: int
+    p: float
+    p_holm: float
+    p_max_t: float
+
+    @property
+    def verdict(self) -> str:
+        """In words, at the 5 % level after Holm's correction."""
+        if not self.p_holm < SIGNIFICANT:
+            return "cannot tell apart"
+        return "better" if self.difference > 0 else "worse"
+
+
+def mean_interval(values: Floats, kind: str, seed: int) -> tuple[float, float]:
+    """The 95 % interval of the mean over queries; `nan` for fewer than two defined values."""
+    defined = values[~np.isnan(values)]
+    n = len(defined)
+    if n < 2:
+        return math.nan, math.nan
+    if kind == "t":
+        half = t_quantile(0.5 + LEVEL / 2, n - 1) * float(defined.std(ddof=1)) / math.sqrt(n)
+        return float(defined.mean()) - half, float(defined.mean()) + half
+    low, high = interval(bootstrap(values[None, :], seed))
+    return float(low[0]), float(high[0])
+
+
+def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> tuple[float, float]:
+    """The interval of what a measure's queries are summed up to; `nan` for counts."""
+    if measure.definition.summary == "sum":
+        return math.nan, math.nan
+    if measure.definition.summary == "geometric":
+        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
+        low, high = mean_interval(logs, kind, seed)
+        return math.exp(low), math.exp(high)
+    return mean_interval(values, kind, seed)
+
+
+def compare(
+    runs: Mapping[str, Scores], baseline: str, kind: str = "bootstrap", seed: int = 0
+) -> list[Comparison]:
+    """Every other run against the baseline, by every measure that is a mean over queries."""
+    others = [name for name in runs if name != baseline]
+    found: list[Comparison] = []
+    for measure in runs[baseline].measures:
+        if measure.definition.summary == "mean" and others:
+            found += _by_measure(runs, baseline, measure, kind, seed)
+    return found
+
+
+def _by_measure(
+    runs: Mapping[str, Scores], baseline: str, measure: Measure, kind: str, seed: int
+) -> list[Comparison]:
+    others = [name for name in runs if name != baseline]
+    base = runs[baseline].of(measure)
+    differences = np.array([runs[name].of(measure) - base for name in others])
+    p, p_max = _p_values(differences, kind, seed)
+    corrected = holm(p)
+    found = []
+    for i, name in enumerate(others):
+        defined = differences[i][~np.isnan(differences[i])]
+        difference = float(defined.mean()) if len(defined) else math.nan
+        low, high = mean_interval(differences[i], kind, seed)
+        start = summed_up(measure, base)
+        percent = 100 * difference / start if start else math.nan
+        up, level, down = wins(defined)
+        place = (name, baseline, str(measure), len(defined), difference, percent, low, high)
+        chance = (float(p[i]), float(corrected[i]), float(p_max[i]))
+        found.append(Comparison(*place, up, level, down, *chance))
+    return found
+
+
+def _p_values(differences: Floats, kind: str, seed: int) -> tuple[Floats, Floats]:
+    """p of each row alone and by max-T; a query undefined for a row says nothing about it."""
+    filled = np.nan_to_num(differences)
+    p, p_max = randomisation(filled, seed)
+    if kind == "t":
+        p = np.array([_paired_t(row[~np.isnan(row)]) for row in differences])
+    return p, p_max
+
+
+def _paired_t(differences: Floats) -> float:
+    """Two-sided p of the paired t test; 1 where nothing differs or too few queries are there."""
+    n = len(differences)
+    error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    return two_sided(float(differences.mean()) / error, n - 1) if error > 0 else 1.0
+
+
+def best(runs: Mapping[str, Scores], measure: Measure) -> str:
+    """The run with the highest mean, the first of equals."""
+    means = {name: summed_up(measure, scores.of(measure)) for name, scores in runs.items()}
+    return max(means, key=lambda name: (not math.isnan(means[name]), means[name]))

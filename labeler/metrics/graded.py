@@ -1,0 +1,180 @@
+"""Measures of graded relevance: gains, discounts, cascades."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from labeler.errors import BadInput
+from labeler.metrics.binary import ratio, relevant
+from labeler.metrics.rankings import Floats, Integers, Rankings, ordinals, sums
+from labeler.metrics.registry import measure
+
+GRADED = "graded"
+EXPONENTIAL = "exp-log2"
+LARGEST_EXPONENT = 1000
+
+
+def gains(grade: Integers, dcg: str) -> Floats:
+    """What a grade is worth: the grade, or 2 ** grade - 1; nothing below 1."""
+    positive = np.maximum(grade, 0)
+    if dcg != EXPONENTIAL:
+        return positive.astype(np.float64)
+    if np.max(positive, initial=0) > LARGEST_EXPONENT:
+        problem = f"2 ** {positive.max()} - 1 is no number to add up"
+        raise BadInput(f"exponential gains need small grades: {problem}; clip the scale")
+    return np.exp2(positive.astype(np.float64)) - 1.0
+
+
+def discounts(rank: Integers) -> Floats:
+    """log2(rank + 2) for ranks from 0, from the C library, so that they are trec_eval's."""
+    places, where = np.unique(rank, return_inverse=True)
+    return np.array([math.log2(place + 2) for place in places.tolist()])[where]
+
+
+def _sums(r: Rankings, cutoff: int | None, dcg: str) -> tuple[Floats, Floats]:
+    """Discounted gains of the rankings and of the ideal ones."""
+    chosen = relevant(r, 1, cutoff)
+    found = r.total(chosen, gains(r.grade[chosen], dcg) / discounts(r.rank[chosen]))
+    best = r.pool_grade > 0
+    if cutoff is not None:
+        best &= r.pool_place < cutoff
+    terms = gains(r.pool_grade[best], dcg) / discounts(r.pool_place[best])
+    return found, sums(r.pool_query[best], terms, r.n)
+
+
+@measure("nDCG", GRADED)
+def ndcg(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -> Floats:
+    """Discounted cumulative gain over that of the ideal ranking; gain is the grade.
+
+    `dcg='exp-log2'` (or `gain=exp`) gains 2 ** grade - 1. After Jarvelin and Kekalainen (2002),
+    ACM TOIS 20(4); the discount is log2(rank + 1).
+    """
+    return ratio(*_sums(r, cutoff, dcg))
+
+
+@measure("DCG", GRADED)
+def discounted_gain(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -> Floats:
+    """Discounted cumulative gain, not normalised."""
+    return _sums(r, cutoff, dcg)[0]
+
+
+@measure("CG", GRADED)
+def cumulative_gain(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -> Floats:
+    """The sum of the gains, neither discounted nor normalised."""
+    chosen = relevant(r, 1, cutoff)
+    return r.total(chosen, gains(r.grade[chosen], dcg))
+
+
+def expected_reciprocal_ranks(query: Integers, rank: Integers, stop: Floats, n: int) -> Floats:
+    """ERR of rankings whose users stop at an entry with probability `stop`.
+
+    Entries are sorted by query and rank (from 0); entries with probability 0 may be left out.
+    """
+    place = ordinals(query)
+    total, going = np.zeros(n), np.ones(n)
+    order = np.argsort(place, kind="stable")
+    borders = np.searchsorted(place[order], np.arange(np.max(place, initial=-1) + 2))
+    for start, end in pairwise(borders):
+        step = order[start:end]
+        at = query[step]
+        total[at] += going[at] * stop[step] / (rank[step] + 1)
+        going[at] *= 1.0 - stop[step]
+    return total
+
+
+def _stop(r: Rankings, grade: Integers) -> Floats:
+    """The probability that a document of this grade satisfies: (2 ** g - 1) / 2 ** top."""
+    if np.max(grade, initial=0) > r.max_grade:
+        raise BadInput(
+            f"ERR: the grade {grade.max()} is above the top grade {r.max_grade}; raise --max-grade"
+        )
+    return gains(grade, EXPONENTIAL) / math.pow(2.0, min(r.max_grade, LARGEST_EXPONENT))
+
+
+@measure("ERR", GRADED)
+def err(r: Rankings, cutoff: int | None = None) -> Floats:
+    """Expected reciprocal rank at which a user is satisfied.
+
+    Needs the scale's top grade. After Chapelle, Metzler, Zhang and Grinspan (CIKM 2009).
+    """
+    chosen = relevant(r, 1, cutoff)
+    stop = _stop(r, r.grade[chosen])
+    return expected_reciprocal_ranks(r.query[chosen], r.rank[chosen], stop, r.n)
+
+
+@measure("nERR", GRADED)
+def normalised_err(r: Rankings, cutoff: int | None = None) -> Floats:
+    """ERR over that of the ideal ranking."""
+    best = r.pool_grade > 0
+    if cutoff is not None:
+        best &= r.pool_place < cutoff
+    stop = _stop(r, r.pool_grade[best])
+    ideal = expected_reciprocal_ranks(r.pool_query[best], r.pool_place[best], stop, r.n)
+    return ratio(err(r, cutoff), ideal)
+
+
+@measure("RBP", GRADED)
+def rank_biased_precision(
+    r: Rankings, cutoff: int | None = None, p: float = 0.8, rel: int | None = None
+) -> Floats:
+    """Rank-biased precision with persistence p: gain is grade / top grade, or binary with `rel`.
+
+    After Moffat and Zobel (2008), ACM TOIS 27(1).
+    """
+    chosen = relevant(r, 1 if rel is None else rel, cutoff)
+    gain = np.ones(int(chosen.sum())) if rel is not None else r.grade[chosen] / r.max_grade
+    return (1.0 - p) * r.total(chosen, gain * powers(p, r.rank[chosen]))
+
+
+@measure("RBPresidual", GRADED)
+def rank_biased_residual(r: Rankings, cutoff: int | None = None, p: float = 0.8) -> Floats:
+    """How much RBP could rise were all unjudged documents of top grade, those below too."""
+    seen = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
+    judged = (r.grade >= 0) & (r.rank < seen[r.query])
+    return 1.0 - (1.0 - p) * r.total(judged, powers(p, r.rank[judged]))
+
+
+def powers(p: float, rank: Integers) -> Floats:
+    """p ** rank, multiplied up one by one as trec_eval does."""
+    table = np.multiply.accumulate(np.append(1.0, np.full(int(np.max(rank, initial=0)), p)))
+    return table[rank]
+
+
+@measure("Q", GRADED)
+def q_measure(r: Rankings, cutoff: int | None = None, beta: float = 1.0) -> Floats:
+    """Q-measure: AP with graded credit, (relevant + beta gain) / (rank + beta ideal gain).
+
+    With a cutoff, divided by the number of relevant documents that fit above it. After Sakai
+    (2004), NTCIR-4.
+    """
+    chosen = relevant(r, 1, cutoff)
+    query, rank = r.query[chosen], r.rank[chosen]
+    gained = _running(query, gains(r.grade[chosen], "log2"))
+    blended = (ordinals(query) + 1 + beta * gained) / (
+        rank + 1 + beta * _ideal_gain(r, query, rank)
+    )
+    wanted = r.in_pool(1)
+    return ratio(r.total(chosen, blended), wanted if cutoff is None else np.minimum(wanted, cutoff))
+
+
+def _running(query: Integers, values: Floats) -> Floats:
+    """Sums of whole numbers up to and including each entry, within its query."""
+    running = np.cumsum(values)
+    before = np.zeros(int(np.max(query, initial=-1)) + 1)
+    first = ordinals(query) == 0
+    before[query[first]] = (running - values)[first]
+    return running - before[query]
+
+
+def _ideal_gain(r: Rankings, query: Integers, rank: Integers) -> Floats:
+    """The gain that the ideal ranking of `query` has at `rank`, from 0."""
+    best = r.pool_grade > 0
+    pool_query = r.pool_query[best]
+    ideal = _running(pool_query, gains(r.pool_grade[best], "log2"))
+    sizes = np.bincount(pool_query, minlength=r.n)
+    starts = np.cumsum(sizes) - sizes
+    found: Floats = ideal[starts[query] + np.minimum(rank, sizes[query] - 1)]
+    return found

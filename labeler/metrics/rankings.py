@@ -1,0 +1,203 @@
+"""Rankings against their qrels, as columns: what every measure is computed from.
+
+Only the retrieved documents that stand in the qrels are kept, with their ranks: a measure that
+needs the others knows how many were retrieved. Sums run in rank order, one addition after another,
+as trec_eval's do, so that values are equal to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """One run over `n` queries, which are sorted by id.
+
+    `query`, `rank`, `grade` and `score` are parallel: one entry for a retrieved document of the
+    qrels, by query, then by rank, which counts from 0. A negative grade: in the pool, not judged.
+    `pool_query` and `pool_grade` are the qrels of the same queries, best grade first.
+    """
+
+    queries: tuple[str, ...]
+    retrieved: Integers
+    query: Integers
+    rank: Integers
+    grade: Integers
+    score: Floats
+    pool_query: Integers
+    pool_grade: Integers
+    max_grade: int
+
+    @property
+    def n(self) -> int:
+        """How many queries."""
+        return len(self.queries)
+
+    def count(self, chosen: Flags) -> Integers:
+        """How many of the `chosen` documents each query retrieved."""
+        return np.bincount(self.query[chosen], minlength=self.n)
+
+    def total(self, chosen: Flags, weights: Floats) -> Floats:
+        """The sum of the weights, one a `chosen` document, for each query, in rank order."""
+        return sums(self.query[chosen], weights, self.n)
+
+    def in_pool(self, low: int, high: float = math.inf) -> Integers:
+        """How many documents of each query have `low` <= grade < `high` in the qrels."""
+        chosen = (self.pool_grade >= low) & (self.pool_grade < high)
+        return np.bincount(self.pool_query[chosen], minlength=self.n)
+
+    @cached_property
+    def pool_place(self) -> Integers:
+        """The place of each entry of the pool in its query's ideal ranking, from 0."""
+        return ordinals(self.pool_query)
+
+    @cached_property
+    def condensed(self) -> Rankings:
+        """The rankings without their unjudged documents."""
+        kept = self.grade >= 0
+        query = self.query[kept]
+        return replace(
+            self,
+            retrieved=np.bincount(query, minlength=self.n),
+            query=query,
+            rank=ordinals(query),
+            grade=self.grade[kept],
+            score=self.score[kept],
+        )
+
+    def cut(self, depth: int) -> Rankings:
+        """The rankings as if only their first `depth` documents had been retrieved."""
+        kept = self.rank < depth
+        columns = {name: getattr(self, name)[kept] for name in ("query", "rank", "grade", "score")}
+        return replace(self, retrieved=np.minimum(self.retrieved, depth), **columns)
+
+    def choose(self, wanted: Flags) -> Rankings:
+        """The rankings of the `wanted` queries alone."""
+        renumbered = np.cumsum(wanted) - 1
+        kept, pooled = wanted[self.query], wanted[self.pool_query]
+        return Rankings(
+            tuple(name for name, keep in zip(self.queries, wanted, strict=True) if keep),
+            self.retrieved[wanted],
+            renumbered[self.query[kept]],
+            self.rank[kept],
+            self.grade[kept],
+            self.score[kept],
+            renumbered[self.pool_query[pooled]],
+            self.pool_grade[pooled],
+            self.max_grade,
+        )
+
+
+def sums(query: Integers, weights: Floats, n: int) -> Floats:
+    """The sum of the weights of each query, added one by one."""
+    return np.bincount(query, weights=weights, minlength=n).astype(np.float64, copy=False)
+
+
+def ordinals(query: Integers) -> Integers:
+    """For entries sorted by query: the how-manieth of its query each is, from 0."""
+    counts = np.bincount(query) if len(query) else np.zeros(0, dtype=np.int64)
+    return np.arange(len(query)) - (np.cumsum(counts) - counts)[query]
+
+
+def firsts(query: Integers) -> Integers:
+    """For entries sorted by query: the indices at which a new query begins."""
+    return np.flatnonzero(np.diff(query, prepend=-1))
+
+
+def rankings(
+    qrels: Qrels,
+    run: Run,
+    missing: str = "zero",
+    ties: str = "trec",
+    max_grade: int | None = None,
+) -> Rankings:
+    """One run's rankings of the queries of the qrels.
+
+    Documents rank by score, tied ones by id, both descending; with `ties="file"` as the dict lists
+    them. Queries that the run lacks retrieve nothing, or are left out with `missing="skip"`.
+    """
+    chosen = sorted(q for q, grades in qrels.items() if grades and (missing == "zero" or q in run))
+    place = _listed if ties == "file" else _by_score
+    parts = [place(q, qrels[q], run.get(q, {})) for q in chosen]
+    pool_query, pool_grade = _pool([qrels[q] for q in chosen])
+    return Rankings(
+        tuple(chosen),
+        np.array([len(run.get(q, ())) for q in chosen], dtype=np.int64),
+        np.repeat(np.arange(len(chosen)), [len(part[0]) for part in parts]),
+        np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)]),
+        np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]),
+        np.concatenate([np.zeros(0), *(part[2] for part in parts)]),
+        pool_query,
+        pool_grade,
+        top_grade(pool_grade) if max_grade is None else max_grade,
+    )
+
+
+def top_grade(grades: Integers) -> int:
+    """The largest grade of the qrels, 1 at least."""
+    return int(np.max(grades, initial=1))
+
+
+Placed = tuple[Integers, Integers, Floats]
+
+
+def _by_score(query_id: str, grades: Mapping[str, int], scores: Mapping[str, float]) -> Placed:
+    """Ranks, grades and scores of the retrieved documents of the qrels, in trec_eval's order."""
+    found = list(grades.keys() & scores.keys())
+    ordered = np.fromiter(scores.values(), np.float64, len(scores))
+    ordered.sort()
+    if len(ordered) and not math.isfinite(ordered[-1] - ordered[0]):
+        _check_finite(query_id, scores)
+    score = np.array([scores[doc_id] for doc_id in found], dtype=np.float64)
+    upper = np.searchsorted(ordered, score, side="right")
+    rank = len(ordered) - upper
+    tied = np.flatnonzero(upper - np.searchsorted(ordered, score) > 1)
+    for i in tied:
+        rank[i] += sum(s == score[i] and doc_id > found[i] for doc_id, s in scores.items())
+    order = np.argsort(rank)
+    return rank[order], _grades(query_id, [grades[found[i]] for i in order]), score[order]
+
+
+def _listed(query_id: str, grades: Mapping[str, int], scores: Mapping[str, float]) -> Placed:
+    """The same in the order in which `scores` lists them."""
+    _check_finite(query_id, scores)
+    found = [(rank, doc_id) for rank, doc_id in enumerate(scores) if doc_id in grades]
+    rank = np.array([rank for rank, _ in found], dtype=np.int64)
+    score = np.array([scores[doc_id] for _, doc_id in found], dtype=np.float64)
+    return rank, _grades(query_id, [grades[doc_id] for _, doc_id in found]), score
+
+
+def _check_finite(query_id: str, scores: Mapping[str, float]) -> None:
+    for doc_id, score in scores.items():
+        if not math.isfinite(score):
+            raise BadInput(f"query {query_id}, document {doc_id}: the score {score} is not finite")
+
+
+def _grades(query_id: str, grades: Sequence[int]) -> Integers:
+    found = np.array(grades) if grades else np.zeros(0, dtype=np.int64)
+    if found.dtype.kind not in "ib":
+        raise BadInput(f"query {query_id}: expected integer grades, found {found.dtype}")
+    return found.astype(np.int64)
+
+
+def _pool(qrels: Sequence[Mapping[str, int]]) -> tuple[Integers, Integers]:
+    """Query numbers and grades of all judged pairs, by query, best grade first."""
+    sizes = [len(grades) for grades in qrels]
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    grade = _grades("?", [grade for grades in qrels for grade in grades.values()])
+    order = np.lexsort((-grade, query))
+    return query[order], grade[order]

@@ -1,0 +1,194 @@
+"""Measures by name: `nDCG@10`, `P(rel=2)@10`, as ir_measures writes them, and they read back."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from labeler.errors import Misuse
+from labeler.metrics.rankings import Floats, Rankings
+
+Value = int | float | bool | str
+Function = Callable[..., Floats]
+F = TypeVar("F", bound=Function)
+
+_NAME = re.compile(r"([A-Za-z][\w-]*?)(?:\((.*)\))?(?:@([\d.]+))?")
+_ALIASES = {
+    "BPref": "Bpref",
+    "HitRate": "Success",
+    "MAP": "AP",
+    "MRR": "RR",
+    "NDCG": "nDCG",
+    "Precision": "P",
+    "Q-measure": "Q",
+    "RPrec": "Rprec",
+    "Recall": "R",
+}
+_GAINS = {"linear": "log2", "exp": "exp-log2"}
+_CHOICES = {"dcg": tuple(_GAINS.values())}
+_WORD = re.compile(r"(?:[^\s(]|\([^)]*\))+")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A measure's function, how its queries are summed up, and what its name may say.
+
+    `summary` is `mean`, `sum` or `geometric`. `cutoff` is `required`, `optional` or `none`.
+    `defaults` are the parameters that stand in parentheses.
+    """
+
+    name: str
+    family: str
+    summary: str
+    function: Function
+    cutoff: str
+    cutoff_type: type
+    defaults: Mapping[str, Value | None]
+
+    @property
+    def description(self) -> str:
+        """The first line of the function's docstring."""
+        return (inspect.getdoc(self.function) or "").splitlines()[0]
+
+
+MEASURES: dict[str, Definition] = {}
+"""All measures, by name, in the order in which help texts list them."""
+
+
+def measure(name: str, family: str, summary: str = "mean") -> Callable[[F], F]:
+    """Register a function of `Rankings`, its cutoff and its parameters under `name`."""
+
+    def register(function: F) -> F:
+        parameters = dict(inspect.signature(function, eval_str=True).parameters)
+        parameters.pop(next(iter(parameters)))
+        cutoff = parameters.pop("cutoff", None)
+        kind = "none" if cutoff is None else "optional"
+        if cutoff is not None and cutoff.default is inspect.Parameter.empty:
+            kind = "required"
+        cutoff_type = float if cutoff is not None and cutoff.annotation is float else int
+        defaults = {key: parameter.default for key, parameter in parameters.items()}
+        MEASURES[name] = Definition(name, family, summary, function, kind, cutoff_type, defaults)
+        return function
+
+    return register
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its cutoff and the parameters that differ from their defaults."""
+
+    name: str
+    cutoff: int | float | None = None
+    parameters: tuple[tuple[str, Value], ...] = ()
+    judged_only: bool = False
+
+    def __str__(self) -> str:
+        shown = [f"{key}={value!r}" for key, value in self.parameters]
+        shown += ["judged_only=True"] if self.judged_only else []
+        inside = f"({','.join(shown)})" if shown else ""
+        return f"{self.name}{inside}" + ("" if self.cutoff is None else f"@{self.cutoff}")
+
+    @property
+    def definition(self) -> Definition:
+        """What the registry holds under its name."""
+        return MEASURES[self.name]
+
+    def per_query(self, rankings: Rankings) -> Floats:
+        """The value for each query; `nan` where the measure is undefined."""
+        seen = rankings.condensed if self.judged_only else rankings
+        cutoff = () if self.cutoff is None else (self.cutoff,)
+        return self.definition.function(seen, *cutoff, **dict(self.parameters))
+
+
+def parse(text: str) -> Measure:
+    """The measure that `text` names; `Misuse` says what is wrong and what is known."""
+    found = _NAME.fullmatch(text.strip())
+    if not found:
+        raise Misuse(f"cannot read the measure {text!r}; write it as P@10 or P(rel=2)@10")
+    name, inside, cutoff = found.groups()
+    definition = MEASURES.get(_ALIASES.get(name, name))
+    if definition is None:
+        raise Misuse(_unknown(name, text))
+    given = _parameters(text, inside or "")
+    judged_only = given.pop("judged_only", False)
+    if not isinstance(judged_only, bool):
+        raise Misuse(f"{text}: judged_only is True or False")
+    parameters = tuple(
+        (key, _typed(text, key, given.pop(key), default))
+        for key, default in definition.defaults.items()
+        if key in given and given[key] != default
+    )
+    given = {key: value for key, value in given.items() if key not in definition.defaults}
+    if given:
+        known = ", ".join([*definition.defaults, "judged_only"])
+        raise Misuse(f"{text}: {definition.name} has no parameter {next(iter(given))!r}: {known}")
+    return Measure(definition.name, _cutoff(definition, text, cutoff), parameters, judged_only)
+
+
+def parse_all(texts: Sequence[str | Measure]) -> list[Measure]:
+    """The measures that `texts` name, each once, in order; names may be joined by spaces."""
+    found: list[Measure] = []
+    for text in texts:
+        found += [text] if isinstance(text, Measure) else map(parse, _WORD.findall(text))
+    return list(dict.fromkeys(found))
+
+
+def _unknown(name: str, text: str) -> str:
+    known = {known.lower(): known for known in [*_ALIASES, *MEASURES]}
+    close = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f"did you mean {text.replace(name, known[close[0]], 1)!r}? " if close else ""
+    return f"no measure {text!r}; {hint}known: {', '.join(MEASURES)}"
+
+
+def _parameters(text: str, inside: str) -> dict[str, Any]:
+    """`rel=2,dcg='exp-log2'` as a dict; bare words are taken as strings."""
+    given: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in inside.split(","))):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise Misuse(f"{text}: expected name=value in the parentheses, found {part!r}")
+        try:
+            given[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            given[key] = value
+    if "gain" in given:
+        gain = given.pop("gain")
+        if gain not in _GAINS:
+            raise Misuse(f"{text}: gain is linear or exp, not {gain!r}")
+        given["dcg"] = _GAINS[gain]
+    return given
+
+
+def _typed(text: str, key: str, value: Any, default: Value | None) -> Value:
+    wanted = int if default is None else type(default)
+    if wanted is float and type(value) is int:
+        return float(value)
+    if type(value) is not wanted:
+        raise Misuse(f"{text}: expected {key} to be of type {wanted.__name__}, found {value!r}")
+    if value not in _CHOICES.get(key, (value,)):
+        raise Misuse(f"{text}: {key} is one of {', '.join(_CHOICES[key])}, not {value!r}")
+    return value
+
+
+def _cutoff(definition: Definition, text: str, cutoff: str | None) -> int | float | None:
+    if cutoff is None:
+        if definition.cutoff == "required":
+            example = "0.1" if definition.cutoff_type is float else "10"
+            raise Misuse(
+                f"{text}: {definition.name} needs a cutoff, as {definition.name}@{example}"
+            )
+        return None
+    if definition.cutoff == "none":
+        raise Misuse(f"{text}: {definition.name} takes no cutoff")
+    try:
+        value: int | float = definition.cutoff_type(cutoff)
+    except ValueError:
+        value = -1
+    if value < 0 or (definition.cutoff_type is int and value < 1):
+        raise Misuse(f"{text}: the cutoff {cutoff!r} makes no sense")
+    return value

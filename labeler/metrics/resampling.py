@@ -1,0 +1,99 @@
+"""What the choice of queries does to a mean: bootstrap intervals and randomisation tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from labeler.metrics.rankings import Flags, Floats, Integers
+
+ROUNDS = 2000
+FLIPS = 10_000
+LEVEL = 0.95
+_BLOCK = 4_000_000
+
+
+def bootstrap(values: Floats, seed: int, rounds: int = ROUNDS) -> Floats:
+    """Means of resampled queries, `(rounds, rows)`, for `values` of `(rows, queries)`.
+
+    The same resamples serve all rows, so that differences of rows are paired. `nan` values are left
+    out of a row's means; a row without any defined value gives `nan`.
+    """
+    defined = ~np.isnan(values)
+    filled = np.where(defined, values, 0.0)
+    parts = []
+    for counts in _resamples(values.shape[1], seed, rounds):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            parts.append((counts @ filled.T) / (counts @ defined.T.astype(np.float64)))
+    return np.concatenate(parts)
+
+
+def _resamples(n: int, seed: int, rounds: int) -> Iterator[Floats]:
+    """How often each of `n` queries is drawn, in blocks of resamples."""
+    rng = np.random.default_rng(seed)
+    block = max(1, _BLOCK // max(n, 1))
+    for start in range(0, rounds, block):
+        size = min(block, rounds - start)
+        drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+
+
+def interval(means: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """The percentile interval of resampled means, one a column."""
+    tail = 100 * (1 - level) / 2
+    low, high = np.nanpercentile(means, [tail, 100 - tail], axis=0)
+    return low, high
+
+
+def randomisation(differences: Floats, seed: int, rounds: int = FLIPS) -> tuple[Floats, Floats]:
+    """Two-sided p of paired differences `(rows, queries)`, alone and by max-T over the rows.
+
+    Under the null the two systems of a query are exchangeable: signs are flipped, for all rows
+    alike. max-T compares each row's studentised mean with the largest of all rows (Westfall and
+    Young 1993), which allows for rows that move together. The observed assignment counts as one.
+    """
+    observed = np.abs(_studentised(differences.mean(axis=1), differences))
+    beaten, beaten_by_max = np.zeros(len(differences)), np.zeros(len(differences))
+    for signs in _flips(differences.shape[1], seed, rounds):
+        flipped = np.abs(_studentised(signs @ differences.T / differences.shape[1], differences))
+        flipped += 1e-12 * flipped  # sums in another order must not lose a tie
+        beaten += np.sum(flipped >= observed, axis=0)
+        beaten_by_max += np.sum(flipped.max(axis=1)[:, None] >= observed, axis=0)
+    return (1 + beaten) / (1 + rounds), (1 + beaten_by_max) / (1 + rounds)
+
+
+def _studentised(means: Floats, differences: Floats) -> Floats:
+    """Means over their standard errors; 0 where all differences are 0."""
+    n = differences.shape[1]
+    squares = np.mean(differences**2, axis=1)
+    variance = np.maximum(squares - means**2, 0.0)
+    errors = np.sqrt(variance / max(n - 1, 1))
+    safe = np.maximum(errors, 1e-9 * np.sqrt(squares))
+    studentised: Floats = np.divide(means, safe, out=np.zeros_like(means), where=safe > 0)
+    return studentised
+
+
+def _flips(n: int, seed: int, rounds: int) -> Iterator[Floats]:
+    rng = np.random.default_rng(seed)
+    block = max(1, _BLOCK // max(n, 1))
+    for start in range(0, rounds, block):
+        size = min(block, rounds - start)
+        yield rng.integers(2, size=(size, n)).astype(np.float64) * 2.0 - 1.0
+
+
+def holm(p: Floats) -> Floats:
+    """p-values corrected for their number after Holm (1979), Scandinavian J. of Statistics 6(2)."""
+    order = np.argsort(p)
+    scaled = p[order] * np.arange(len(p), 0, -1)
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return corrected
+
+
+def wins(differences: Floats) -> tuple[int, int, int]:
+    """How many differences are above, at and below zero, up to rounding."""
+    up: Flags = differences > 1e-9
+    down: Flags = differences < -1e-9
+    counts: Integers = np.array([up.sum(), len(differences) - up.sum() - down.sum(), down.sum()])
+    return int(counts[0]), int(counts[1]), int(counts[2])

@@ -1,0 +1,99 @@
+"""The values of measures for the queries of one run, and their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from labeler.data import Qrels, Run
+from labeler.metrics.rankings import Floats, Rankings, rankings
+from labeler.metrics.registry import Measure, parse_all
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SMALLEST_IN_GEOMETRIC_MEAN = 0.00001
+
+
+@dataclass(frozen=True)
+class Scores:
+    """`values` has a row for each measure and a column for each query; `nan` is undefined."""
+
+    queries: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    values: Floats
+
+    def of(self, measure: Measure) -> Floats:
+        """The values of one measure, by query."""
+        row: Floats = self.values[self.measures.index(measure)]
+        return row
+
+    def means(self) -> dict[str, float]:
+        """Each measure summed up over the queries where it is defined: its mean, as a rule."""
+        return {str(m): summed_up(m, self.of(m)) for m in self.measures}
+
+    def per_query(self) -> dict[str, dict[str, float]]:
+        """Query id to measure to value."""
+        names = [str(measure) for measure in self.measures]
+        columns = self.values.T.tolist()
+        return {
+            q: dict(zip(names, c, strict=True)) for q, c in zip(self.queries, columns, strict=True)
+        }
+
+    def frame(self) -> DataFrame:
+        """A row for each query, a column for each measure."""
+        import pandas as pd
+
+        names = [str(measure) for measure in self.measures]
+        return pd.DataFrame(
+            self.values.T, index=pd.Index(self.queries, name="query"), columns=names
+        )
+
+
+def score(ranked: Rankings, measures: Sequence[str | Measure]) -> Scores:
+    """The values of the measures for one run's rankings."""
+    parsed = parse_all(measures)
+    rows = [measure.per_query(ranked) for measure in parsed]
+    return Scores(ranked.queries, tuple(parsed), np.array(rows).reshape(len(rows), ranked.n))
+
+
+def evaluate(
+    qrels: Qrels,
+    run: Run,
+    measures: Sequence[str | Measure],
+    missing: str = "zero",
+    max_grade: int | None = None,
+) -> Scores:
+    """The values of `measures` for the queries of the qrels.
+
+    Queries that the run lacks score 0, or are left out with `missing="skip"`. `max_grade` is the
+    scale's top grade (ERR, RBP), the largest of the qrels where it is not given.
+    """
+    return score(rankings(qrels, run, missing, max_grade=max_grade), measures)
+
+
+def summed_up(measure: Measure, values: Floats) -> float:
+    """The mean (sum, geometric mean) of the defined values; `nan` where there are none.
+
+    Added one by one in the order of the queries, as trec_eval adds.
+    """
+    defined = values[~np.isnan(values)]
+    kind = measure.definition.summary
+    if kind == "sum":
+        return float(defined.sum())
+    if not len(defined):
+        return math.nan
+    if kind == "geometric":
+        return math.exp(_mean([math.log(max(v, SMALLEST_IN_GEOMETRIC_MEAN)) for v in defined]))
+    return _mean(defined.tolist())
+
+
+def _mean(values: Sequence[float]) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total / len(values)

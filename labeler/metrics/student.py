@@ -1,0 +1,64 @@
+"""Student's t without scipy: the distribution function and its inverse."""
+
+from __future__ import annotations
+
+import math
+
+_TINY = 1e-300
+_PRECISION = 1e-15
+
+
+def t_below(t: float, freedom: float) -> float:
+    """The probability that Student's t with so many degrees of freedom lies below `t`."""
+    tail = 0.5 * _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
+    return tail if t < 0 else 1 - tail
+
+
+def t_quantile(probability: float, freedom: float) -> float:
+    """The `t` below which Student's t lies with this probability, by bisection."""
+    if probability < 0.5:
+        return -t_quantile(1 - probability, freedom)
+    low, high = 0.0, 1.0
+    while t_below(high, freedom) < probability:
+        low, high = high, high * 2
+    while high - low > 1e-12 * (1 + high):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_below(middle, freedom) < probability else (low, middle)
+    return (low + high) / 2
+
+
+def two_sided(t: float, freedom: float) -> float:
+    """The probability that Student's t lies farther from 0 than `t` does."""
+    return _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
+
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    scale = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
+    if x < (a + 1) / (a + b + 2):
+        return scale * _fraction(x, a, b) / a
+    return 1 - scale * _fraction(1 - x, b, a) / b
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """Its continued fraction, by Lentz's method (Abramowitz and Stegun 26.5.8)."""
+    c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, 1000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1 / _away(1 + term * d)
+            c = _away(1 + term / c)
+            value *= c * d
+        if abs(c * d - 1) < _PRECISION:
+            break
+    return value
+
+
+def _away(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY

@@ -1,0 +1,113 @@
+"""An evaluation's report as rows of a table and as the JSON that `--json` prints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from labeler.evaluating import Report
+from labeler.metrics.comparing import Comparison
+
+Cell = str | int | float | None
+Table = tuple[list[str], list[list[Cell]]]
+
+PAIRED = ("table", "markdown", "latex")
+"""Forms for people, in which a value and its interval share a cell."""
+
+
+def score_rows(report: Report, form: str = "table") -> Table:
+    """A table of the runs: means with their intervals, then the shares judged.
+
+    Other forms than `table`, `markdown` and `latex` have the ends of an interval in columns.
+    """
+    paired = form in PAIRED
+    header = ["run", "queries"]
+    for name in report.measures:
+        header += [name] if paired else [name, f"{name} low", f"{name} high"]
+    rows = []
+    for run in report.runs:
+        row: list[Cell] = [run.name, len(run.scores.queries)]
+        for value in run.values().values():
+            row += [_with_interval(value)] if paired else map(_number, value.values())
+        rows.append(row + [_number(value) for value in run.judged.values()])
+    return header + list(report.runs[0].judged), rows
+
+
+def _with_interval(value: dict[str, float]) -> str:
+    if math.isnan(value["value"]):
+        return "undefined"
+    if math.isnan(value["low"]):
+        return f"{value['value']:.4g}"
+    return f"{value['value']:.4f} [{value['low']:.3f}, {value['high']:.3f}]"
+
+
+def query_rows(report: Report) -> Table:
+    """A row for each run and query."""
+    rows: list[list[Cell]] = [
+        [run.name, query, *map(_number, values.values())]
+        for run in report.runs
+        for query, values in run.scores.per_query().items()
+    ]
+    return ["run", "query", *report.measures], rows
+
+
+def comparison_rows(report: Report) -> Table:
+    """A row for each comparison with the baseline, which the first column's header names."""
+    header = [f"against {report.comparisons[0].baseline}", "measure", "difference"]
+    header += ["95 % interval", "%", "win/tie/loss", "p", "p Holm", "p max-T", "verdict"]
+    rows: list[list[Cell]] = [
+        [
+            c.run,
+            c.measure,
+            f"{c.difference:+.4f}",
+            f"[{c.low:+.4f}, {c.high:+.4f}]",
+            f"{c.percent:+.1f}",
+            f"{c.wins}/{c.ties}/{c.losses}",
+            c.p,
+            c.p_holm,
+            c.p_max_t,
+            c.verdict,
+        ]
+        for c in report.comparisons
+    ]
+    return header, rows
+
+
+def as_json(report: Report, *, per_query: bool = False) -> dict[str, Any]:
+    """The report as `--json` prints it; what is undefined is null."""
+    runs = []
+    for run in report.runs:
+        entry: dict[str, Any] = {
+            "run": run.name,
+            "queries": len(run.scores.queries),
+            "scores": {m: {k: _number(v) for k, v in s.items()} for m, s in run.values().items()},
+            "judged": {name: _number(value) for name, value in run.judged.items()},
+            "scenarios": {
+                m: {k: _number(v) for k, v in s.items()} for m, s in run.scenarios.items()
+            },
+        }
+        if per_query:
+            entry["per_query"] = {
+                q: {m: _number(v) for m, v in row.items()}
+                for q, row in run.scores.per_query().items()
+            }
+        runs.append(entry)
+    return {
+        "qrels": report.qrels,
+        "measures": report.measures,
+        "runs": runs,
+        "comparisons": [_comparison(comparison) for comparison in report.comparisons],
+        "warnings": report.warnings,
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    """A comparison's fields and its verdict."""
+    fields = asdict(comparison)
+    numbers = {k: _number(v) if isinstance(v, float) else v for k, v in fields.items()}
+    return numbers | {"verdict": comparison.verdict}
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -1,0 +1,141 @@
+"""`labeler evaluate`: what it prints, refuses and gates."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labeler.cli import run as labeler
+
+QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 c 1\nq3 0 d 0\n"
+GOOD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 a 1 3 t\nq2 Q0 c 2 2 t\nq2 Q0 x 3 1 t\n"
+BAD = "q1 Q0 b 1 3 t\nq1 Q0 x 2 2 t\nq2 Q0 x 1 3 t\nq9 Q0 a 1 1 t\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {"h.qrels": QRELS, "good.trec": GOOD, "bad.run.txt": BAD}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def printed_json(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
+    assert labeler(["evaluate", *files, "-m", "nDCG@10", "-m", "P@1", "--json", "--per-query"]) == 0
+    found = printed_json(capsys)
+    assert list(found) == ["qrels", "measures", "runs", "comparisons", "warnings"]
+    assert found["qrels"] == files[0]
+    assert found["measures"] == ["nDCG@10", "P@1"]
+    good, bad = found["runs"]
+    assert (good["run"], good["queries"], bad["run"]) == ("good", 3, "bad")
+    assert good["scores"]["P@1"]["value"] == pytest.approx(2 / 3)
+    assert good["scores"]["P@1"]["low"] <= 2 / 3 <= good["scores"]["P@1"]["high"]
+    assert good["judged"] == {"Judged@1": 1.0, "Judged@10": pytest.approx((1 + 2 / 3) / 2)}
+    assert good["per_query"]["q2"] == {"nDCG@10": 1.0, "P@1": 1.0}
+    assert set(good["scenarios"]["P@1"]) == {"unjudged_irrelevant", "unjudged_top", "low", "high"}
+    assert set(good["scenarios"]["nDCG@10"]) == {"unjudged_irrelevant", "unjudged_top"}
+    comparison = found["comparisons"][0]
+    assert (comparison["run"], comparison["baseline"]) == ("bad", "good")
+    assert comparison["verdict"] == "cannot tell apart"
+    assert any("bad: 1 queries of the run are not in the qrels" in w for w in found["warnings"])
+    assert any("good: 1 of 3 queries are missing from the run" in w for w in found["warnings"])
+    assert any("1 of 3 queries have no relevant document" in w for w in found["warnings"])
+    assert any("only 3 queries: intervals are wide" in w for w in found["warnings"])
+
+
+def test_a_collection_is_scored_with_its_runs_and_human_qrels(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = folder / "coll"
+    (collection / "runs").mkdir(parents=True)
+    (collection / "qrels").mkdir()
+    (collection / "runs" / "bm25.trec").write_text(GOOD)
+    (collection / "qrels" / "human.qrels").write_text(QRELS)
+    (collection / "qrels" / "other.qrels").write_text(QRELS.replace("a 1", "a 0"))
+    assert labeler(["evaluate", str(collection), "-m", "P@1", "--json"]) == 0
+    assert printed_json(capsys)["qrels"] == str(collection / "qrels" / "human.qrels")
+    assert labeler(["evaluate", str(collection), "--qrels", "other", "-m", "P@1", "--json"]) == 0
+    assert printed_json(capsys)["runs"][0]["scores"]["P@1"]["value"] == pytest.approx(1 / 3)
+    (collection / "qrels" / "human.qrels").rename(collection / "qrels" / "third.qrels")
+    assert labeler(["evaluate", str(collection)]) == 2
+    assert "choose with --qrels: other, third" in capsys.readouterr().err
+
+
+def test_gates_end_with_code_5_and_say_what_failed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "bad.run.txt")]
+    assert labeler(["evaluate", *files, "--require", "nDCG@10:0"]) == 0
+    assert labeler(["evaluate", *files, "--require", "nDCG@10:0.5"]) == 5
+    assert "bad: nDCG@10 is 0.0000, below 0.5" in capsys.readouterr().err
+    assert labeler(["evaluate", *files, "--require", "nDCG@10"]) == 2
+
+
+def test_no_worse_than_needs_a_difference_that_can_be_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queries = range(40)
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in queries))
+    (tmp_path / "up.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in queries))
+    (tmp_path / "down.trec").write_text("".join(f"q{q} Q0 b 1 1 t\n" for q in queries))
+    files = [str(tmp_path / name) for name in ("h.qrels", "up.trec", "down.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@1", "--no-worse-than", "up"]) == 5
+    assert "down: P@1 is 1.0000 below up's" in capsys.readouterr().err
+    assert labeler(["evaluate", *files, "-m", "P@1", "--no-worse-than", "down"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "guess"),
+    [
+        ("007 0 a 1\n", "7 Q0 a 1 1 t\n", "padded with zeros"),
+        ("q7 0 a 1\n", "7 Q0 a 1 1 t\n", "prefix or suffix"),
+        ("7 0 a 1\n", "7.0 Q0 a 1 1 t\n", "with decimals"),
+        ("x 0 a 1\n", "y Q0 a 1 1 t\n", "the qrels have x; the run has y"),
+    ],
+)
+def test_nothing_in_common_is_refused_with_a_guess(
+    qrels: str, run: str, guess: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text(qrels)
+    (tmp_path / "r.trec").write_text(run)
+    assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 65
+    assert guess in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "jsonl", "latex", "markdown"])
+def test_every_format_holds_the_scores(
+    form: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec")]
+    out = folder / "out"
+    assert labeler(["evaluate", *files, "-m", "P@1", "--format", form, "-o", str(out)]) == 0
+    assert "0.6667" in out.read_text() or "0.66666666" in out.read_text()
+    assert "good" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["h.qrels"], 2, "no run to score"),
+        (["h.qrels", "good.trec", "-m", "nDGC"], 2, "did you mean 'nDCG'?"),
+        (["h.qrels", "good.trec", "good.trec"], 2, "are both the run 'good'"),
+        (["h.qrels", "good.trec", "--format", "html"], 2, "no format 'html'"),
+        (["h.qrels", "good.trec", "--baseline", "x"], 2, "no run 'x' for a baseline; runs: good"),
+        (["h.qrels", "good.trec", "--missing", "no"], 2, "--missing is zero or skip, not 'no'"),
+        (["h.qrels", "missing.trec"], 74, "No such file"),
+        (["good.trec", "h.qrels"], 65, "expected 4 columns"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(
+    arguments: list[str], code: int, problem: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = [str(folder / a) if a.endswith((".qrels", ".trec")) else a for a in arguments]
+    assert labeler(["evaluate", *there]) == code
+    err = capsys.readouterr().err
+    assert problem in err
+    assert err.count("\n") == 1
