@@ -23,7 +23,7 @@ EXAMPLES = 3
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of the labels `name` that add up: `judged` and all `failures` are the pairs that are done.
+    """Counts of the labels `name`; `judged` and all `failures` add up to the pairs that are done.
 
     `examples` holds the first pairs of each kind of failure; `models` the names that the server
     gave in this run.

@@ -52,6 +52,7 @@ def command(
     from labeler.labeling import pairs_of_labels
 
     collection = open_collection(folder)
+    tally: Tally | None
     if reparse:
         _check_nothing_is_asked(name, model or base_url)
         new = name or f"{source}-reparsed"
