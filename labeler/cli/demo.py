@@ -108,7 +108,8 @@ def write_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
     from labeler.generating import heading_queries
 
     if has_llm:
-        run_until_stopped(lambda _stopping: generate(collection, Wish(wanted, model="local")))
+        wish = Wish(wanted, model="local")
+        run_until_stopped(lambda brake: generate(collection, wish, brake))
     elif not collection.queries.exists():
         documents = beir.read_corpus(collection.corpus).values()
         beir.write_queries(collection.queries, heading_queries(documents, wanted, seed=0))
@@ -117,7 +118,7 @@ def write_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
 def judge(collection: Collection, model: str, name: str) -> Tally | None:
     """Judge the pool under a name."""
     asked = Asked("umbrela", model, name=name)
-    return run_until_stopped(lambda stopping: judge_pool(collection, asked, stopping))
+    return run_until_stopped(lambda brake: judge_pool(collection, asked, brake))
 
 
 def summary(collection: Collection, tallies: dict[str, Tally | None]) -> None:
