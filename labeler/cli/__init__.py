@@ -10,20 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import (
-    agree,
-    build,
-    demo,
-    diff,
-    evaluate,
-    fetch,
-    generate,
-    ingest,
-    judge,
-    pool,
-    prompts,
-    relabel,
-)
+from labeler.cli import <<<<<<< HEAD     build, <<<<<<< HEAD     ingest, <<<<<<< HEAD =======     trec_eval, ======= >>>>>>> metrics     diff, ======= >>>>>>> metrics     judge, >>>>>>> metrics, agree, demo, evaluate, fetch, generate, pool, prompts, relabel
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -60,6 +47,14 @@ COMMANDS: dict[str, Command] = {
     "evaluate": Command(
         evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
     ),
+    "evaluate": Command(
+        evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
+    ),
+    "trec-eval": Command(
+        trec_eval.command, MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
+    ),
+    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
+    "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
