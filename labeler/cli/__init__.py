@@ -10,7 +10,21 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
-from labeler.cli import <<<<<<< HEAD     build, <<<<<<< HEAD     ingest, <<<<<<< HEAD =======     trec_eval, ======= >>>>>>> metrics     diff, ======= >>>>>>> metrics     judge, >>>>>>> metrics, agree, demo, evaluate, fetch, generate, pool, prompts, relabel
+from labeler.cli import (
+    agree,
+    build,
+    demo,
+    diff,
+    evaluate,
+    fetch,
+    generate,
+    ingest,
+    judge,
+    pool,
+    prompts,
+    relabel,
+    trec_eval,
+)
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -42,11 +56,6 @@ COMMANDS: dict[str, Command] = {
         relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
     ),
     "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
-    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
-    "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
-    "evaluate": Command(
-        evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
-    ),
     "evaluate": Command(
         evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
     ),
