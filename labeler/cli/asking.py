@@ -57,7 +57,10 @@ async def label(
                 show_plan(job, assessor)
                 return None
             pace = Pace(at_once, asked.retry_failed, stopping=stopping)
-            return await judge_with_progress(job, assessor, pace)
+            tally = await judge_with_progress(job, assessor, pace)
+    if choice.caveat:
+        note(choice.caveat)
+    return tally
 
 
 def wrapped(model: Model, store: Store, at_once: int) -> Model:
