@@ -23,6 +23,7 @@ from labeler.cli import (
     pool,
     prompts,
     relabel,
+    trec_eval,
 )
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
@@ -55,11 +56,14 @@ COMMANDS: dict[str, Command] = {
         relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
     ),
     "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
-    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
-    "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "evaluate": Command(
         evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
     ),
+    "trec-eval": Command(
+        trec_eval.command, MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
+    ),
+    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
+    "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 

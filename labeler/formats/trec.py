@@ -76,6 +76,23 @@ def read_run(path: Path) -> Run:
     return run
 
 
+def read_loose_run(path: Path) -> tuple[Run, str]:
+    """The scores of a run and its tag, as trec_eval reads them.
+
+    Columns after the sixth are ignored, and the last line's tag is the run's.
+    """
+    run: Run = {}
+    tag = b""
+    for number, columns in _rows(path, RUN_COLUMNS, more=True):
+        query_id, doc_id = _texts(path, number, columns[0], columns[2])
+        scores = run.setdefault(query_id, {})
+        if doc_id in scores:
+            raise BadInput.at(path, number, f"{query_id} retrieves {doc_id} a second time")
+        scores[doc_id] = score_of(path, number, columns[4])
+        tag = columns[5]
+    return run, tag.decode("utf-8", "replace")
+
+
 def write_qrels(path: Path, qrels: Qrels) -> None:
     """Write a qrels file, sorted by query and document; it reads back as the same grades."""
     lines = (
@@ -127,7 +144,7 @@ def shown(text: bytes) -> str:
     return repr(text[:40].decode("utf-8", "replace"))
 
 
-def _rows(path: Path, names: str) -> Iterator[tuple[int, list[bytes]]]:
+def _rows(path: Path, names: str, *, more: bool = False) -> Iterator[tuple[int, list[bytes]]]:
     """The columns of every line that is neither blank nor a comment, with its number."""
     wanted = len(names.split())
     number = found = 0
@@ -139,7 +156,7 @@ def _rows(path: Path, names: str) -> Iterator[tuple[int, list[bytes]]]:
             continue
         if b"\0" in line:
             raise BadInput.at(path, number, "a NUL byte; is this a binary file?")
-        if len(columns) != wanted:
+        if len(columns) != wanted and not (more and len(columns) > wanted):
             problem = f"expected {wanted} columns ({names}), found {len(columns)}"
             raise BadInput.at(path, number, problem)
         found += 1

@@ -24,6 +24,8 @@ def serve(path: str, threads: int, slots: int, context: int) -> None:
     parameters.n_parallel = slots
     parameters.cpuparams.n_threads = threads
     parameters.cpuparams_batch.n_threads = threads
+    parameters.cpuparams.poll = 0
+    parameters.cpuparams_batch.poll = 0
     parameters.port = 0
     parameters.api_keys = [os.environ.pop(KEY_VARIABLE)]
     server = xllamacpp.Server(parameters)

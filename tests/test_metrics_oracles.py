@@ -1,0 +1,204 @@
+"""Measures equal pytrec_eval and ir_measures on random qrels and runs, where these have them.
+
+pytrec_eval wraps trec_eval 9. Where trec_eval 10 differs, 10 wins: it reads scores as doubles (9 as
+floats, so that near scores tie), and rounds the number of relevant documents at a recall level to
+the nearest (9 adds .9 and cuts), which changes IPrec and 11pt_avg.
+"""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labeler.data import Qrels, Run
+from labeler.metrics import evaluate, rankings
+from labeler.metrics.treceval import Line
+from labeler.metrics.treceval_names import lines
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of other people's code at import
+    import ir_measures
+
+OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
+DOCUMENTS = [f"d{number}" for number in range(30)]
+GRADES = st.sampled_from([-1, 0, 0, 1, 1, 2, 3])
+SCORES = st.sampled_from([number / 8 for number in range(-8, 24)])
+QUERIES = ["q1", "q2", "q3", "q10"]
+SOME_QRELS = st.dictionaries(
+    st.sampled_from(QUERIES),
+    st.dictionaries(st.sampled_from(DOCUMENTS), GRADES, min_size=1, max_size=20).map(
+        lambda grades: grades | {min(grades): 3}
+    ),
+    min_size=1,
+)
+"""Every query has a document of grade 3: trec_eval 9 reads beyond its table of levels (and may
+crash) where a query has no relevant one; the test after these says what happens here."""
+SOME_RUN = st.dictionaries(
+    st.sampled_from([*QUERIES, "q99"]),
+    st.dictionaries(st.sampled_from(DOCUMENTS), SCORES, min_size=1, max_size=30),
+    min_size=1,
+)
+
+
+def big(seed: int, depth: int, judged: int) -> tuple[Qrels, Run]:
+    """Qrels and a run of up to `depth` documents, with ties, holes and negative grades."""
+    rng = np.random.default_rng(seed)
+    qrels: Qrels = {}
+    run: Run = {}
+    for query in map(str, range(5)):
+        ids = [f"doc{number}" for number in rng.permutation(3 * depth + 10)]
+        retrieved, known = ids[:depth], rng.choice(ids, min(judged, len(ids)), replace=False)
+        scores = np.round(rng.normal(size=len(retrieved)), int(rng.integers(1, 4)))
+        run[query] = dict(zip(retrieved, scores.tolist(), strict=True))
+        grades = rng.choice([-1, 0, 0, 0, 1, 2, 3], size=len(known))
+        qrels[query] = dict(zip(known.tolist(), grades.tolist(), strict=True))
+    return qrels, {query: scores for query, scores in run.items() if scores}
+
+
+BIG = [big(seed, depth, 200) for seed, depth in enumerate((0, 1, 7, 100, 999, 1000))]
+BIG = [(qrels, run) for qrels, run in BIG if run]
+
+
+def assert_equal(ours: dict[str, dict[str, float]], theirs: Any, names: dict[str, str]) -> None:
+    for query, values in theirs.items():
+        for ours_name, name in names.items():
+            assert ours[query][ours_name] == pytest.approx(values[name], abs=1e-9), (query, name)
+
+
+IN_PYTREC_EVAL = {
+    "nDCG": "ndcg",
+    "nDCG@5": "ndcg_cut_5",
+    "nDCG@100": "ndcg_cut_100",
+    "AP": "map",
+    "AP@10": "map_cut_10",
+    "RR": "recip_rank",
+    "Rprec": "Rprec",
+    "Bpref": "bpref",
+    "infAP": "infAP",
+    "P@5": "P_5",
+    "P@1000": "P_1000",
+    "R@10": "recall_10",
+    "R@1000": "recall_1000",
+    "Success@1": "success_1",
+    "Success@10": "success_10",
+    "SetP": "set_P",
+    "SetR": "set_recall",
+    "SetF": "set_F",
+    "NumRet": "num_ret",
+    "NumRel": "num_rel",
+    "NumRelRet": "num_rel_ret",
+}
+SAME_IN_TREC_EVAL_9 = [
+    *("G", "P", "Rndcg", "Rprec", "Rprec_mult", "binG", "bpref", "infAP", "map", "map_cut"),
+    *("ndcg", "ndcg_cut", "ndcg_rel", "num_nonrel_judged_ret", "num_rel", "num_rel_ret"),
+    *("num_ret", "recall", "recip_rank", "relative_P", "set_F", "set_P", "set_map"),
+    *("set_recall", "set_relative_P", "success", "utility"),
+]
+
+
+def check_against_pytrec_eval(qrels: Qrels, run: Run, level: int = 1) -> None:
+    oracle = pytrec_eval.RelevanceEvaluator(
+        qrels, pytrec_eval.supported_measures, relevance_level=level
+    )
+    theirs = oracle.evaluate(run)
+    if level == 1:
+        ours = evaluate(qrels, run, list(IN_PYTREC_EVAL), missing="skip").per_query()
+        assert ours.keys() == theirs.keys()
+        assert_equal(ours, theirs, IN_PYTREC_EVAL)
+    ranked = rankings(qrels, run, "skip")
+    for line in lines(SAME_IN_TREC_EVAL_9):
+        assert isinstance(line, Line)
+        for query, value in zip(ranked.queries, line.values(ranked, level), strict=True):
+            wanted = theirs[query][line.name]
+            undefined = wanted != wanted or math.isinf(wanted)  # noqa: PLR0124 - nan: 9 divides by 0
+            assert undefined or value == pytest.approx(wanted, abs=1e-9), (query, line.name)
+
+
+@OFTEN
+@given(SOME_QRELS, SOME_RUN, st.sampled_from([1, 2]))
+def test_equal_to_pytrec_eval(qrels: Qrels, run: Run, level: int) -> None:
+    check_against_pytrec_eval(qrels, run, level)
+
+
+@pytest.mark.parametrize(("qrels", "run"), BIG)
+def test_equal_to_pytrec_eval_on_long_rankings(qrels: Qrels, run: Run) -> None:
+    check_against_pytrec_eval(qrels, run)
+
+
+def bits(value: float) -> bytes:
+    return np.float64(value).tobytes()
+
+
+@pytest.mark.parametrize(("qrels", "run"), BIG)
+def test_sums_of_many_terms_equal_pytrec_eval_to_the_last_bit(qrels: Qrels, run: Run) -> None:
+    names = {ours: name for ours, name in IN_PYTREC_EVAL.items() if ours != "SetF"}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures).evaluate(run)
+    ours = evaluate(qrels, run, list(names), missing="skip").per_query()
+    for query, values in theirs.items():
+        for ours_name, name in names.items():
+            assert bits(ours[query][ours_name]) == bits(values[name]), (query, name)
+
+
+def test_scores_that_only_differ_as_doubles_do_not_tie() -> None:
+    qrels, run = {"q": {"a": 1, "z": 0}}, {"q": {"a": 1.0 + 1e-12, "z": 1.0}}
+    assert pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)["q"] == {
+        "recip_rank": 0.5
+    }
+    assert evaluate(qrels, run, ["RR"]).means() == {"RR": 1.0}
+
+
+def test_a_recall_level_is_rounded_to_the_nearest_document() -> None:
+    # Of 3 relevant documents recall .4 needs 1.2: trec_eval 9 asked for 2, 10 asks for 1.
+    qrels = {"q": {"a": 1, "b": 1, "c": 1}}
+    run = {"q": {"a": 9.0, **{f"x{n}": 8.0 - n for n in range(3)}, "b": 1.0}}
+    nine = pytrec_eval.RelevanceEvaluator(qrels, {"iprec_at_recall"}).evaluate(run)["q"]
+    assert nine["iprec_at_recall_0.40"] == pytest.approx(2 / 5)
+    assert evaluate(qrels, run, ["IPrec@0.4"]).means() == {"IPrec@0.4": 1.0}
+
+
+IN_IR_MEASURES = [
+    *("nDCG", "nDCG@10", "AP", "AP@10", "AP(rel=2)", "RR", "RR(rel=2)", "P@10"),
+    *("P(rel=2)@5", "R@10", "Rprec", "Bpref", "infAP", "Success@5", "SetP", "SetR", "SetF"),
+    *("P(judged_only=True)@5", "nDCG(judged_only=True)", "AP(judged_only=True)"),
+]
+"""Not RR@k: ir_measures takes it from MS MARCO's script, which orders ties the other way round."""
+
+
+@pytest.mark.parametrize("grade", [0, -1])
+def test_a_query_without_a_relevant_document_scores_zero(grade: int) -> None:
+    measures = [name for name in IN_PYTREC_EVAL if name != "NumRet"]
+    scores = evaluate({"q": {"a": grade, "b": grade}}, {"q": {"a": 1.0, "x": 2.0}}, measures)
+    assert set(scores.means().values()) == {0.0}
+    ranked = rankings({"q": {"a": grade, "b": grade}}, {"q": {"a": 1.0, "x": 2.0}})
+    for line in lines(["all_trec"]):
+        if isinstance(line, Line) and line.name not in UNLIKE_ZERO:
+            assert list(line.values(ranked, 1)) == [0.0], line.name
+
+
+UNLIKE_ZERO = {
+    *("num_ret", "utility", "num_nonrel_judged_ret", "relstring", "rbp_resid"),
+    *("unj_5", "unj_10", "unj_20"),
+}
+"""They count what was retrieved or judged, relevant or not."""
+
+
+@OFTEN
+@given(SOME_QRELS, SOME_RUN)
+def test_equal_to_ir_measures(qrels: Qrels, run: Run) -> None:
+    measures = [ir_measures.parse_measure(name) for name in IN_IR_MEASURES]
+    theirs = {
+        (m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc(measures, qrels, run)
+    }
+    ours = evaluate(qrels, run, IN_IR_MEASURES).per_query()
+    for (query, name), value in theirs.items():
+        assert ours[query][name] == pytest.approx(value, abs=1e-9), (query, name)
+
+
+@pytest.mark.parametrize("name", IN_IR_MEASURES)
+def test_ir_measures_reads_our_names(name: str) -> None:
+    assert str(ir_measures.parse_measure(name)) == name
