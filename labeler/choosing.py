@@ -35,6 +35,14 @@ DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity"}
 
 SERVER_CONCURRENCY = 16
 
+MEASURED: Mapping[str, str] = {
+    "similarity": "not an LLM; kappa with people TODO",
+    "local": "a 0.5B LLM; kappa with people TODO",
+}
+"""How far the embedded judges agreed with people; `scripts/measure_embedded.py` measures it."""
+
+NOT_FOR_DECISIONS = "such labels are for trying the tool, not for decisions"
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -51,6 +59,14 @@ class Choice:
     def is_embedded(self) -> bool:
         """Whether the model runs on this machine, inside this package's reach."""
         return self.base_url is None
+
+    @property
+    def caveat(self) -> str | None:
+        """How far an embedded judge's labels can be trusted; `None` for a server's model."""
+        if not self.is_embedded:
+            return None
+        measured = MEASURED.get(self.name, "an embedded model that was not measured against people")
+        return f"{self.name}: {measured}; {NOT_FOR_DECISIONS}"
 
     def __str__(self) -> str:
         where = f" at {masked(self.base_url)}" if self.base_url else ""

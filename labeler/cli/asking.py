@@ -86,9 +86,12 @@ async def label(
                 show_plan(job, assessor, price, asked.retry_failed)
                 return None
             try:
-                return await judge_with_board(job, assessor, guard, asked)
+                tally = await judge_with_board(job, assessor, guard, asked)
             finally:
                 await model.close()
+    if choice.caveat:
+        note(choice.caveat)
+    return tally
 
 
 async def relabel_from_store(
@@ -154,12 +157,12 @@ def guard_of(asked: Asked, at_once: int, price: Price | None, brake: Brake) -> G
     return Guard(Gate(ceiling), budget, Patience(limits.tries), brake)
 
 
-def wrapped(model: Model, store: Store, at_once: int) -> Model:
+def wrapped(model: Model, store: Store, at_once: int, brake: Brake) -> Model:
     """The model with all policies around it and no limit but `at_once`."""
     from labeler.guarding import Guard, guarded
     from labeler.models.limiting import Ceiling, Gate
 
-    return guarded(model, store, Guard(Gate(Ceiling(at_once))))
+    return guarded(model, store, Guard(Gate(Ceiling(at_once)), brake=brake))
 
 
 def say_where_it_lies(path: Path) -> None:

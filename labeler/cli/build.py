@@ -71,7 +71,7 @@ def build(
     collection = Collection(out)
     _ingest(inputs, collection, queries_file)
     if queries_file is None:
-        run_until_stopped(lambda _brake: generate(collection, wish))
+        run_until_stopped(lambda brake: generate(collection, wish, brake))
     pool(out, depth, [])
     return run_until_stopped(lambda brake: judge_pool(collection, asked, brake))
 
@@ -111,7 +111,7 @@ def rehearse(
         _ingest(inputs, collection, queries_file)
         if queries_file is None:
             say("# writing queries")
-            run_until_stopped(lambda _brake: generate(collection, wish))
+            run_until_stopped(lambda brake: generate(collection, wish, brake))
             documents = read_corpus(collection.corpus)
             stand_ins = heading_queries(documents.values(), wish.queries, wish.seed)
             write_queries(collection.queries, stand_ins)
