@@ -15,7 +15,9 @@ from labeler.cli import (
     build,
     demo,
     diff,
+    doctor,
     evaluate,
+    explain,
     fetch,
     generate,
     ingest,
@@ -23,6 +25,8 @@ from labeler.cli import (
     pool,
     prompts,
     relabel,
+    status,
+    store,
     trec_eval,
 )
 from labeler.cli.screen import complain
@@ -52,6 +56,10 @@ COMMANDS: dict[str, Command] = {
     "judge": Command(
         judge.command, JUDGE, "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first"
     ),
+    "status": Command(status.command, JUDGE, "labeler status coll/"),
+    "explain": Command(explain.command, JUDGE, "labeler explain coll/ q1 d7"),
+    "doctor": Command(doctor.command, JUDGE, "labeler doctor --model gpt-4.1-mini --pairs 5000"),
+    "store": Command(store.app, JUDGE, "labeler store verify coll/"),
     "relabel": Command(
         relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
     ),
