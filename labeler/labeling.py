@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from labeler.assessing import Assessor, Texts
 from labeler.data import FAILURES, Failure, Judged, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.files import replacing
@@ -15,7 +16,7 @@ from labeler.formats.collection import Collection, check_name, safe_name
 from labeler.formats.judgements import Origin, origin_of, qrels_of, read_judgements, row_of
 from labeler.formats.pool import read_pool
 from labeler.formats.trec import write_qrels
-from labeler.judging import Assessor, Pace, Texts, judge
+from labeler.judging import Pace, judge
 
 
 @dataclass(slots=True)

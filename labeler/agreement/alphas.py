@@ -26,12 +26,12 @@ def krippendorff(coincidences: FloatArray, apart: FloatArray) -> FloatArray:
     return np.asarray(1.0 - (total - 1.0) * ratio(observed, expected), dtype=np.float64)
 
 
-def nominal(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
+def nominal(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha, every disagreement alike."""
-    return krippendorff(coincidences, distances(list(range(coincidences.shape[-1])), 0))
+    return krippendorff(coincidences, distances(grades.tolist(), 0))
 
 
-def ordinal(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
+def ordinal(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha by the number of ratings between two grades, which depends on the data.
 
     `sum(n_c..n_k) - (n_c + n_k) / 2` is the distance of the two grades' mean ranks.
@@ -48,7 +48,7 @@ def interval(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     return krippendorff(coincidences, distances(grades.tolist(), 2))
 
 
-def fleiss(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
+def fleiss(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     """Fleiss' kappa (1971); as defined only where every item has the same number of raters.
 
     With missing ratings an item counts by its number of raters, as in alpha, from which this

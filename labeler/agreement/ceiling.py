@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from labeler.agreement.compare import Options
-from labeler.agreement.intervals import METHODS, Sample
+from labeler.agreement.intervals import Sample, between
 from labeler.agreement.raters import Ratings, query_tables_of
 from labeler.agreement.registry import Statistic
 from labeler.agreement.tables import FloatArray
@@ -80,9 +80,9 @@ def ceiling(found: Ratings, assessor: str, chosen: Statistic, options: Options) 
             return _mean(chosen.compute(at, grades), judges - mine)
 
         values = chosen.compute(sample.total, grades)
-        ends = METHODS[options.method](sample, compute) or (None, None)
-        three = (_defined(_mean(values, shares)) for shares in (mine, judges, judges - mine))
-        return Beside(name, *three, *ends)
+        ends = between(options.method, sample, compute)
+        of = [_defined(_mean(values, shares)) for shares in (mine, judges, judges - mine)]
+        return Beside(name, of[0], of[1], of[2], *ends)
 
     rows = tuple(beside(whole.raters[person], [person]) for person in people)
     overall = beside("everyone", people)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.compare import Options
-from labeler.agreement.intervals import METHODS, Sample
+from labeler.agreement.intervals import Sample, between
 from labeler.agreement.registry import Statistic
 from labeler.agreement.tables import FloatArray, Paired, query_tables, restricted
 
@@ -63,8 +63,7 @@ def _difference(
 
     first, second = (_defined(value) for value in chosen.compute(sample.total, grades))
     value = None if first is None or second is None else first - second
-    ends = METHODS[options.method](sample, compute) if value is not None else None
-    low, high = ends or (None, None)
+    low, high = between(options.method, sample, compute) if value is not None else (None, None)
     return Difference(chosen, pairs, first, second, value, low, high, options.method)
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from labeler.agreement import alphas
+from labeler.agreement.compare import Estimate, Options
+from labeler.agreement.intervals import Sample, between
+from labeler.agreement.registry import Statistic
+from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import FloatArray, IntArray
 from labeler.data import Qrels
 
@@ -82,13 +87,56 @@ def query_tables_of(found: Ratings, first: int, second: int) -> FloatArray:
     return counts.astype(np.float64).reshape(len(found.queries), k, k)
 
 
-JOINT: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+JOINT = {
     "alpha-nominal": alphas.nominal,
     "alpha-ordinal": alphas.ordinal,
     "alpha-interval": alphas.interval,
     "fleiss": alphas.fleiss,
 }
 """Statistics of any number of raters, from coincidences and grades."""
+PAIRWISE = ("kappa", "kappa-quadratic")
+
+
+@dataclass(frozen=True)
+class Joint:
+    """All raters together: statistics of them all, and two statistics of every two of them."""
+
+    raters: tuple[str, ...]
+    statistics: Mapping[str, Estimate]
+    pairwise: Mapping[str, list[list[float | None]]]
+
+
+def joint(found: Ratings, options: Options) -> Joint:
+    """The statistics of any number of raters with intervals, ICC, and the pairwise matrices."""
+    sample = Sample(query_coincidences(found), options.draws, options.seed)
+    grades = np.array(found.grades, dtype=np.float64)
+    statistics = {
+        name: _estimate(sample, partial(compute, grades=grades), options.method)
+        for name, compute in JOINT.items()
+    }
+    icc = icc_of_many(found)
+    statistics["icc"] = Estimate(icc if np.isfinite(icc) else None, None, None, options.method)
+    pairwise = {name: _matrix(found, find_statistic(name, found.grades)) for name in PAIRWISE}
+    return Joint(found.raters, statistics, pairwise)
+
+
+def _estimate(sample: Sample, compute: Callable[[FloatArray], FloatArray], method: str) -> Estimate:
+    value = float(compute(sample.total))
+    if not np.isfinite(value):
+        return Estimate(None, None, None, method)
+    low, high = between(method, sample, compute, bounded=True)
+    return Estimate(value, low, high, method)
+
+
+def _matrix(found: Ratings, chosen: Statistic) -> list[list[float | None]]:
+    """The statistic of every two raters, each on the pairs that both graded."""
+    grades = np.array(found.grades, dtype=np.float64)
+    matrix = []
+    for first in range(len(found.raters)):
+        tables = [query_tables_of(found, first, b).sum(axis=0) for b in range(len(found.raters))]
+        values = [float(chosen.compute(table, grades)) for table in tables]
+        matrix.append([value if np.isfinite(value) else None for value in values])
+    return matrix
 
 
 def icc_of_many(found: Ratings) -> float:

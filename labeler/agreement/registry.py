@@ -33,6 +33,11 @@ class Statistic:
     high: float | None = 1.0
     better: int = 1
 
+    @property
+    def bounded(self) -> bool:
+        """Whether it is a share or a coefficient that cannot exceed 1."""
+        return self.high == 1.0
+
 
 STATISTICS: dict[str, Statistic] = {}
 

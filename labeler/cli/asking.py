@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labeler.cli.screen import note, progress, say
-from labeler.cli.stopping import Stopping
 from labeler.errors import Incomplete
 
 if TYPE_CHECKING:
+    from labeler.assessing import Assessor
     from labeler.data import Model, Pair, Request
     from labeler.formats.collection import Collection
-    from labeler.judging import Assessor, Pace
+    from labeler.judging import Pace
     from labeler.labeling import Job, Tally
+    from labeler.models.brake import Brake
     from labeler.store import Store
 
 
@@ -32,12 +33,15 @@ class Asked:
 
 
 async def label(
-    collection: Collection, pairs: Sequence[Pair], asked: Asked, stopping: Stopping
+    collection: Collection, pairs: Sequence[Pair], asked: Asked, brake: Brake
 ) -> Tally | None:
     """Choose the model and judge `pairs` with it; with `dry_run`, only say what that would take."""
+    from labeler.assessing import Assessor
     from labeler.choosing import choose, ready
-    from labeler.judging import Assessor, Pace
+    from labeler.guarding import Guard, guarded
+    from labeler.judging import Pace
     from labeler.labeling import Job, check_free, label_name, texts_of
+    from labeler.models.limiting import Ceiling, Gate
     from labeler.prompt import find_prompt
     from labeler.store import open_store
 
@@ -49,26 +53,27 @@ async def label(
     async with ready(choice, texts.documents.values()) as there:
         with open_store(collection.store) as store:
             at_once = asked.at_once or there.concurrency
-            model = wrapped(there.model, store, at_once)
+            guard = Guard(Gate(Ceiling(at_once)), brake=brake)
+            model = guarded(there.model, store, guard, patient=False)
             assessor = Assessor(prompt, model, inputs=there.inputs)
             check_free(collection, name, assessor)
             job = Job(collection, name, pairs, texts)
             if asked.dry_run:
                 show_plan(job, assessor)
                 return None
-            pace = Pace(at_once, asked.retry_failed, stopping=stopping)
+            pace = Pace(2 * at_once, asked.retry_failed, brake=brake)
             tally = await judge_with_progress(job, assessor, pace)
     if choice.caveat:
         note(choice.caveat)
     return tally
 
 
-def wrapped(model: Model, store: Store, at_once: int) -> Model:
+def wrapped(model: Model, store: Store, at_once: int, brake: Brake) -> Model:
     """The model with all policies around it: retries, a limit, and the memory."""
-    from labeler.models.policies import limited, retried
-    from labeler.store import remembered
+    from labeler.guarding import Guard, guarded
+    from labeler.models.limiting import Ceiling, Gate
 
-    return remembered(limited(retried(model), at_once), store)
+    return guarded(model, store, Guard(Gate(Ceiling(at_once)), brake=brake))
 
 
 async def judge_with_progress(job: Job, assessor: Assessor, pace: Pace) -> Tally:

@@ -38,5 +38,5 @@ def command(
     collection = open_collection(folder)
     pairs = pairs_of(collection)
     asked = Asked(prompt, model, base_url, name, concurrency, retry_failed, dry_run)
-    tally = run_until_stopped(lambda stopping: label(collection, pairs, asked, stopping))
+    tally = run_until_stopped(lambda brake: label(collection, pairs, asked, brake))
     check_complete(tally)
