@@ -86,13 +86,15 @@ class Judged:
     """How judging one pair went: its outcome, and what that took.
 
     `attempts` counts the replies, remembered ones too; the tokens are those of all attempts;
-    `model` is the name that the server gave last; `remembered` is true where nothing was asked.
+    `cost` is in dollars, None where no price is known; `model` is the name that the server gave
+    last; `remembered` is true where nothing was asked.
     """
 
     outcome: Outcome
     attempts: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float | None = None
     model: str = ""
     remembered: bool = False
 
@@ -129,7 +131,8 @@ class Reply:
     `model` is the name that the server gave; token counts are 0 where the server gave none;
     `top_tokens` holds, a token, its log probability and those of the alternatives that the server
     offered, the token that was chosen first; `body` is the answer as it came over the wire, empty
-    where none did; `remembered` is true where the store answered.
+    where none did; `cost` is in dollars, None where no price is known; `hold` is how many seconds
+    the server wants no further call; `remembered` is true where the store answered.
     """
 
     text: str
@@ -140,6 +143,8 @@ class Reply:
     completion_tokens: int = 0
     top_tokens: Sequence[Mapping[str, float]] = ()
     body: bytes = field(default=b"", repr=False)
+    cost: float | None = None
+    hold: float = 0.0
     remembered: bool = False
 
 

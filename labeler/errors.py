@@ -5,6 +5,7 @@
     ├── Incomplete         3   finished, but some pairs have no label
     ├── BudgetReached      4   stopped at the budget
     ├── GateFailed         5   a --require gate failed
+    ├── Elsewhere          1   another process is asking this very request; never ends a run
     ├── BadInput          65   a file says something wrong; the message: where, and what would work
     ├── ProviderError     69   the model's provider failed
     │   └── CallFailed         … for one request; the pair becomes a Failure, the run goes on
@@ -42,6 +43,10 @@ class BudgetReached(LabelerError):
     """The run stopped at its budget; what was paid for is kept."""
 
     exit_code = 4
+
+
+class Elsewhere(LabelerError):
+    """Another process is asking this very request; its reply will be in the store."""
 
 
 class GateFailed(LabelerError):

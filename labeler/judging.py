@@ -182,6 +182,7 @@ class _Task:
     attempts: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float | None = None
     model: str = ""
     remembered: bool = True
     running: asyncio.Task[None] | None = None
@@ -192,6 +193,8 @@ class _Task:
         self.attempts += 1
         self.prompt_tokens += reply.prompt_tokens
         self.completion_tokens += reply.completion_tokens
+        if reply.cost is not None:
+            self.cost = (self.cost or 0.0) + reply.cost
         self.model = reply.model or self.model
         self.remembered = self.remembered and reply.remembered
         self.request = replace(self.request, attempt=self.attempts)
@@ -203,8 +206,8 @@ class _Task:
     def judged(self) -> Judged:
         """The end of it."""
         assert self.outcome is not None
-        tokens = (self.prompt_tokens, self.completion_tokens)
-        return Judged(self.outcome, self.attempts, *tokens, self.model, self.remembered)
+        spent = (self.prompt_tokens, self.completion_tokens, self.cost)
+        return Judged(self.outcome, self.attempts, *spent, self.model, self.remembered)
 
 
 def _recall(tasks: Sequence[_Task], assessor: Assessor) -> None:

@@ -12,10 +12,13 @@ import typer
 from labeler import __version__
 from labeler.cli import (
     agree,
+    build,
+    demo,
     diff,
     evaluate,
     fetch,
     generate,
+    ingest,
     judge,
     pool,
     prompts,
@@ -41,6 +44,9 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "demo": Command(demo.command, BUILD, "labeler demo -o demo/ --model local"),
+    "build": Command(build.command, BUILD, "labeler build docs/ -o coll/ --queries 50"),
+    "ingest": Command(ingest.command, BUILD, "labeler ingest docs/ -o coll/"),
     "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
     "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
     "judge": Command(

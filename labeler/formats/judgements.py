@@ -38,6 +38,7 @@ def row_of(judged: Judged, origin: Origin) -> str:
         "attempts": judged.attempts,
         "prompt_tokens": judged.prompt_tokens,
         "completion_tokens": judged.completion_tokens,
+        "cost": judged.cost,
         "model": judged.model,
         "prompt": origin.prompt,
         "asked": origin.model,
@@ -68,6 +69,7 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
             _count(row, "attempts"),
             _count(row, "prompt_tokens"),
             _count(row, "completion_tokens"),
+            _cost(row),
             text_of(path, number, row, "model", ""),
         )
         yield JudgementRow(judged, _origin(path, number, row))
@@ -97,6 +99,13 @@ def _origin(path: Path, number: int, row: dict[str, Any]) -> Origin:
 def _count(row: dict[str, Any], key: str) -> int:
     value = row.get(key)
     return value if type(value) is int else 0
+
+
+def _cost(row: dict[str, Any]) -> float | None:
+    value = row.get("cost")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
 
 
 def origin_of(path: Path) -> Origin | None:

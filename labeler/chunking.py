@@ -1,0 +1,308 @@
+"""From the blocks of a document to passages of about 200 words.
+
+Passages follow the document's headings, then its paragraphs, then sentences. A code block is never
+cut, whatever its length, and a line that leads up to something (it ends in a colon) stays with it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+USUAL = 200
+"""Words of a passage where there is enough text."""
+
+MOST = 260
+"""Words that a passage goes beyond only by a few, or for a code block and what leads up to it."""
+
+FEW = 30
+"""A passage of fewer words joins a neighbor where it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, list item, table row or code block, under its headings.
+
+    An empty text stands for a heading itself. `tight` blocks follow the one before them without a
+    blank line; one that `leads` (a term, a table's head) stays with the next.
+    """
+
+    text: str
+    headings: tuple[str, ...] = ()
+    line: int = 1
+    code: bool = False
+    tight: bool = False
+    leads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a document; `headings` are those above all of it, `line` is where it begins."""
+
+    text: str
+    headings: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What is never cut: a text, its words, and what stands between it and the piece before."""
+
+    text: str
+    words: int
+    gap: str
+    line: int
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A passage to be: pieces, each run of them under its own headings."""
+
+    parts: list[tuple[tuple[str, ...], list[_Piece]]]
+
+    @property
+    def words(self) -> int:
+        return sum(piece.words for _, pieces in self.parts for piece in pieces)
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        return _common([headings for headings, _ in self.parts])
+
+
+_Test = Callable[[_Draft, _Draft], bool]
+
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    r"\U00020000-\U0003fffd]"
+)
+"""Thai, Lao, Burmese, Khmer, Chinese and Japanese are written without spaces between words."""
+
+_LONG_WORD = 20
+
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…])[\"'”’»)\]]*(\s+)(?=[^\sa-z])|(?<=[。！？])[」』”’）]*(\s*)(?=\S)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|al|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|Eq|Sec|Vol|pp|ca)|\b[A-Z])\.$"
+)
+
+
+def count_words(text: str) -> int:
+    """Words as a reader would count them.
+
+    Tokens between white space; two characters count as a word in scripts without spaces, and so do
+    20 characters of an overlong token (an address, a hash, a table of numbers).
+    """
+    total = 0
+    for token in text.split():
+        unspaced = len(_UNSPACED.findall(token))
+        total += -(-unspaced // 2) + -(-(len(token) - unspaced) // _LONG_WORD)
+    return total
+
+
+def passages(blocks: Iterable[Block]) -> list[Passage]:
+    """Cut a document's blocks, in their order, into passages.
+
+    Every block is in some passage: a code block whole in one, any other text in a few. A document
+    of headings only has none.
+    """
+    blocks = list(blocks)
+    if not any(block.text for block in blocks):
+        return []
+    sections = [(path, list(found)) for path, found in groupby(blocks, key=lambda b: b.headings)]
+    drafts: list[_Draft] = []
+    for position, (path, found) in enumerate(sections):
+        texts = [block for block in found if block.text]
+        if texts:
+            drafts += [_Draft([(path, pieces)]) for pieces in _packed(list(_units(texts)))]
+        elif not _goes_on_below(path, sections[position + 1 :]):
+            drafts.append(_Draft([(path, [_Piece("", 0, "", found[0].line)])]))
+    return [_finished(draft) for draft in _joined(drafts)]
+
+
+def _goes_on_below(
+    path: tuple[str, ...], rest: Sequence[tuple[tuple[str, ...], list[Block]]]
+) -> bool:
+    """Whether the next section's path names this one too, so that an empty one need not."""
+    return bool(rest) and len(rest[0][0]) > len(path) and rest[0][0][: len(path)] == path
+
+
+def _units(blocks: Sequence[Block]) -> Iterator[list[_Piece]]:
+    """Lists of pieces that stay together: one each, or what leads up to something and that."""
+    waiting: list[_Piece] = []
+    for block in blocks:
+        pieces = _pieces(block)
+        head, *others = pieces
+        if waiting and not _stay_together(waiting, head):
+            yield waiting
+            waiting = []
+        unit = [*waiting, head]
+        waiting = []
+        for piece in others:
+            yield unit
+            unit = [piece]
+        if not block.code and (block.leads or block.text.rstrip().endswith((":", "："))):
+            waiting = unit
+        else:
+            yield unit
+    if waiting:
+        yield waiting
+
+
+def _stay_together(lead: Sequence[_Piece], piece: _Piece) -> bool:
+    words = _total(lead)
+    return words + piece.words <= MOST or words <= 2 * FEW
+
+
+def _pieces(block: Block) -> list[_Piece]:
+    """The block itself, or its sentences where it is too long for one passage."""
+    gap = "\n" if block.tight else "\n\n"
+    words = count_words(block.text)
+    if block.code or words <= MOST:
+        return [_Piece(block.text, words, gap, block.line)]
+    found: list[_Piece] = []
+    position = 0
+    for start, end in _short_stretches(block.text):
+        before = block.text[position:start] if found else gap
+        line = block.line + block.text.count("\n", 0, start)
+        stretch = block.text[start:end]
+        found.append(_Piece(stretch, count_words(stretch), before, line))
+        position = end
+    return found
+
+
+def _short_stretches(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a text begin and end; words where a sentence is too long."""
+    for start, end in _sentences(text):
+        if count_words(text[start:end]) <= MOST:
+            yield start, end
+            continue
+        for word in re.finditer(r"\S+", text[start:end]):
+            for first, last in _slices(word[0]):
+                yield start + word.start() + first, start + word.start() + last
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    start = len(text) - len(text.lstrip())
+    for found in _SENTENCE_END.finditer(text):
+        end, after = found.span(1) if found[1] is not None else found.span(2)
+        if not _ABBREVIATION.search(text, max(start, end - 10), end):
+            yield start, end
+            start = after
+    if text[start:].rstrip():
+        yield start, len(text.rstrip())
+
+
+def _slices(word: str) -> Iterator[tuple[int, int]]:
+    """Cut what has no spaces, never before a character that combines with the one before it."""
+    start = 0
+    while len(word) - start > USUAL:
+        end = start + USUAL
+        while end < len(word) and _combines(word[end]):
+            end += 1
+        yield start, end
+        start = end
+    if start < len(word):
+        yield start, len(word)
+
+
+def _combines(character: str) -> bool:
+    return character == "\u200d" or unicodedata.category(character) in ("Mn", "Mc", "Me")
+
+
+def _packed(units: Sequence[list[_Piece]]) -> list[list[_Piece]]:
+    """Spread the units of a section over passages of about the same length."""
+    total = sum(map(_total, units))
+    share = total / max(1, round(total / USUAL), -(-total // MOST))
+    groups: list[list[_Piece]] = []
+    words = 0
+    for unit in units:
+        more = _total(unit)
+        if groups and words + more <= MOST and words + more / 2 <= share:
+            groups[-1] += unit
+            words += more
+        else:
+            groups.append(list(unit))
+            words = more
+    return groups
+
+
+def _total(pieces: Iterable[_Piece]) -> int:
+    return sum(piece.words for piece in pieces)
+
+
+def _joined(drafts: Sequence[_Draft]) -> list[_Draft]:
+    """Let drafts of few words join a neighbor.
+
+    Best one of their own section, else the section below them, else one beside or above them.
+    """
+    found = _joined_to_next(_joined_to_previous(drafts, _same_section), _same_section)
+    found = _joined_to_next(found, _into_section)
+    return _joined_to_next(_joined_to_previous(found, _near_section), _near_section)
+
+
+def _joined_to_previous(drafts: Sequence[_Draft], may_join: _Test) -> list[_Draft]:
+    joined: list[_Draft] = []
+    for draft in drafts:
+        if joined and draft.words < FEW and may_join(joined[-1], draft):
+            joined[-1] = _Draft(joined[-1].parts + draft.parts)
+        else:
+            joined.append(draft)
+    return joined
+
+
+def _joined_to_next(drafts: Sequence[_Draft], may_join: _Test) -> list[_Draft]:
+    joined: list[_Draft] = []
+    for draft in reversed(drafts):
+        if joined and draft.words < FEW and may_join(draft, joined[-1]):
+            joined[-1] = _Draft(draft.parts + joined[-1].parts)
+        else:
+            joined.append(draft)
+    return joined[::-1]
+
+
+def _same_section(first: _Draft, second: _Draft) -> bool:
+    """Whether both are of one section; a few words may then come on top of a full passage."""
+    long = max(first.words, second.words)
+    fits = first.words + second.words <= MOST + FEW or long > MOST
+    return first.headings == second.headings and fits
+
+
+def _into_section(first: _Draft, second: _Draft) -> bool:
+    """Whether the first says what the section below it is about."""
+    below = second.headings[: len(first.headings)] == first.headings
+    return below and _near_section(first, second)
+
+
+def _near_section(first: _Draft, second: _Draft) -> bool:
+    """Whether one is of the section above the other, or both are of the same one."""
+    above = len(_common([first.headings, second.headings]))
+    near = above >= min(len(first.headings), len(second.headings)) - 1
+    headings = sum(map(count_words, {*first.headings[above:], *second.headings[above:]}))
+    return near and first.words + second.words + headings <= MOST
+
+
+def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    first, last = min(paths), max(paths)
+    for position, heading in enumerate(first):
+        if position >= len(last) or last[position] != heading:
+            return first[:position]
+    return first
+
+
+def _finished(draft: _Draft) -> Passage:
+    """The passage's text; headings that are not above all of it stand in it as lines."""
+    above = draft.headings
+    shown = above
+    texts: list[str] = []
+    for path, pieces in draft.parts:
+        kept = len(_common([shown, path]))
+        texts += [f"\n\n{heading}" for heading in path[kept:]]
+        first, *others = (piece for piece in pieces)
+        texts += [f"\n\n{first.text}", *(piece.gap + piece.text for piece in others)]
+        shown = path
+    text = "".join(texts).strip("\n") or above[-1]  # a heading alone, with nothing near it
+    return Passage(text, above, draft.parts[0][1][0].line)

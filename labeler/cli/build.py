@@ -1,0 +1,119 @@
+"""`labeler build`: documents to qrels in one go: ingest, generate, pool and judge in a row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.asking import Asked, check_complete, label
+from labeler.cli.generate import Wish, generate
+from labeler.cli.options import BaseUrl, DryRun, ModelName
+from labeler.cli.pool import pool
+from labeler.cli.screen import note, progress, say
+from labeler.cli.stopping import Stopping, run_until_stopped
+
+if TYPE_CHECKING:
+    from labeler.formats.collection import Collection
+    from labeler.labeling import Tally
+
+
+def command(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help="Folders, files or patterns, as ingest takes."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
+    *,
+    queries: Annotated[int, typer.Option(min=1, help="How many queries to write.")] = 50,
+    queries_file: Annotated[
+        Path | None, typer.Option(help="Your own queries, instead of written ones.")
+    ] = None,
+    depth: Annotated[int, typer.Option(min=1, help="Documents of each run to pool.")] = 10,
+    prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "umbrela",
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    name: Annotated[
+        str | None, typer.Option("--as", help="The labels' name; else PROMPT-MODEL.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides which passages are asked about.")] = 0,
+    dry_run: DryRun = False,
+) -> None:
+    """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels."""
+    wish = Wish(queries, model=writing_model(model), base_url=base_url, seed=seed, dry_run=dry_run)
+    asked = Asked(prompt, model, base_url, name, dry_run=dry_run)
+    if dry_run:
+        rehearse(inputs, queries_file, depth, wish, asked)
+        return
+    tally = build(inputs, out, queries_file, depth, wish, asked)
+    say(f"\nnext: labeler evaluate {out}")
+    check_complete(tally)
+
+
+def writing_model(model: str | None) -> str | None:
+    """The model that writes: the one that judges, unless that one cannot write."""
+    return None if model == "similarity" else model
+
+
+def build(
+    inputs: list[str],
+    out: Path,
+    queries_file: Path | None,
+    depth: int,
+    wish: Wish,
+    asked: Asked,
+) -> Tally | None:
+    """The four steps in a row; each is skipped or answered from what is there already."""
+    from labeler.formats.collection import Collection
+
+    collection = Collection(out)
+    _ingest(inputs, collection, queries_file)
+    if queries_file is None:
+        run_until_stopped(lambda _stopping: generate(collection, wish))
+    pool(out, depth, [])
+    return run_until_stopped(lambda stopping: judge_pool(collection, asked, stopping))
+
+
+async def judge_pool(collection: Collection, asked: Asked, stopping: Stopping) -> Tally | None:
+    """Judge every pair of the pool."""
+    from labeler.labeling import pairs_of
+
+    return await label(collection, pairs_of(collection), asked, stopping)
+
+
+def _ingest(inputs: list[str], collection: Collection, queries_file: Path | None) -> None:
+    from labeler.cli.ingest import report
+    from labeler.ingesting import ingest
+
+    with progress("files") as advance:
+        result = ingest(inputs, collection, queries_file, advance)
+    report(result)
+    note(f"{len(result.documents)} documents from {result.files} files")
+
+
+def rehearse(
+    inputs: list[str], queries_file: Path | None, depth: int, wish: Wish, asked: Asked
+) -> None:
+    """Say what the steps would ask, in a directory that is thrown away.
+
+    Where queries would be written, headings stand in for them, so that there is a pool to count.
+    """
+    from tempfile import TemporaryDirectory
+
+    from labeler.formats.beir import read_corpus, write_queries
+    from labeler.formats.collection import Collection
+    from labeler.generating import heading_queries
+
+    with TemporaryDirectory(prefix="labeler-") as folder:
+        collection = Collection(Path(folder))
+        _ingest(inputs, collection, queries_file)
+        if queries_file is None:
+            say("# writing queries")
+            run_until_stopped(lambda _stopping: generate(collection, wish))
+            documents = read_corpus(collection.corpus)
+            stand_ins = heading_queries(documents.values(), wish.queries, wish.seed)
+            write_queries(collection.queries, stand_ins)
+            say("\n# judging, estimated with headings in the queries' place")
+        pool(collection.folder, depth, [])
+        run_until_stopped(lambda stopping: judge_pool(collection, asked, stopping))

@@ -1,0 +1,220 @@
+"""`labeler demo`: the whole path on documents that every Python machine has."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.asking import Asked
+from labeler.cli.build import judge_pool
+from labeler.cli.generate import Wish, generate
+from labeler.cli.options import ModelName
+from labeler.cli.pool import pool
+from labeler.cli.screen import note, one_line, progress, say, table
+from labeler.cli.stopping import run_until_stopped
+from labeler.errors import LabelerError, Misconfigured, Misuse
+
+if TYPE_CHECKING:
+    from labeler.formats.collection import Collection
+    from labeler.labeling import Tally
+
+DEPTH = 5
+MEASURES = ("nDCG@5", "P@5", "RR@5")
+STATISTICS = ("agreement", "kappa", "kappa-quadratic")
+LLM = "umbrela-local"
+SIMILARITY = "similarity"
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
+    model: ModelName = None,
+    queries: Annotated[int, typer.Option(min=1, help="How many queries to write.")] = 10,
+) -> None:
+    """Build, judge and measure a small collection from Python's own documentation, offline."""
+    from labeler.formats.collection import Collection
+
+    if model not in {None, "local"}:
+        raise Misuse("the demo runs offline: --model local; for another model: labeler build")
+    started, collection = time.monotonic(), Collection(out)
+    say_step(1, "documents: Python's own documentation")
+    documents = write_documents(collection)
+    ingest_documents(collection, documents)
+    has_llm = can_ask_llm()
+    say_step(2, "queries" + ("" if has_llm else ": headings, since no model can write any"))
+    write_queries(collection, queries, has_llm)
+    say_step(3, "retrieval by BM25, by dense vectors and by their fusion, and a pool")
+    pool(out, DEPTH, [])
+    say_step(4, "judging: similarity" + (", then the embedded LLM with umbrela" if has_llm else ""))
+    tallies = {SIMILARITY: judge(collection, SIMILARITY, SIMILARITY)}
+    if has_llm:
+        tallies[LLM] = judge(collection, "local", LLM)
+    summary(collection, tallies)
+    say(
+        f"\nthis took {time.monotonic() - started:.0f} s; the same again is answered from the store"
+    )
+
+
+def say_step(number: int, what: str) -> None:
+    """Say where in the demo we are."""
+    note(f"== {number}/4 {what}")
+
+
+def write_documents(collection: Collection) -> Path:
+    """Write Python's documentation below the collection's directory."""
+    from labeler.files import replacing
+    from labeler.pythondocs import python_documents
+
+    folder = collection.folder / "documents"
+    for name, text in python_documents().items():
+        with replacing(folder / name) as out:
+            out.write(text)
+    return folder
+
+
+def ingest_documents(collection: Collection, folder: Path) -> None:
+    """Cut the documents into passages."""
+    from labeler.cli.ingest import report
+    from labeler.ingesting import ingest
+
+    with progress("files") as advance:
+        result = ingest([str(folder)], collection, None, advance)
+    report(result)
+    note(f"{len(result.documents)} documents from {result.files} files")
+
+
+def can_ask_llm() -> bool:
+    """Whether the embedded LLM is here, or could be fetched; says in one line why not."""
+    from labeler.catalog.model_file import fetch_model, model_path
+    from labeler.models.embedded import LOCAL_EXTRA, can_serve
+
+    try:
+        if not can_serve():
+            raise Misconfigured(LOCAL_EXTRA)
+        if model_path() is None:
+            with progress("fetching the model") as advance:
+                fetch_model(advance, note)
+    except LabelerError as error:
+        note(f"going on without an LLM: {error}")
+        return False
+    return True
+
+
+def write_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
+    """Let the embedded LLM write queries; headings take their place where there is none."""
+    from labeler.formats import beir
+    from labeler.generating import heading_queries
+
+    if has_llm:
+        run_until_stopped(lambda _stopping: generate(collection, Wish(wanted, model="local")))
+    elif not collection.queries.exists():
+        documents = beir.read_corpus(collection.corpus).values()
+        beir.write_queries(collection.queries, heading_queries(documents, wanted, seed=0))
+
+
+def judge(collection: Collection, model: str, name: str) -> Tally | None:
+    """Judge the pool under a name."""
+    asked = Asked("umbrela", model, name=name)
+    return run_until_stopped(lambda stopping: judge_pool(collection, asked, stopping))
+
+
+def summary(collection: Collection, tallies: dict[str, Tally | None]) -> None:
+    """Print what there is now: files, queries, scores, agreement, cost, and what to do next."""
+    say_files(collection)
+    say_queries(collection)
+    for name in tallies:
+        say_scores(collection, name)
+    if LLM in tallies:
+        say_agreement(collection)
+    say_cost(tallies)
+    say_next(collection)
+
+
+def say_files(collection: Collection) -> None:
+    """Where everything lies."""
+    say("\nThe collection")
+    rows = [
+        (str(collection.folder / "documents"), "the documents, as they were found"),
+        (str(collection.corpus), "their passages"),
+        (str(collection.queries), "the queries, each with the passage that it was written from"),
+        (str(collection.folder / "runs"), "what each system retrieved, as TREC runs"),
+        (str(collection.pool), "the pairs that were judged"),
+        (str(collection.folder / "judgements"), "every verdict, with its tokens and its prompt"),
+        (str(collection.folder / "qrels"), "the grades, as TREC qrels"),
+        (str(collection.store), "the models' replies: nothing is asked twice"),
+    ]
+    table(("path", "what"), rows, left=2)
+
+
+def say_queries(collection: Collection) -> None:
+    """The queries, and the passage that each was written from."""
+    from labeler.formats.beir import read_corpus, read_queries
+
+    documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)
+    say("\nThe queries")
+    rows = []
+    for query in queries.values():
+        source = documents.get(query.metadata["source"][0]["doc_id"])
+        rows.append((query.id, query.text, one_line(source.title, 60) if source else ""))
+    table(("query", "text", "written from"), rows, left=3)
+    if any(query.metadata["origin"] == "heading" for query in queries.values()):
+        say("These are headings of the documents (origin: heading): no model could write any.")
+
+
+def say_scores(collection: Collection, name: str) -> None:
+    """The systems' scores under one judge's labels."""
+    from labeler.evaluating import Options, evaluate_collection
+    from labeler.scoreboard import score_rows
+
+    report = evaluate_collection(collection.folder, name, Options(measures=MEASURES))
+    header, rows = score_rows(report)
+    say(f"\nScores of three systems, by the labels of {name}")
+    table(header, [list(map(str, row)) for row in rows])
+
+
+def say_agreement(collection: Collection) -> None:
+    """How far the two judges agree with each other, and why nobody should trust either."""
+    from labeler.agreeing import Wanted, agree_all, open_sources
+    from labeler.agreement.compare import Options
+    from labeler.agreement.report import confusion_rows
+
+    sources = open_sources([str(collection.folder), SIMILARITY, LLM], note)
+    found = agree_all(sources, Wanted(options=Options(STATISTICS)))[0]
+    say(f"\nHow far the two judges agree ({SIMILARITY} in rows, {LLM} in columns)")
+    table(
+        ("grade", *map(str, found.scale), "all"), confusion_rows(found.confusion, found.scale, {})
+    )
+    rows = [
+        (name, figure(e.value), f"[{figure(e.low)}, {figure(e.high)}]")
+        for name, e in found.statistics.items()
+    ]
+    table(("statistic", "value", "95 % interval, over queries"), rows)
+
+
+def figure(value: float | None) -> str:
+    """A statistic to three decimals."""
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def say_cost(tallies: dict[str, Tally | None]) -> None:
+    """What was asked, and what it cost."""
+    say("\nThe judging")
+    rows = [
+        (name, f"{t.judged}/{t.pairs}", str(t.remembered), f"{t.prompt_tokens:,}", "0")
+        for name, t in tallies.items()
+        if t is not None
+    ]
+    table(("judge", "pairs judged", "from the store", "tokens read", "cost (USD)"), rows)
+    failed = sum(t.failed for t in tallies.values() if t is not None)
+    if failed:
+        say(f"{failed} pairs got no grade; a failure is listed in judgements/, never graded 0.")
+
+
+def say_next(collection: Collection) -> None:
+    """What to run next."""
+    say("\nNext, on your own documents")
+    say("  labeler build DOCUMENTS/ -o my-collection/ --queries 50")
+    say("  labeler judge my-collection/ --model gpt-4.1-mini      with OPENAI_API_KEY set")
+    say(f"  labeler agree {collection.folder} {SIMILARITY} {LLM}")

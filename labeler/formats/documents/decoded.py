@@ -1,0 +1,46 @@
+"""The text of a file, or a line that says why it has none and what would help."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+from labeler.errors import BadInput
+from labeler.files import file_problems
+
+_OTHER_UNICODE = {
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file, unpacked where they are gzip's."""
+    with file_problems(path):
+        raw = path.read_bytes()
+        return gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+
+
+def decoded(path: Path, raw: bytes) -> str:
+    """The bytes as UTF-8, without a byte-order mark; `BadInput` where they are something else."""
+    for mark, encoding in _OTHER_UNICODE.items():
+        if raw.startswith(mark):
+            raise BadInput(f"{path}: {encoding}, not UTF-8; {_convert(encoding, path)}")
+    if b"\0" in raw:
+        raise BadInput(f"{path}: not a text file (it holds NUL bytes)")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        byte = f"byte 0x{raw[error.start]:02x}"
+        hint = f"where it is Latin-1, {_convert('latin1', path)}"
+        raise BadInput.at(path, line, f"not UTF-8 ({byte}); {hint}") from error
+    if not text.strip():
+        raise BadInput(f"{path}: empty")
+    return text
+
+
+def _convert(encoding: str, path: Path) -> str:
+    return f"this converts it: iconv -f {encoding} -t utf-8 '{path.name}' > 'utf8-{path.name}'"

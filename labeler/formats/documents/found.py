@@ -1,0 +1,100 @@
+"""Which files an input names: a folder with all below it, a file, or a pattern."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from labeler.errors import FileProblem
+
+_COLLECTION = re.compile(
+    r"(?:queries|rejected|pool)\.jsonl(?:\.gz)?|card\.json|qrels|runs|judgements"
+)
+"""What lies beside a `corpus.jsonl` in a collection, and is no document."""
+
+
+@dataclass
+class Found:
+    """Files in a fixed order; `base` is the folder that their paths are told relative to.
+
+    `beside` are files and folders of a collection that hold no documents.
+    """
+
+    base: Path
+    files: list[Path] = field(default_factory=list)
+    beside: list[Path] = field(default_factory=list)
+
+
+def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> Found:
+    """The files that folders, files and patterns name, each once.
+
+    Links are followed, but no folder is entered twice, so that circles end; names that begin with a
+    dot are passed over, unless given themselves; so are the folders of `leave_out`. Raises
+    `FileProblem` where an input names nothing.
+    """
+    starts = [start for given in inputs for start in _starts(given)]
+    found = Found(_common_base([base for base, _ in starts]))
+    seen = {os.path.realpath(path) for path in leave_out}
+    for _, start in starts:
+        for path in _below(start, seen, found.beside):
+            real = os.path.realpath(path)
+            if real not in seen:
+                seen.add(real)
+                found.files.append(path)
+    return found
+
+
+def _starts(given: str) -> list[tuple[Path, Path]]:
+    """The paths that an input names, each with the folder it is told relative to."""
+    path = Path(given).expanduser()
+    if path.is_dir():
+        return [(path, path)]
+    if path.exists():
+        return [(path.parent, path)]
+    if not glob.has_magic(given):
+        raise FileProblem(f"{given}: no such file or folder")
+    matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
+    if not matches:
+        raise FileProblem(f"{given}: no file matches this pattern")
+    fixed = Path(*_leading_plain_parts(path))
+    return [(fixed, match) for match in matches if match.is_file()]
+
+
+def _leading_plain_parts(path: Path) -> Iterator[str]:
+    for part in path.parts[:-1]:
+        if glob.has_magic(part):
+            return
+        yield part
+
+
+def _common_base(bases: Sequence[Path]) -> Path:
+    if len(set(bases)) == 1:
+        return bases[0]
+    return Path(os.path.commonpath([os.path.abspath(base) for base in bases]))
+
+
+def _below(path: Path, seen: set[str], beside: list[Path]) -> Iterator[Path]:
+    """The file itself, or the files of a folder and those below it, by name."""
+    if not path.is_dir():
+        yield path
+        return
+    real = os.path.realpath(path)
+    if real in seen:
+        return
+    seen.add(real)
+    try:
+        entries = sorted(path.iterdir())
+    except OSError as error:
+        raise FileProblem(f"{path}: {error.strerror or error}") from error
+    is_collection = any(entry.name in ("corpus.jsonl", "corpus.jsonl.gz") for entry in entries)
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if is_collection and _COLLECTION.fullmatch(entry.name):
+            beside.append(entry)
+            continue
+        yield from _below(entry, seen, beside)

@@ -1,0 +1,50 @@
+"""The kinds of files that documents are read from, by the endings of their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from labeler.chunking import Block
+from labeler.formats.documents.decoded import decoded, read_bytes
+from labeler.formats.documents.markdown import read_markdown
+from labeler.formats.documents.plaintext import read_plaintext
+from labeler.formats.documents.records import Source, sources_of_rows
+from labeler.formats.documents.rst import read_rst
+from labeler.formats.jsonl import read_rows
+from labeler.formats.table import read_table
+
+_TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
+    ".md": read_markdown,
+    ".markdown": read_markdown,
+    ".mdx": read_markdown,
+    ".rst": read_rst,
+    ".rest": read_rst,
+    ".txt": read_plaintext,
+    ".text": read_plaintext,
+}
+_TABLES = (".csv", ".tsv")
+_ROWS = (".jsonl", ".ndjson")
+
+KINDS = (*_TEXTS, *_TABLES, *_ROWS)
+"""Endings of the files that can be read; those of rows may be gzip (`.jsonl.gz`)."""
+
+
+def kind_of(path: Path) -> str:
+    """The ending that says what a file is, in lower case; "" where it says nothing."""
+    name = path.name.casefold()
+    ending = Path(name).suffix
+    inner = Path(name.removesuffix(".gz")).suffix
+    return inner if ending == ".gz" and inner in (*_TABLES, *_ROWS) else ending
+
+
+def read_sources(path: Path) -> list[Source]:
+    """The documents of a file of a known kind; `BadInput` says why there are none."""
+    kind = kind_of(path)
+    raw = read_bytes(path)
+    text = decoded(path, raw)
+    if kind in _TEXTS:
+        title, blocks = _TEXTS[kind](text)
+        return [Source(title, blocks)]
+    rows = read_table(path, text) if kind in _TABLES else read_rows(path)
+    return sources_of_rows(path, rows)

@@ -1,0 +1,90 @@
+"""Queries of one's own: one a line, as TSV, or as JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from labeler.data import Query
+from labeler.errors import BadInput
+from labeler.files import numbered_lines
+from labeler.formats.jsonl import identifier, read_rows, text_of
+
+_IDS = ("_id", "id", "query_id", "qid")
+_TEXTS = ("text", "query", "question")
+_ORIGIN = {"origin": "real"}
+
+
+def read_query_list(path: Path) -> dict[str, Query]:
+    """The queries of a file by id, in the file's order.
+
+    `.jsonl`: objects with `text` (or `query`, `question`), perhaps an `_id`; the rest is metadata.
+    `.tsv`: id and text, perhaps a first row with the columns' names, which may then name more.
+    Anything else: a query a line. Queries without an id are called `q1`, `q2` … in order.
+    """
+    name = path.name.casefold().removesuffix(".gz")
+    if name.endswith((".jsonl", ".ndjson")):
+        rows: Iterable[tuple[int, dict[str, Any]]] = read_rows(path)
+    elif name.endswith(".tsv"):
+        rows = _tsv_rows(path)
+    else:
+        rows = _lines(path)
+    queries = _numbered(path, rows)
+    if not queries:
+        raise BadInput(f"{path}: no query in it; expected one a line, TSV or JSON Lines")
+    return queries
+
+
+def _numbered(path: Path, rows: Iterable[tuple[int, dict[str, Any]]]) -> dict[str, Query]:
+    queries: dict[str, Query] = {}
+    texts: dict[str, str] = {}
+    for position, (number, row) in enumerate(rows, start=1):
+        query = _query(path, number, row, f"q{position}")
+        if query.id in queries:
+            raise BadInput.at(path, number, f"the id {query.id!r} stands in an earlier line too")
+        if texts.setdefault(query.text, query.id) != query.id:
+            same = f"the same query as {texts[query.text]!r}: {query.text[:60]!r}"
+            raise BadInput.at(path, number, f"{same}; keep one of them")
+        queries[query.id] = query
+    return queries
+
+
+def _query(path: Path, number: int, row: dict[str, Any], fallback: str) -> Query:
+    id_key = next((key for key in _IDS if key in row), None)
+    text_key = next((key for key in _TEXTS if key in row), "text")
+    text = " ".join(text_of(path, number, row, text_key, None).split())
+    if not text:
+        raise BadInput.at(path, number, "a query without text")
+    found = identifier(path, number, row, id_key) if id_key else fallback
+    rest = {k: v for k, v in row.items() if k not in (id_key, text_key, "metadata")}
+    inner = row.get("metadata") or {}
+    if not isinstance(inner, dict):
+        raise BadInput.at(path, number, "expected 'metadata' to be an object")
+    return Query(found, text, {**_ORIGIN, **rest, **inner})
+
+
+def _lines(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    for number, line in numbered_lines(path):
+        if "\t" in line.strip():
+            problem = "a tab in a line; where the file holds ids and texts, call it .tsv"
+            raise BadInput.at(path, number, problem)
+        if line.strip():
+            yield number, {"text": line}
+
+
+def _tsv_rows(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    """The rows by column: named by the first row where that names an id and a text."""
+    names = ["_id", "text"]
+    for position, (number, line) in enumerate(
+        (number, line) for number, line in numbered_lines(path) if line.strip()
+    ):
+        cells = [cell.strip() for cell in line.split("\t")]
+        header = [cell.casefold() for cell in cells]
+        if position == 0 and set(header) & set(_IDS) and set(header) & set(_TEXTS):
+            names = header
+            continue
+        if len(cells) != len(names):
+            wanted = f"expected {len(names)} columns ({', '.join(names)}), found {len(cells)}"
+            raise BadInput.at(path, number, wanted)
+        yield number, dict(zip(names, cells, strict=True))

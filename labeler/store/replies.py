@@ -1,0 +1,244 @@
+"""An open store: what it keeps, and the one transaction in which everything is written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labeler.data import Reply, Request
+from labeler.errors import BadInput
+from labeler.store.keys import canonical, checksum
+from labeler.store.leases import Now, bury, claim, enter, give_back, leave, now, renew, this_process
+from labeler.store.opening import connect, store_problems
+from labeler.store.schema import REPLY
+
+KEYS_OF_A_QUERY = 500
+_MARKS = ",".join("?" * (REPLY.count(",") + 1))
+
+
+class Kept(NamedTuple):
+    """A reply to keep: under which key, who was asked what, and the reply."""
+
+    key: bytes
+    model_id: str
+    request: Request
+    reply: Reply
+
+
+class Failed(NamedTuple):
+    """A call that failed for good: nothing to keep but the news of it."""
+
+    key: bytes
+    status: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What goes into one transaction: replies, failed calls, and keys to take leases on."""
+
+    kept: Sequence[Kept] = ()
+    failed: Sequence[Failed] = ()
+    claimed: Sequence[bytes] = ()
+
+
+@dataclass(slots=True)
+class Granted:
+    """What came of a batch: replies that were there before it, and leases that were given.
+
+    A claimed key in neither is leased by another process.
+    """
+
+    replies: Mapping[bytes, Reply] = field(default_factory=dict)
+    leases: frozenset[bytes] = frozenset()
+
+
+class Store:
+    """An open store; use `open_store`."""
+
+    def __init__(self, path: Path, redacted: bool = False, clock: Callable[[], Now] = now) -> None:
+        self.path = path
+        self._redacted = redacted
+        self._clock = clock
+        self._connection = connect(path)
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+
+    def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+        """What is kept under these keys; raises `BadInput` where a row is not as it was written."""
+        with self.reading() as connection:
+            return self._select(connection, keys)
+
+    def _select(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+        found: dict[bytes, Reply] = {}
+        for start in range(0, len(keys), KEYS_OF_A_QUERY):
+            some = keys[start : start + KEYS_OF_A_QUERY]
+            marks = ",".join("?" * len(some))
+            query = f"SELECT checksum, {REPLY} FROM replies WHERE key IN ({marks})"
+            for row in connection.execute(query, some):
+                if row[0] != checksum(*row[1:]):
+                    advice = "`labeler store verify` lists what is not as it was written"
+                    raise BadInput(f"{self.path}: the store is damaged; {advice}")
+                found[row[1]] = reply_of(row)
+        return found
+
+    def write(self, batch: Batch) -> Granted:
+        """Do all of a batch in one transaction, which is on the disk when this returns.
+
+        A key that is there already keeps its first reply.
+        """
+        with self.writing() as connection:
+            late = [kept.key for kept in batch.kept if not self._insert(connection, kept)]
+            rows = ((key, time.time(), status, detail) for key, status, detail in batch.failed)
+            connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
+            give_back(connection, [kept.key for kept in batch.kept])
+            give_back(connection, [failed.key for failed in batch.failed])
+            granted = self._grant(connection, batch.claimed)
+            earlier = self._select(connection, late) if late else {}
+        return Granted({**earlier, **granted.replies}, granted.leases)
+
+    def _insert(self, connection: sqlite3.Connection, kept: Kept) -> bool:
+        """Whether the reply is the first under its key, and so was kept."""
+        values = _values(kept)
+        query = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {_MARKS})"
+        done = connection.execute(query, (checksum(*values), *values))
+        if done.rowcount != 1:
+            return False
+        request = None if self._redacted else canonical(kept.model_id, kept.request)
+        wire = (request, kept.reply.body)
+        query = "INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)"
+        connection.execute(query, (done.lastrowid, checksum(*wire), *wire))
+        connection.execute("DELETE FROM failures WHERE key = ?", (kept.key,))
+        return True
+
+    def _grant(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> Granted:
+        if not keys:
+            return Granted()
+        moment = self._clock()
+        if self._owner is None:
+            self._owner = enter(connection, this_process(), moment)
+        renew(connection, self._owner, moment)
+        there = self._select(connection, keys)
+        open_keys = [key for key in keys if key not in there]
+        mine = claim(connection, self._owner, open_keys)
+        if len(mine) < len(set(open_keys)):
+            bury(connection, this_process(), moment)
+            mine = claim(connection, self._owner, open_keys)
+        return Granted(there, frozenset(mine))
+
+    def renew(self) -> None:
+        """Say that the leases of this process are still held."""
+        if self._owner is not None:
+            with self.writing() as connection:
+                renew(connection, self._owner, self._clock())
+
+    def fact(self, name: str) -> str | None:
+        """What is known under a name."""
+        with self.reading() as connection:
+            row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def learn(self, name: str, value: str) -> None:
+        """Keep what was found out."""
+        with self.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def __len__(self) -> int:
+        with self.reading() as connection:
+            return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
+
+    def close(self) -> None:
+        """Give back the leases and close the file."""
+        try:
+            if self._owner is not None:
+                with self.writing() as connection:
+                    leave(connection, self._owner)
+        finally:
+            self._connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for queries; one thread at a time."""
+        with self._lock, store_problems(self.path):
+            yield self._connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The connection inside a transaction that is committed in the end, or undone."""
+        with self.reading() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+
+def _values(kept: Kept) -> tuple[Any, ...]:
+    """A reply's columns, in the order of `REPLY`."""
+    reply = kept.reply
+    tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
+    return (
+        kept.key,
+        kept.model_id,
+        reply.model,
+        reply.text,
+        reply.finish_reason,
+        reply.refusal,
+        reply.prompt_tokens,
+        reply.completion_tokens,
+        time.time(),
+        reply.cost,
+        tops,
+    )
+
+
+def reply_of(row: Sequence[Any]) -> Reply:
+    """The reply in a row of a checksum and `REPLY`."""
+    _, _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
+    return Reply(
+        text,
+        ending,
+        refusal,
+        served,
+        tokens_in,
+        tokens_out,
+        top_tokens=json.loads(tops) if tops else (),
+        cost=cost,
+        remembered=True,
+    )
+
+
+@contextmanager
+def open_store(path: Path, *, redacted: bool = False) -> Iterator[Store]:
+    """The store in a file, which is made where there is none.
+
+    `redacted` keeps no request texts, only the hashes under which replies are found.
+    """
+    store = Store(path, redacted)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def rows_of(store: Store, columns: str, table: str) -> Iterable[tuple[Any, ...]]:
+    """All rows of a table, a few at a time, in the order in which they were written."""
+    last = 0
+    while True:
+        with store.reading() as connection:
+            query = f"SELECT id, {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT 500"
+            rows = connection.execute(query, (last,)).fetchall()
+        if not rows:
+            return
+        yield from rows
+        last = rows[-1][0]

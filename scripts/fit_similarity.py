@@ -1,0 +1,88 @@
+"""Fit the `similarity` judge's cut points on MedQuAD x LiveQA-Med, and measure the judge.
+
+    python scripts/fit_similarity.py MEDQUAD/ [CHORUS/]
+
+The directories are what `labeler fetch medquad` and `labeler fetch chorus` make. The cut points
+are the three that maximise unweighted kappa on MedQuAD, found by trying all triples of a grid;
+Chorus takes no part in that and stays a test. Prints the cut points, and for each collection the
+agreement with people under them, with intervals over queries.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from labeler.agreement.compare import Options, compare_qrels
+from labeler.formats.beir import read_corpus, read_queries
+from labeler.formats.collection import Collection
+from labeler.formats.trec import read_qrels
+from labeler.models.similar import cosine_of
+from labeler.search.dense import encode
+from labeler.search.engines import text_to_search
+from labeler.similarity import CUTS, similarity_grade, similarity_score
+from labeler.terms import TermStatistics, matched_share, terms
+
+GRID = np.arange(0.10, 1.00, 0.01)
+Scored = dict[tuple[str, str], tuple[float, int]]
+"""Pair to score and people's grade."""
+
+
+def scored(folder: Path) -> Scored:
+    collection = Collection(folder)
+    documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)
+    people = read_qrels(collection.qrels("human"))
+    statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents.values())
+    cosine = cosine_of(encode)
+    found: Scored = {}
+    for query_id, grades in people.items():
+        wanted, text = terms(queries[query_id].text), queries[query_id].text
+        for doc_id, grade in grades.items():
+            passage = text_to_search(documents[doc_id])
+            share = matched_share(wanted, terms(passage), statistics)
+            found[query_id, doc_id] = similarity_score(cosine(text, passage), share), grade
+    return found
+
+
+def kappa(one: np.ndarray, other: np.ndarray) -> float:
+    table = np.zeros((4, 4))
+    np.add.at(table, (one, other), 1)
+    table /= table.sum()
+    expected = table.sum(1) @ table.sum(0)
+    return float((np.trace(table) - expected) / (1 - expected))
+
+
+def fitted(pairs: Scored) -> tuple[float, ...]:
+    scores, people = (np.array(column) for column in zip(*pairs.values(), strict=True))
+    triples = itertools.combinations(GRID.round(2), 3)
+    return max(triples, key=lambda cuts: kappa(people, np.digitize(scores, cuts)))
+
+
+def report(name: str, pairs: Scored, cuts: tuple[float, ...]) -> None:
+    people: dict[str, dict[str, int]] = {}
+    judge: dict[str, dict[str, int]] = {}
+    for (query_id, doc_id), (score, grade) in pairs.items():
+        people.setdefault(query_id, {})[doc_id] = grade
+        judge.setdefault(query_id, {})[doc_id] = similarity_grade(score, cuts)
+    found = compare_qrels(people, judge, Options(["agreement", "kappa", "kappa-quadratic"]))
+    for statistic, e in found.statistics.items():
+        print(
+            f"{name}  {statistic:16} {e.value:.3f}  [{e.low:.3f}, {e.high:.3f}]  {len(pairs)} pairs"
+        )
+
+
+def main(medquad: str, *others: str) -> None:
+    pairs = scored(Path(medquad))
+    cuts = tuple(map(float, fitted(pairs)))
+    print(f"cut points: {', '.join(f'{cut:.2f}' for cut in cuts)}; shipped: {CUTS}")
+    for name, found in [(medquad, pairs), *((o, scored(Path(o))) for o in others)]:
+        report(name, found, cuts)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
