@@ -63,7 +63,7 @@ COMMANDS: dict[str, Command] = {
         trec_eval.command, MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
     ),
     "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
-    "fetch": Command(fetch.command, FETCH, "labeler fetch chorus -o chorus/"),
+    "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
