@@ -1,109 +1,134 @@
-"""Read people's labels and other assessors', compare them, and say what was left out."""
+"""How far assessors agree with people: labels, order of systems, and each beside the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from labeler.agreement.align import Other, Rules
-from labeler.agreement.compare import Agreement, Options, agree
+from labeler.agreement.align import Rules, grades_of_other, grades_of_people, scale_of
+from labeler.agreement.calibration import calibration
+from labeler.agreement.ceiling import Ceiling, ceiling
+from labeler.agreement.circularity import circularities
+from labeler.agreement.compare import Options, agree, chosen_statistics, estimated
+from labeler.agreement.details import bias_by_grade, by_class, by_query
+from labeler.agreement.differences import differences
+from labeler.agreement.finding import Details, Finding
+from labeler.agreement.gates import Gate, shortfall
+from labeler.agreement.leaderboard import leaderboard
 from labeler.agreement.options import parse_maps, rules_for
-from labeler.data import Failure, Pair, Qrels
-from labeler.errors import FileProblem, Misuse
-from labeler.formats.collection import Collection, open_collection
-from labeler.formats.judgements import read_judgements
-from labeler.formats.labels import read_labels
-from labeler.formats.trec import read_qrels
+from labeler.agreement.raters import Ratings, joint, ratings
+from labeler.agreement.statistics import find_statistic
+from labeler.assessors import Source, Sources
+from labeler.data import Qrels
+from labeler.errors import GateFailed
+from labeler.metrics import parse
+
+CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a user asks for: how grades are read, and which statistics are computed how."""
+    """What a user asks for: how grades are read, which statistics, what orders the systems."""
 
     rules: Rules = field(default_factory=Rules)
     maps: Mapping[str, Mapping[int, int]] = field(default_factory=lambda: parse_maps(()))
     options: Options = field(default_factory=Options)
+    measure: str = "nDCG@10"
 
 
-@dataclass(frozen=True)
-class Source:
-    """Another assessor: a name, its labels, and the statuses of pairs without one."""
-
-    name: str
-    other: Other
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Whose labels are compared; `collection` where they came out of one."""
-
-    people_name: str
-    people: Qrels
-    others: tuple[Source, ...]
-    collection: Collection | None = None
+def agree_all(sources: Sources, wanted: Wanted) -> list[Finding]:
+    """How far each of the others agrees with people, alone and beside the others."""
+    findings = [_finding(sources, source, wanted) for source in sources.others]
+    if len(findings) > 1 or sources.raters:
+        together = joint(_all_raters(sources, wanted), wanted.options)
+        findings = [replace(finding, joint=together) for finding in findings]
+    return [findings[0], *(_against(other, findings[0], wanted) for other in findings[1:])]
 
 
-def open_sources(arguments: Sequence[str], warn: Callable[[str], None]) -> Sources:
-    """Files `HUMAN OTHER...`, or a collection's directory and names in it."""
-    first, *rest = arguments
-    if Path(first).is_dir():
-        if len(rest) < 2:
-            raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
-        return _of_collection(open_collection(Path(first)), rest, warn)
-    if not rest:
-        raise Misuse("expected people's labels and at least one other file, or a collection")
-    people = read_qrels(Path(first), warn)
-    return Sources(first, people, tuple(_of_file(Path(name), warn) for name in rest))
+def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
+    options = wanted.options
+    rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
+    found = agree(sources.people, source.other, rules, options)
+    people, other = _mapped(sources, source, rules)
+    board = leaderboard(people, other, sources.runs, parse(wanted.measure), options.seed)
+    models = {"assessor": source.model, "query writer": sources.writer}
+    named = {role: model for role, model in models.items() if model}
+    details = Details(
+        by_class(found.confusion, found.scale),
+        bias_by_grade(found, options),
+        by_query(found),
+        calibration(people, source.distributions, found.scale[1:]),
+    )
+    return Finding(
+        sources.people_name,
+        source.name,
+        found,
+        details,
+        board,
+        tuple(circularities(board, sources.tags, named)) if board else (),
+        ceiling=_ceilings(sources, source, rules, options),
+    )
 
 
-def agree_all(sources: Sources, wanted: Wanted) -> list[Agreement]:
-    """How far each of the others agrees with people."""
-    return [
-        agree(
-            sources.people,
-            source.other,
-            rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules),
-            wanted.options,
-        )
-        for source in sources.others
-    ]
+def _mapped(sources: Sources, source: Source, rules: Rules) -> tuple[Qrels, Qrels]:
+    """Both sides' grades as the rules read them."""
+    scale = scale_of(sources.people, rules)
+    people = grades_of_people(sources.people, scale, rules)
+    return people, grades_of_other(source.other.labels, scale, rules)
 
 
-def _of_file(path: Path, warn: Callable[[str], None]) -> Source:
-    found = read_labels(path)
-    if found.repeated:
-        warn(f"{path}: {found.repeated} lines say the same of a pair a second time")
-    return Source(str(path), Other(found.labels, found.failures))
+def _ceilings(
+    sources: Sources, source: Source, rules: Rules, options: Options
+) -> tuple[Ceiling, ...]:
+    if not sources.raters:
+        return ()
+    people, other = _mapped(sources, source, rules)
+    scale = scale_of(sources.people, rules)
+    more = {name: grades_of_people(labels, scale, rules) for name, labels in sources.raters.items()}
+    raters = {sources.people_name: people, **more, source.name: other}
+    grades = scale if rules.cut is None else (0, 1)
+    side_by_side = ratings(raters, grades)
+    chosen = [find_statistic(name, grades) for name in CEILING_STATISTICS]
+    return tuple(ceiling(side_by_side, source.name, one, options) for one in chosen)
 
 
-def _of_collection(
-    collection: Collection, names: Sequence[str], warn: Callable[[str], None]
-) -> Sources:
-    for name in names:
-        _must_exist(collection, name)
-    people = read_qrels(collection.qrels(names[0]), warn)
-    others = [Source(name, _judged(collection, name, warn)) for name in names[1:]]
-    return Sources(names[0], people, tuple(others), collection)
+def _all_raters(sources: Sources, wanted: Wanted) -> Ratings:
+    """Everybody's grades on people's pairs."""
+    raters: dict[str, Qrels] = {}
+    for source in sources.others:
+        rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
+        people, other = _mapped(sources, source, rules)
+        raters.setdefault(sources.people_name, people)
+        raters[source.name] = {
+            query_id: {doc_id: grade for doc_id, grade in row.items() if doc_id in people[query_id]}
+            for query_id, row in other.items()
+            if query_id in people
+        }
+    scale = scale_of(sources.people, rules)
+    for name, labels in sources.raters.items():
+        raters[name] = grades_of_people(labels, scale, rules)
+    return ratings(raters, scale if rules.cut is None else (0, 1))
 
 
-def _judged(collection: Collection, name: str, warn: Callable[[str], None]) -> Other:
-    path, failures = collection.qrels(name), read_failures(collection.judgements(name))
-    if failures and not path.stat().st_size:
-        return Other({}, failures)
-    found = _of_file(path, warn).other
-    return Other(found.labels, {**found.failures, **failures})
+def _against(finding: Finding, first: Finding, wanted: Wanted) -> Finding:
+    """The finding with its differences from the first assessor; none where scales differ."""
+    mine, others = finding.agreement, first.agreement
+    if mine.scale != others.scale:
+        return finding
+    chosen = chosen_statistics(wanted.options, mine.scale)
+    found = differences(mine.paired, others.paired, chosen, wanted.options)
+    return replace(finding, against=first.other, differences=tuple(found))
 
 
-def _must_exist(collection: Collection, name: str) -> None:
-    if not collection.qrels(name).exists():
-        known = ", ".join(collection.qrels_names()) or "none"
-        raise FileProblem(f"{collection.qrels(name)}: no such qrels; there are: {known}")
-
-
-def read_failures(path: Path) -> dict[Pair, str]:
-    """The status of every pair that a `judgements/NAME.jsonl` has no grade for."""
-    if not path.exists():
-        return {}
-    outcomes = (row.judged.outcome for row in read_judgements(path))
-    return {o.pair: o.status for o in outcomes if isinstance(o, Failure)}
+def check_gates(findings: Sequence[Finding], gates: Sequence[Gate], options: Options) -> None:
+    """`GateFailed` names every assessor that does not keep a gate."""
+    failed = []
+    for finding in findings:
+        found = finding.agreement
+        for gate in gates:
+            statistic = find_statistic(gate.name, found.scale)
+            estimate = found.statistics.get(statistic.name) or estimated(statistic, found, options)
+            short = shortfall(gate, statistic, estimate)
+            failed += [f"{finding.other}: {short}"] if short else []
+    if failed:
+        raise GateFailed("; ".join(failed))

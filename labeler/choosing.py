@@ -14,7 +14,14 @@ from labeler.catalog.model_file import EMBEDDED, model_path
 from labeler.data import Document, Model
 from labeler.errors import Misconfigured, Misuse
 from labeler.models.embedded import engine_id, serving
-from labeler.models.server import answers, masked, served_models, server_address, server_model
+from labeler.models.server import (
+    CALL_SECONDS,
+    answers,
+    masked,
+    served_models,
+    server_address,
+    server_model,
+)
 from labeler.models.similar import cosine_of, similarity_model
 from labeler.search.dense import encode, encoder_id
 from labeler.search.engines import text_to_search
@@ -27,6 +34,14 @@ DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity"}
 """The embedded model of a task: the small LLM writes, the similarity rule grades."""
 
 SERVER_CONCURRENCY = 16
+
+MEASURED: Mapping[str, str] = {
+    "similarity": "not an LLM; kappa with people TODO",
+    "local": "a 0.5B LLM; kappa with people TODO",
+}
+"""How far the embedded judges agreed with people; `scripts/measure_embedded.py` measures it."""
+
+NOT_FOR_DECISIONS = "such labels are for trying the tool, not for decisions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +59,14 @@ class Choice:
     def is_embedded(self) -> bool:
         """Whether the model runs on this machine, inside this package's reach."""
         return self.base_url is None
+
+    @property
+    def caveat(self) -> str | None:
+        """How far an embedded judge's labels can be trusted; `None` for a server's model."""
+        if not self.is_embedded:
+            return None
+        measured = MEASURED.get(self.name, "an embedded model that was not measured against people")
+        return f"{self.name}: {measured}; {NOT_FOR_DECISIONS}"
 
     def __str__(self) -> str:
         where = f" at {masked(self.base_url)}" if self.base_url else ""
@@ -131,13 +154,15 @@ async def _name_one(address: str, why: str) -> str:
 
 
 @asynccontextmanager
-async def ready(choice: Choice, documents: Iterable[Document]) -> AsyncIterator[Ready]:
+async def ready(
+    choice: Choice, documents: Iterable[Document], seconds: float = CALL_SECONDS
+) -> AsyncIterator[Ready]:
     """The chosen model, as long as the block runs; an embedded one is started and ended here.
 
     Whoever asks it closes it.
     """
     if not choice.is_embedded:
-        model = server_model(choice.name, choice.base_url)
+        model = server_model(choice.name, choice.base_url, seconds=seconds)
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
         statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)

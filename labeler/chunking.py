@@ -117,7 +117,7 @@ def passages(blocks: Iterable[Block]) -> list[Passage]:
     for position, (path, found) in enumerate(sections):
         texts = [block for block in found if block.text]
         if texts:
-            drafts += [_Draft([(path, pieces)]) for pieces in _packed(list(_units(texts)))]
+            drafts += [_Draft([(path, pieces)]) for pieces in _packed(_units(texts))]
         elif not _goes_on_below(path, sections[position + 1 :]):
             drafts.append(_Draft([(path, [_Piece("", 0, "", found[0].line)])]))
     return [_finished(draft) for draft in _joined(drafts)]
@@ -164,12 +164,13 @@ def _pieces(block: Block) -> list[_Piece]:
     if block.code or words <= MOST:
         return [_Piece(block.text, words, gap, block.line)]
     found: list[_Piece] = []
-    position = 0
+    position, line = 0, block.line
     for start, end in _short_stretches(block.text):
         before = block.text[position:start] if found else gap
-        line = block.line + block.text.count("\n", 0, start)
+        line += block.text.count("\n", position, start)
         stretch = block.text[start:end]
         found.append(_Piece(stretch, count_words(stretch), before, line))
+        line += stretch.count("\n")
         position = end
     return found
 
@@ -213,20 +214,30 @@ def _combines(character: str) -> bool:
     return character == "\u200d" or unicodedata.category(character) in ("Mn", "Mc", "Me")
 
 
-def _packed(units: Sequence[list[_Piece]]) -> list[list[_Piece]]:
-    """Spread the units of a section over passages of about the same length."""
+def _packed(units: Iterable[list[_Piece]]) -> list[list[_Piece]]:
+    """Spread the units of a section over passages; one that is too long is a passage itself."""
+    groups: list[list[_Piece]] = []
+    for too_long, found in groupby(units, key=lambda unit: _total(unit) > MOST):
+        run = list(found)
+        groups += run if too_long else _spread(run)
+    return groups
+
+
+def _spread(units: Sequence[list[_Piece]]) -> list[list[_Piece]]:
+    """Groups of about the same length: a unit is of the share that its middle lies in."""
     total = sum(map(_total, units))
     share = total / max(1, round(total / USUAL), -(-total // MOST))
     groups: list[list[_Piece]] = []
-    words = 0
+    words = done = 0
     for unit in units:
         more = _total(unit)
-        if groups and words + more <= MOST and words + more / 2 <= share:
+        if groups and words + more <= MOST and done + more / 2 <= share * len(groups):
             groups[-1] += unit
             words += more
         else:
             groups.append(list(unit))
             words = more
+        done += more
     return groups
 
 
@@ -302,7 +313,8 @@ def _finished(draft: _Draft) -> Passage:
         kept = len(_common([shown, path]))
         texts += [f"\n\n{heading}" for heading in path[kept:]]
         first, *others = (piece for piece in pieces)
-        texts += [f"\n\n{first.text}", *(piece.gap + piece.text for piece in others)]
+        texts += [f"\n\n{first.text}"] if first.text else []
+        texts += [piece.gap + piece.text for piece in others]
         shown = path
     text = "".join(texts).strip("\n") or above[-1]  # a heading alone, with nothing near it
     return Passage(text, above, draft.parts[0][1][0].line)

@@ -132,7 +132,8 @@ class Reply:
     `top_tokens` holds, a token, its log probability and those of the alternatives that the server
     offered, the token that was chosen first; `body` is the answer as it came over the wire, empty
     where none did; `cost` is in dollars, None where no price is known; `hold` is how many seconds
-    the server wants no further call; `remembered` is true where the store answered.
+    the server wants no further call; `thought` is true where the model reasoned before it answered,
+    in tokens that are no part of `text`; `remembered` is true where the store answered.
     """
 
     text: str
@@ -145,6 +146,7 @@ class Reply:
     body: bytes = field(default=b"", repr=False)
     cost: float | None = None
     hold: float = 0.0
+    thought: bool = False
     remembered: bool = False
 
 
@@ -168,10 +170,12 @@ class Model:
     `id` is what a reply is remembered under, so it names all that stands behind `ask`: for a
     server its address and the model's name, for a file its hash and the engine's version.
     `recall` gives, for many requests at once, the replies that need no asking; `close` ends
-    connections and processes, and the model may be asked again afterwards.
+    connections and processes, and the model may be asked again afterwards. `is_server` is true
+    where what the server accepts has to be found out before it is asked.
     """
 
     id: str
     ask: Ask = field(compare=False)
     recall: Recall = field(default=_recalls_nothing, compare=False)
     close: Close = field(default=_has_nothing_to_close, compare=False)
+    is_server: bool = field(default=False, compare=False)

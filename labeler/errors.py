@@ -5,6 +5,7 @@
     ├── Incomplete         3   finished, but some pairs have no label
     ├── BudgetReached      4   stopped at the budget
     ├── GateFailed         5   a --require gate failed
+    ├── Stopped            1   told to stop before it was done; the command ends as interrupted
     ├── Elsewhere          1   another process is asking this very request; never ends a run
     ├── BadInput          65   a file says something wrong; the message: where, and what would work
     ├── ProviderError     69   the model's provider failed
@@ -45,6 +46,10 @@ class BudgetReached(LabelerError):
     exit_code = 4
 
 
+class Stopped(LabelerError):
+    """Told to stop; what was under way is finished and kept."""
+
+
 class Elsewhere(LabelerError):
     """Another process is asking this very request; its reply will be in the store."""
 
@@ -73,11 +78,15 @@ class ProviderError(LabelerError):
 
 
 class CallFailed(ProviderError):
-    """One request failed for good; `status` is what its pair's `Failure` will say."""
+    """One request failed for good; `status` is what its pair's `Failure` will say.
 
-    def __init__(self, message: str, status: str = "call_failed") -> None:
+    `refused` is true where the server found fault with the request itself (400, 422).
+    """
+
+    def __init__(self, message: str, status: str = "call_failed", *, refused: bool = False) -> None:
         super().__init__(message)
         self.status = status
+        self.refused = refused
 
 
 class MayPass(CallFailed):

@@ -75,7 +75,10 @@ def read_documents(
     Raises `BadInput` where none of the files holds any.
     """
     found = find_files(inputs, leave_out)
-    result = Ingested(beside=[str(path) for path in found.beside])
+    result = Ingested(
+        beside=[_writable(str(path)) for path in found.beside],
+        unread=[_writable(problem) for problem in found.unread],
+    )
     known: Known = {}
     for position, path in enumerate(found.files):
         _add_file(path, found, result, known)
@@ -94,10 +97,10 @@ def _add_file(path: Path, found: Found, result: Ingested, known: Known) -> None:
         sources = read_sources(path)
         _refuse_known_ids(path, sources, result)
     except (BadInput, FileProblem) as error:
-        result.unread.append(str(error))
+        result.unread.append(_writable(str(error)))
         return
     if not any(block.text for source in sources for block in source.blocks):
-        result.unread.append(f"{path}: no text in it besides headings and markup")
+        result.unread.append(_writable(f"{path}: no text in it besides headings and markup"))
         return
     result.files += 1
     told, digest = _told(path, found.base), hashlib.sha256(path.read_bytes()).hexdigest()
@@ -117,9 +120,9 @@ def _add_passage(document: Document, told: str, result: Ingested, known: Known) 
         result.documents[document.id] = document
         return
     result.duplicates += 1
-    if told != first.metadata["source"]:
+    if _writable(told) != first.metadata["source"]:
         others = list(first.metadata.get("also_in", []))
-        also = {"also_in": [*others, told]}
+        also = {"also_in": [*others, _writable(told)]}
         same = replace(first, metadata={**first.metadata, **also})
         known[document.title, document.text] = result.documents[first.id] = same
 
@@ -137,12 +140,16 @@ def _passages_of(source: Source, told: str, digest: str) -> Iterator[Document]:
     So an id never comes to stand for another text, and a passage that an edit leaves as it was
     keeps its id, and with it its judgements.
     """
-    stem = Path(told).name.split(".")[0]
+    stem = _writable(Path(told).name).split(".")[0]
     first = next((block.headings[0] for block in source.blocks if block.headings), "")
     for passage in passages(source.blocks):
         title = _title(source.title, stem, first, passage.headings)
         content = hashlib.sha256(f"{title}\0{passage.text}".encode()).hexdigest()[:10]
-        where = {"source": told, "line": max(passage.line, source.line), "sha256": digest}
+        where = {
+            "source": _writable(told),
+            "line": max(passage.line, source.line),
+            "sha256": digest,
+        }
         metadata = {**source.metadata, **where, "headings": list(passage.headings)}
         yield Document(f"{id_part(told)}:{content}", passage.text, title, metadata)
 
@@ -162,6 +169,11 @@ def id_part(told: str) -> str:
     return "".join(
         c if c.isprintable() and not c.isspace() and c != "%" else _percent(c) for c in told
     )
+
+
+def _writable(text: str) -> str:
+    """A text in which the bytes of a file name that are not UTF-8 are replaced, to be written."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _percent(character: str) -> str:

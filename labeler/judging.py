@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from labeler.data import (
-    Document,
-    Failure,
-    Judged,
-    Judgement,
-    Model,
-    Outcome,
-    Pair,
-    Query,
-    Reply,
-    Request,
-)
-from labeler.errors import BadInput, CallFailed
-from labeler.parsing import parse_grade
-from labeler.prompt import Prompt, schema_of
+from labeler.assessing import Assessor, Texts
+from labeler.data import Failure, Judged, Judgement, Outcome, Pair, Reply, Request
+from labeler.errors import BudgetReached, CallFailed, Elsewhere, MayPass, ProviderError, Stopped
+from labeler.models.brake import Brake
 
-AT_ONCE = 16
 TRIES = 3
 """The first attempt and two re-asks."""
 
@@ -34,78 +22,51 @@ ROWS_OF_A_CHUNK = 500
 WINDOW = 20_000
 """Pairs that may be done behind one that is not, so that memory stays flat."""
 
-
-@dataclass(frozen=True)
-class Assessor:
-    """Who grades: a prompt and a model, and the parameters that the model is asked with.
-
-    `inputs` joins what each request's `inputs` hold.
-    """
-
-    prompt: Prompt
-    model: Model
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def asked_with(self) -> dict[str, Any]:
-        """The prompt's own parameters, then this assessor's over them."""
-        front = self.prompt.front
-        own: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
-        if front.stop:
-            own["stop"] = list(front.stop)
-        return {**own, **self.parameters}
-
-    def request(self, query: Query, document: Document) -> Request:
-        """The first request for a pair."""
-        values = _values(query, document)
-        schema = None if self.prompt.front.reply == "text" else schema_of(self.prompt)
-        inputs = {**values, **self.inputs}
-        return Request(self.prompt.render(values), self.asked_with, schema, inputs)
-
-    def verdict(self, pair: Pair, reply: Reply) -> Outcome:
-        """What a reply says about a pair."""
-        text = self.prompt.front.reply == "text"
-        return parse_grade(pair, reply, self.prompt.grades, text=text)
-
-
-def _values(query: Query, document: Document) -> dict[str, str]:
-    return {
-        "query": query.text,
-        "description": str(query.metadata.get("description") or ""),
-        "narrative": str(query.metadata.get("narrative") or ""),
-        "title": document.title,
-        "text": document.text,
-        "passage": f"{document.title}\n{document.text}" if document.title else document.text,
-    }
-
-
-class Texts(NamedTuple):
-    """The queries and documents that pairs name."""
-
-    queries: Mapping[str, Query]
-    documents: Mapping[str, Document]
-
-    def of(self, pair: Pair) -> tuple[Query, Document]:
-        """The two of a pair; `BadInput` where one is missing."""
-        if pair.query_id not in self.queries:
-            raise BadInput(f"the pool names the query {pair.query_id!r}, which is not there")
-        if pair.doc_id not in self.documents:
-            raise BadInput(f"the pool names the document {pair.doc_id!r}, which is not there")
-        return self.queries[pair.query_id], self.documents[pair.doc_id]
+POLL_SECONDS = 1.0
+GRACE_SECONDS = 30.0
+FAILED_IN_A_ROW = 8
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How to go about it: calls at once, whether failures are asked again, and who is told.
+    """How to go about it: pairs under way, whether failures are asked again, and who is told.
 
-    `told` hears of every pair when it is done; `stopping` turns true to begin no more calls.
+    `told` hears of every pair when it is done; once `brake` is pulled, no more calls begin.
     """
 
-    at_once: int = AT_ONCE
+    at_once: int = 16
     retry_failed: bool = False
     told: Callable[[Judged], None] = lambda judged: None
-    stopping: Callable[[], bool] = lambda: False
+    brake: Brake = field(default_factory=Brake)
+
+
+async def judge(
+    pairs: Iterable[Pair], texts: Texts, assessor: Assessor, pace: Pace | None = None
+) -> AsyncIterator[Judged]:
+    """Judge pairs, in their order, with a bounded number under way.
+
+    A call that failed for good is its pair's `Failure`; what ends the run (a refused key, the
+    budget, a server that answers nothing any more) is raised once the calls under way have ended.
+    Raises `Stopped` once the brake is pulled.
+    """
+    desk = _Desk(assessor, pace or Pace())
+    try:
+        for chunk in _chunks(pairs):
+            for task in _recalled(chunk, texts, assessor):
+                if task.calls_left(desk.pace.retry_failed):
+                    await desk.begin(task)
+                else:
+                    desk.pass_on(task)
+                while desk.is_first_done():
+                    yield desk.take_first()
+        while desk.waiting:
+            await desk.finish_first()
+            yield desk.take_first()
+    except asyncio.CancelledError:
+        desk.cancel()
+        raise
+    finally:
+        await desk.clear()
 
 
 class Plan(NamedTuple):
@@ -122,54 +83,41 @@ CHARACTERS_OF_A_TOKEN = 4
 """A rule of thumb for English; the true number is the server's to say."""
 
 
-def plan(pairs: Iterable[Pair], texts: Texts, assessor: Assessor) -> Plan:
+def plan(
+    pairs: Iterable[Pair], texts: Texts, assessor: Assessor, retry_failed: bool = False
+) -> Plan:
     """What judging these pairs would take, with every reply right at the first attempt."""
     calls = remembered = characters = 0
     example: Request | None = None
     for chunk in _chunks(pairs):
-        tasks = [_Task(pair, assessor.request(*texts.of(pair))) for pair in chunk]
-        example = example or tasks[0].request
-        _recall(tasks, assessor)
-        asked = [task for task in tasks if _calls_left(task, retry_failed=False)]
-        calls += len(asked)
-        remembered += len(tasks) - len(asked)
-        characters += sum(len(turn.content) for task in asked for turn in task.request.messages)
+        example = example or assessor.request(*texts.of(chunk[0]))
+        for task in _recalled(chunk, texts, assessor):
+            if task.calls_left(retry_failed):
+                calls += 1
+                characters += sum(len(turn.content) for turn in task.request.messages)
+            else:
+                remembered += 1
     most = int(assessor.asked_with.get("max_tokens") or 0)
     return Plan(calls, remembered, characters // CHARACTERS_OF_A_TOKEN, calls * most, example)
-
-
-class Stopped(Exception):
-    """Judging was asked to stop; what was under way is finished and kept."""
-
-
-async def judge(
-    pairs: Iterable[Pair], texts: Texts, assessor: Assessor, pace: Pace | None = None
-) -> AsyncIterator[Judged]:
-    """Judge pairs, in their order, with a bounded number of calls under way.
-
-    A call that failed for good is its pair's `Failure`; what ends the run (a refused key, the
-    budget) is raised once the calls under way have ended. Raises `Stopped` when told to stop.
-    """
-    desk = _Desk(assessor, pace or Pace())
-    try:
-        for chunk in _chunks(pairs):
-            tasks = [_Task(pair, assessor.request(*texts.of(pair))) for pair in chunk]
-            _recall(tasks, assessor)
-            for task in tasks:
-                await desk.take(task)
-                while desk.ready():
-                    yield desk.next()
-        while desk.waiting:
-            await desk.finish_first()
-            yield desk.next()
-    finally:
-        await desk.clear()
 
 
 def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
     source = iter(pairs)
     while chunk := list(islice(source, ROWS_OF_A_CHUNK)):
         yield chunk
+
+
+def _recalled(chunk: Sequence[Pair], texts: Texts, assessor: Assessor) -> list[_Task]:
+    """The pairs of a chunk, with all attempts that need no asking taken in."""
+    tasks = [_Task(pair, assessor.request(*texts.of(pair))) for pair in chunk]
+    open_tasks = tasks
+    while open_tasks:
+        replies = assessor.model.recall([task.request for task in open_tasks])
+        known = [(t, r) for t, r in zip(open_tasks, replies, strict=True) if r is not None]
+        for task, reply in known:
+            task.take_in(reply, assessor)
+        open_tasks = [task for task, _ in known if not task.has_grade]
+    return tasks
 
 
 @dataclass(slots=True)
@@ -185,10 +133,14 @@ class _Task:
     cost: float | None = None
     model: str = ""
     remembered: bool = True
-    running: asyncio.Task[None] | None = None
 
-    def read(self, reply: Reply, assessor: Assessor) -> None:
-        """Take in a reply, and make the request that would follow it."""
+    @property
+    def has_grade(self) -> bool:
+        """Whether a grade was found."""
+        return isinstance(self.outcome, Judgement)
+
+    def take_in(self, reply: Reply, assessor: Assessor) -> None:
+        """Read a reply, and make the request that would follow it."""
         self.outcome = assessor.verdict(self.pair, reply)
         self.attempts += 1
         self.prompt_tokens += reply.prompt_tokens
@@ -197,106 +149,150 @@ class _Task:
             self.cost = (self.cost or 0.0) + reply.cost
         self.model = reply.model or self.model
         self.remembered = self.remembered and reply.remembered
-        self.request = replace(self.request, attempt=self.attempts)
+        if not self.has_grade:
+            self.request = _next_request(self.request, self.outcome)
 
-    def fails(self) -> bool:
-        """Whether no grade was found so far."""
-        return not isinstance(self.outcome, Judgement)
+    def calls_left(self, retry_failed: bool) -> int:
+        """How many times the pair may be asked, after what is remembered of it."""
+        if self.outcome is None:
+            return TRIES
+        if isinstance(self.outcome, Judgement):
+            return 0
+        if retry_failed:
+            return TRIES
+        return max(0, TRIES - self.attempts) if self.outcome.status in REASKED else 0
 
     def judged(self) -> Judged:
         """The end of it."""
-        assert self.outcome is not None
+        if self.outcome is None:
+            raise Stopped("stopped before this pair was judged")
         spent = (self.prompt_tokens, self.completion_tokens, self.cost)
         return Judged(self.outcome, self.attempts, *spent, self.model, self.remembered)
 
 
-def _recall(tasks: Sequence[_Task], assessor: Assessor) -> None:
-    """Read all attempts of each pair that need no asking."""
-    open_tasks = list(tasks)
-    while open_tasks:
-        replies = assessor.model.recall([task.request for task in open_tasks])
-        for task, reply in zip(open_tasks, replies, strict=True):
-            if reply is not None:
-                task.read(reply, assessor)
-        known = zip(open_tasks, replies, strict=True)
-        open_tasks = [task for task, reply in known if reply is not None and task.fails()]
+def _next_request(request: Request, outcome: Outcome) -> Request:
+    """The next attempt: the same question, with twice the room where the reply was cut."""
+    parameters = request.parameters
+    if isinstance(outcome, Failure) and outcome.status == "truncated":
+        most = parameters.get("max_tokens")
+        parameters = {**parameters, "max_tokens": 2 * most} if most else parameters
+    return replace(request, parameters=parameters, attempt=request.attempt + 1)
 
 
-def _calls_left(task: _Task, retry_failed: bool) -> int:
-    """How many more times a pair may be asked, after what is remembered of it."""
-    if task.outcome is None or (retry_failed and task.fails()):
-        return TRIES
-    if isinstance(task.outcome, Failure) and task.outcome.status in REASKED:
-        return max(0, TRIES - task.attempts)
-    return 0
+@dataclass(slots=True)
+class _Place:
+    """Where a pair waits for its turn to be handed back."""
+
+    judged: Judged | None = None
+    running: asyncio.Task[None] | None = None
 
 
 class _Desk:
     """The pairs under way, handed back in the order in which they came."""
 
     def __init__(self, assessor: Assessor, pace: Pace) -> None:
+        self.pace = pace
+        self.waiting: deque[_Place] = deque()
         self._assessor = assessor
-        self._pace = pace
-        self._places = asyncio.Semaphore(pace.at_once)
-        self._fatal: BaseException | None = None
-        self.waiting: deque[_Task] = deque()
+        self._free = asyncio.Semaphore(pace.at_once)
+        self._running: set[asyncio.Task[None]] = set()
+        self._fatal: Exception | None = None
+        self._failed_in_a_row = 0
 
-    async def take(self, task: _Task) -> None:
-        """Begin what has to be asked for a pair, once there is a place."""
-        self.waiting.append(task)
-        calls = _calls_left(task, self._pace.retry_failed)
-        if not calls:
-            self._pace.told(task.judged())
-            return
-        await self._places.acquire()
-        if self._fatal or self._pace.stopping():
-            self._places.release()
-            raise self._fatal or Stopped
-        task.running = asyncio.create_task(self._ask(task, calls))
-        while len(self.waiting) > WINDOW and not self.ready():
+    def pass_on(self, task: _Task) -> None:
+        """Take a pair that needs no asking."""
+        judged = task.judged()
+        self.waiting.append(_Place(judged))
+        self.pace.told(judged)
+
+    async def begin(self, task: _Task) -> None:
+        """Begin to ask for a pair, once there is a place."""
+        await self._free.acquire()
+        if self.pace.brake.pulled:
+            raise self._fatal or Stopped("stopped; what was asked is kept")
+        place = _Place()
+        place.running = asyncio.create_task(self._finish(task, place))
+        self._running.add(place.running)
+        place.running.add_done_callback(self._running.discard)
+        self.waiting.append(place)
+        while len(self.waiting) > WINDOW and not self.is_first_done():
             await self.finish_first()
 
-    async def _ask(self, task: _Task, calls: int) -> None:
+    async def _finish(self, task: _Task, place: _Place) -> None:
+        """Ask until there is a grade, or no call left; what ends the run pulls the brake."""
         try:
-            for _ in range(calls):
-                task.read(await self._assessor.model.ask(task.request), self._assessor)
-                if not isinstance(task.outcome, Failure) or task.outcome.status not in REASKED:
-                    break
-        except CallFailed as error:
-            task.outcome, task.remembered = Failure(task.pair, error.status, str(error)), False
+            await self._ask(task)
+            place.judged = task.judged()
+        except Stopped:
+            return
         except Exception as error:
             self._fatal = self._fatal or error
+            self.pace.brake.pull()
             return
         finally:
-            self._places.release()
-        self._pace.told(task.judged())
+            place.running = None
+            self._free.release()
+        self.pace.told(place.judged)
 
-    def ready(self) -> bool:
-        """Whether the first pair is done."""
-        first = self.waiting[0] if self.waiting else None
-        return first is not None and (first.running is None or first.running.done())
+    async def _ask(self, task: _Task) -> None:
+        try:
+            for _ in range(task.calls_left(self.pace.retry_failed)):
+                task.take_in(await self._reply(task.request), self._assessor)
+                self._failed_in_a_row = 0
+                if not isinstance(task.outcome, Failure) or task.outcome.status not in REASKED:
+                    return
+        except CallFailed as error:
+            task.outcome, task.remembered = Failure(task.pair, error.status, str(error)), False
+            self._count_failure(error)
+
+    async def _reply(self, request: Request) -> Reply:
+        """The reply; while another process asks for it, the place is free for another pair."""
+        while True:
+            try:
+                return await self._assessor.model.ask(request)
+            except Elsewhere:
+                self._free.release()
+                await self.pace.brake.sleep(POLL_SECONDS)
+                await self._free.acquire()
+                if self.pace.brake.pulled:
+                    raise Stopped("stopped; another process is asking this pair") from None
+
+    def _count_failure(self, error: CallFailed) -> None:
+        """End the run when the server fails every call, rather than fail every pair."""
+        self._failed_in_a_row += isinstance(error, MayPass)
+        if self._failed_in_a_row >= max(FAILED_IN_A_ROW, self.pace.at_once):
+            count = self._failed_in_a_row
+            raise ProviderError(f"{count} pairs failed in a row, the last with: {error}")
+
+    def is_first_done(self) -> bool:
+        """Whether the first pair can be handed back, or never will be."""
+        return bool(self.waiting) and self.waiting[0].running is None
 
     async def finish_first(self) -> None:
         """Wait for the first pair."""
-        running = self.waiting[0].running
-        if running:
-            await running
+        if self.waiting[0].running:
+            await asyncio.wait([self.waiting[0].running])
 
-    def next(self) -> Judged:
+    def take_first(self) -> Judged:
         """The first pair, which is done; raises what ended the run."""
-        if self._fatal:
-            raise self._fatal
-        return self.waiting.popleft().judged()
+        judged = self.waiting.popleft().judged
+        if self._fatal or judged is None:
+            raise self._fatal or Stopped("stopped; what was asked is kept")
+        return judged
 
     async def clear(self) -> None:
-        """Let what is under way come to its end; when cancelled meanwhile, cancel it too."""
-        running = [task.running for task in self.waiting if task.running]
-        if not running:
+        """Let what is under way come to its end; cancel it when cancelled meanwhile."""
+        if not self._running:
             return
+        self.pace.brake.pull()
+        patient = self._fatal is None or isinstance(self._fatal, BudgetReached)
         try:
-            await asyncio.wait(running)
-        except asyncio.CancelledError:
-            for one in running:
-                one.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-            raise
+            await asyncio.wait(set(self._running), timeout=None if patient else GRACE_SECONDS)
+        finally:
+            self.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+
+    def cancel(self) -> None:
+        """Give up what is under way."""
+        for running in set(self._running):
+            running.cancel()

@@ -35,16 +35,15 @@ def retrieve(
     encode: Encode | None,
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Run]:
-    """The runs of the built-in retrievers, 1,000 deep; BM25 alone where nothing can `encode`."""
+    """The runs of the built-in retrievers, 1,000 deep; BM25 alone where nothing can `encode`.
+
+    `advance` counts encoded documents.
+    """
     corpus, wanted = list(documents.values()), list(queries.values())
-    steps = len(BUILT_IN) if encode else 1
     runs = {"bm25": bm25_run(corpus, wanted, RUN_DEPTH)}
-    advance(1, steps)
     if encode:
-        runs["dense"] = dense_run(corpus, wanted, encode, RUN_DEPTH)
-        advance(2, steps)
+        runs["dense"] = dense_run(corpus, wanted, encode, RUN_DEPTH, advance)
         runs["hybrid"] = rrf([runs["bm25"], runs["dense"]], depth=RUN_DEPTH)
-        advance(3, steps)
     return runs
 
 

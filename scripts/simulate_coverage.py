@@ -78,7 +78,7 @@ def coverage(world: World, truth: FloatArray, queries: int, repeats: int) -> Non
 
             true = float(compute(truth))
             for method, interval in METHODS.items():
-                hits[name][method] += covers(interval(sample, compute), true)
+                hits[name][method] += covers(interval(sample, compute, statistic.bounded), true)
             pairs = int(sample.total.sum())
             single, _ = naive(sample.total, compute, pairs, DRAWS // 2, repeat)
             hits[name]["naive"] += covers(single, true)

@@ -1,9 +1,12 @@
 """A small collection made by hand, for tests of what works on one."""
 
 import json
+import re
 from pathlib import Path
 
+from labeler.data import Pair
 from labeler.formats.collection import Collection
+from labeler.testing import Call, FakeServer
 
 WORDS = ("anchor", "basil", "copper", "dune", "ember", "fjord", "grove", "harbor", "iris", "jade")
 
@@ -14,7 +17,7 @@ def make_collection(folder: Path, queries: int = 2, documents: int = 5) -> Colle
     _rows(
         folder / "corpus.jsonl",
         [
-            {"_id": f"d{i}", "title": WORDS[i % 10], "text": f"about d{i}."}
+            {"_id": f"d{i}", "title": WORDS[i % 10], "text": f"about d{i};"}
             for i in range(documents)
         ],
     )
@@ -34,3 +37,26 @@ def make_collection(folder: Path, queries: int = 2, documents: int = 5) -> Colle
 
 def _rows(path: Path, rows: list[dict[str, str]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def pair_of(call: Call) -> Pair | None:
+    """The pair that a call is about; None for the call that finds out what the server accepts."""
+    said = call.body["messages"][-1]["content"]
+    found = re.search(r"what (q\d+)\?.*about (d\d+);", said, re.DOTALL)
+    return Pair(found[1], found[2]) if found else None
+
+
+def pair_calls(server: FakeServer) -> list[Pair]:
+    """The pairs that a server was asked about, in the order of the calls."""
+    return [pair for call in server.calls if (pair := pair_of(call))]
+
+
+def grade_of(pair: Pair) -> int:
+    """The grade that `grade_in` gives a pair."""
+    return (int(pair.query_id[1:]) + int(pair.doc_id[1:])) % 4
+
+
+def grade_in(call: Call) -> str:
+    """A grade that depends on the pair alone."""
+    pair = pair_of(call)
+    return json.dumps({"grade": grade_of(pair) if pair else 1})

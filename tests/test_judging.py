@@ -1,26 +1,15 @@
 """Judging a collection, against a real HTTP server on loopback."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from made import make_collection
+from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import run
 from labeler.formats.judgements import qrels_of, read_judgements
 from labeler.formats.trec import read_qrels
-from labeler.testing import Answer, FakeServer
-from labeler.testing.fake_server import Call
-
-
-def grade_in(call: Call) -> str:
-    """A grade that depends on the pair: (query + document) modulo 4."""
-    said = call.body["messages"][-1]["content"]
-    query, document = re.search(r"what q(\d+)", said), re.search(r"about d(\d+)", said)
-    assert query
-    assert document
-    return json.dumps({"grade": (int(query[1]) + int(document[1])) % 4})
+from labeler.testing import Answer, Call, FakeServer
 
 
 @pytest.fixture
@@ -54,30 +43,34 @@ def test_a_second_run_asks_nothing_and_writes_the_same_bytes(tmp_path: Path) -> 
         judge(tmp_path, server, "--as", "a")
         first = collection.judgements("a").read_bytes()
         assert judge(tmp_path, server, "--as", "a") == 0
-        assert len(server.calls) == 10
+        assert len(pair_calls(server)) == 10
     assert collection.judgements("a").read_bytes() == first
 
 
 @pytest.mark.usefixtures("key")
 def test_a_failure_is_counted_listed_and_never_in_the_qrels(tmp_path: Path) -> None:
     collection = make_collection(tmp_path)
-    with FakeServer(lambda c: "no idea" if "about d3." in str(c.body) else grade_in(c)) as server:
+    with FakeServer(lambda c: "no idea" if "about d3;" in str(c.body) else grade_in(c)) as server:
         assert judge(tmp_path, server, "--as", "a") == 3
-        assert len(server.calls) == 8 + 2 * 3
+        assert len(pair_calls(server)) == 8 + 2 * 3
         assert judge(tmp_path, server, "--as", "a") == 3
-        assert len(server.calls) == 14
+        assert len(pair_calls(server)) == 14
         server.answer = grade_in
         assert judge(tmp_path, server, "--as", "a", "--retry-failed") == 0
-        assert len(server.calls) == 16
+        assert len(pair_calls(server)) == 16
         assert judge(tmp_path, server, "--as", "a") == 0
-        assert len(server.calls) == 16
+        assert len(pair_calls(server)) == 16
     assert all(row.judged.outcome.pair for row in read_judgements(collection.judgements("a")))
 
 
 @pytest.mark.usefixtures("key")
 def test_a_failed_call_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
     make_collection(tmp_path)
-    with FakeServer(lambda c: Answer({"error": {"message": "too long"}}, 400)) as server:
+
+    def too_long(call: Call) -> Answer | str:
+        return Answer({"error": {"message": "too long"}}, 400) if pair_of(call) else "{}"
+
+    with FakeServer(too_long) as server:
         assert judge(tmp_path, server, "--as", "a") == 3
         server.answer = grade_in
         assert judge(tmp_path, server, "--as", "a") == 0
@@ -136,5 +129,5 @@ def test_relabel_judges_the_same_pairs_with_another_prompt(tmp_path: Path) -> No
         where = ["--model", "fake", "--base-url", server.base_url]
         options = ["--from", "a", "--prompt", "basic", "--as", "b", *where]
         assert run(["relabel", str(tmp_path), *options]) == 0
-        assert len(server.calls) == 20
+        assert len(pair_calls(server)) == 20
     assert read_qrels(collection.qrels("b")) == read_qrels(collection.qrels("a"))

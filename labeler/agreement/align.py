@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -167,6 +167,32 @@ def align(
         ledger.missing,
     )
     return _cut(Aligned(pairs, left_out), rules.cut)
+
+
+def grades_of_people(people: Qrels, scale: tuple[int, ...], rules: Rules) -> Qrels:
+    """People's grades as the rules read them; those left unjudged are left out."""
+    places = _places_of_grades(people, scale, rules)
+    return _graded(people, places, scale, rules.cut)
+
+
+def grades_of_other(labels: Labels, scale: tuple[int, ...], rules: Rules) -> Qrels:
+    """The other's usable grades as the rules read them."""
+    places = {label: p.place for label, p in _places_of_labels(labels, scale, rules).items()}
+    return _graded(labels, places, scale, rules.cut)
+
+
+def _graded(
+    labels: Labels, places: Mapping[Any, int | None], scale: tuple[int, ...], cut: int | None
+) -> Qrels:
+    graded: Qrels = {}
+    for query_id, row in labels.items():
+        found = {doc_id: p for doc_id, label in row.items() if (p := places[label]) is not None}
+        if found:
+            graded[query_id] = {
+                doc_id: scale[p] if cut is None else int(scale[p] >= cut)
+                for doc_id, p in found.items()
+            }
+    return graded
 
 
 def _joined(people: Qrels, labels: Labels) -> Iterator[tuple[Pair, int, int | str | None]]:

@@ -26,12 +26,12 @@ def krippendorff(coincidences: FloatArray, apart: FloatArray) -> FloatArray:
     return np.asarray(1.0 - (total - 1.0) * ratio(observed, expected), dtype=np.float64)
 
 
-def nominal(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
+def nominal(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha, every disagreement alike."""
-    return krippendorff(coincidences, distances(list(range(coincidences.shape[-1])), 0))
+    return krippendorff(coincidences, distances(grades.tolist(), 0))
 
 
-def ordinal(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
+def ordinal(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha by the number of ratings between two grades, which depends on the data.
 
     `sum(n_c..n_k) - (n_c + n_k) / 2` is the distance of the two grades' mean ranks.
@@ -48,7 +48,7 @@ def interval(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     return krippendorff(coincidences, distances(grades.tolist(), 2))
 
 
-def fleiss(coincidences: FloatArray, _grades: FloatArray) -> FloatArray:
+def fleiss(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     """Fleiss' kappa (1971); as defined only where every item has the same number of raters.
 
     With missing ratings an item counts by its number of raters, as in alpha, from which this
@@ -66,19 +66,21 @@ def both_ways(tables: FloatArray) -> FloatArray:
     return tables + np.swapaxes(tables, -1, -2)
 
 
-@statistic("alpha-nominal", "Krippendorff's alpha, every disagreement alike", ONE_GRADE, None)
+@statistic(
+    "alpha-nominal", "Krippendorff's alpha, every disagreement alike", ONE_GRADE, (None, 1.0)
+)
 def alpha_nominal(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha of two raters, nominal."""
     return nominal(both_ways(tables), grades)
 
 
-@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", ONE_GRADE, None)
+@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", ONE_GRADE, (None, 1.0))
 def alpha_ordinal(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha of two raters, ordinal."""
     return ordinal(both_ways(tables), grades)
 
 
-@statistic("alpha-interval", "Krippendorff's alpha by squared differences", ONE_GRADE, None)
+@statistic("alpha-interval", "Krippendorff's alpha by squared differences", ONE_GRADE, (None, 1.0))
 def alpha_interval(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Krippendorff's alpha of two raters, interval."""
     return interval(both_ways(tables), grades)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.align import Labels, LeftOut, Other, Rules, align
-from labeler.agreement.intervals import METHODS, Interval, Sample, naive
+from labeler.agreement.intervals import METHODS, Ends, Sample, between, naive
 from labeler.agreement.registry import NO_PAIRS, Statistic, default_names
 from labeler.agreement.statistics import STATISTICS, find_statistic
 from labeler.agreement.suspicion import suspicions
-from labeler.agreement.tables import FloatArray, query_tables
+from labeler.agreement.tables import FloatArray, Paired, query_tables
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 
@@ -68,6 +68,7 @@ class Agreement:
     pairs: int
     queries: tuple[str, ...]
     scale: tuple[int, ...]
+    paired: Paired
     tables: FloatArray
     left_out: LeftOut
     statistics: dict[str, Estimate]
@@ -101,7 +102,7 @@ def agree(
     aligned = align(people, other, rules, weights)
     grades = np.array(aligned.pairs.grades, dtype=np.float64)
     sample = Sample(query_tables(aligned.pairs), options.draws, options.seed)
-    chosen = _chosen(options, aligned.pairs.grades)
+    chosen = chosen_statistics(options, aligned.pairs.grades)
     pairs = len(aligned.pairs)
     estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in chosen}
     order = _value(find_statistic("spearman", aligned.pairs.grades), sample.total, grades)
@@ -115,6 +116,7 @@ def agree(
         pairs,
         aligned.pairs.queries,
         aligned.pairs.grades,
+        aligned.pairs,
         sample.sums,
         aligned.left_out,
         estimates,
@@ -123,7 +125,8 @@ def agree(
     )
 
 
-def _chosen(options: Options, grades: tuple[int, ...]) -> list[Statistic]:
+def chosen_statistics(options: Options, grades: tuple[int, ...]) -> list[Statistic]:
+    """The statistics that the options name; `Misuse` for one, or a method, that is unknown."""
     if options.method not in METHODS:
         raise Misuse(f"no method {options.method!r}; known: {', '.join(METHODS)}")
     names = default_names(grades) if options.names is None else list(options.names)
@@ -143,13 +146,22 @@ def estimate(
     def compute(tables: FloatArray) -> FloatArray:
         return chosen.compute(tables, grades)
 
-    low, high = _within(METHODS[options.method](sample, compute), chosen)
+    low, high = _within(between(options.method, sample, compute, bounded=chosen.bounded), chosen)
     if not options.naive:
         return Estimate(value, low, high, options.method)
     single, variance = naive(sample.total, compute, pairs, options.draws, options.seed)
     spread = float(np.nanvar(compute(sample.resampled)))
     effect = spread / variance if variance > 0 else None
-    return Estimate(value, low, high, options.method, Naive(*_within(single, chosen), effect))
+    return Estimate(
+        value, low, high, options.method, Naive(*_within(single or (None, None), chosen), effect)
+    )
+
+
+def estimated(chosen: Statistic, found: Agreement, options: Options) -> Estimate:
+    """One more statistic of an agreement."""
+    sample = Sample(found.tables, options.draws, options.seed)
+    grades = np.array(found.scale, dtype=np.float64)
+    return estimate(chosen, sample, grades, options, found.pairs)
 
 
 def _value(chosen: Statistic, table: FloatArray, grades: FloatArray) -> float | None:
@@ -157,12 +169,12 @@ def _value(chosen: Statistic, table: FloatArray, grades: FloatArray) -> float | 
     return value if math.isfinite(value) else None
 
 
-def _within(ends: Interval, chosen: Statistic) -> tuple[float | None, float | None]:
-    if ends is None:
+def _within(ends: Ends, chosen: Statistic) -> Ends:
+    low, high = ends
+    if low is None or high is None:
         return None, None
-    low = ends[0] if chosen.low is None else max(ends[0], chosen.low)
-    high = ends[1] if chosen.high is None else min(ends[1], chosen.high)
-    return low, high
+    low = low if chosen.low is None else max(low, chosen.low)
+    return low, high if chosen.high is None else min(high, chosen.high)
 
 
 def _scenario(

@@ -9,7 +9,12 @@ from labeler.agreement.registry import NO_PAIRS, ONE_GRADE, statistic
 from labeler.agreement.tables import FloatArray, ratio
 
 
-@statistic("kappa-max", "the highest kappa that these two distributions of grades allow", ONE_GRADE)
+@statistic(
+    "kappa-max",
+    "the highest kappa that these two distributions of grades allow",
+    ONE_GRADE,
+    better=0,
+)
 def kappa_max(tables: FloatArray, _grades: FloatArray) -> FloatArray:
     """Cohen's kappa, had the raters agreed as often as their marginals let them."""
     p = shares(tables)
@@ -18,7 +23,9 @@ def kappa_max(tables: FloatArray, _grades: FloatArray) -> FloatArray:
     return ratio(np.minimum(rows, columns).sum(axis=-1) - chance, 1.0 - chance)
 
 
-@statistic("prevalence", "prevalence index: how unevenly the grades are used", NO_PAIRS, 0.0)
+@statistic(
+    "prevalence", "prevalence index: how unevenly the grades are used", NO_PAIRS, (0.0, 1.0), 0
+)
 def prevalence_index(tables: FloatArray, _grades: FloatArray) -> FloatArray:
     """The share of the commonest agreed grade minus the rarest's.
 
@@ -29,7 +36,9 @@ def prevalence_index(tables: FloatArray, _grades: FloatArray) -> FloatArray:
     return np.asarray(agreed.max(axis=-1) - agreed.min(axis=-1), dtype=np.float64)
 
 
-@statistic("bias-index", "bias index: how differently the raters use the grades", NO_PAIRS, 0.0)
+@statistic(
+    "bias-index", "bias index: how differently the raters use the grades", NO_PAIRS, (0.0, 1.0), -1
+)
 def bias_index(tables: FloatArray, _grades: FloatArray) -> FloatArray:
     """Half the sum of the marginals' differences; of two grades, Byrt, Bishop and Carlin's."""
     p = shares(tables)

@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 
-from labeler.agreement.quantiles import normal_cdf, normal_quantile, t_quantile
 from labeler.agreement.tables import FloatArray
+from labeler.metrics.student import t_quantile
+
+NORMAL = NormalDist()
 
 Compute = Callable[[FloatArray], FloatArray]
 """`(..., features)` sums to `(...)` values, `nan` where undefined."""
 
 Interval = tuple[float, float] | None
+Ends = tuple[float | None, float | None]
 
 LEVEL = 0.95
 MOST_UNDEFINED = 0.05
@@ -56,13 +60,13 @@ class Sample:
         return np.asarray(self.total - self.sums, dtype=np.float64)
 
 
-def percentile(sample: Sample, compute: Compute, level: float = LEVEL) -> Interval:
-    """The middle `level` of the cluster bootstrap's draws."""
-    tail = (1 - level) / 2
+def percentile(sample: Sample, compute: Compute, _bounded: bool = False) -> Interval:
+    """The middle 95 % of the cluster bootstrap's draws."""
+    tail = (1 - LEVEL) / 2
     return _quantiles(compute(sample.resampled), tail, 1 - tail)
 
 
-def expanded_percentile(sample: Sample, compute: Compute, level: float = LEVEL) -> Interval:
+def expanded_percentile(sample: Sample, compute: Compute, _bounded: bool = False) -> Interval:
     """Percentiles further out, as far as t with `n - 1` degrees exceeds the normal at `n` queries.
 
     Hesterberg (2015), The American Statistician 69(4): the plain percentiles of a small sample are
@@ -71,12 +75,12 @@ def expanded_percentile(sample: Sample, compute: Compute, level: float = LEVEL) 
     n = len(sample.sums)
     if n < 2:
         return None
-    z = t_quantile((1 + level) / 2, n - 1) * np.sqrt(n / (n - 1))
-    tail = normal_cdf(-float(z))
+    z = t_quantile((1 + LEVEL) / 2, n - 1) * np.sqrt(n / (n - 1))
+    tail = NORMAL.cdf(-float(z))
     return _quantiles(compute(sample.resampled), tail, 1 - tail)
 
 
-def bca(sample: Sample, compute: Compute, level: float = LEVEL) -> Interval:
+def bca(sample: Sample, compute: Compute, _bounded: bool = False) -> Interval:
     """Bias-corrected and accelerated percentiles; Efron (1987), JASA 82(397)."""
     draws, without = compute(sample.resampled), compute(sample.without_one)
     point = float(compute(sample.total))
@@ -84,27 +88,43 @@ def bca(sample: Sample, compute: Compute, level: float = LEVEL) -> Interval:
     if not np.isfinite(point) or np.isnan(without).any() or len(draws) < 2:
         return None
     below = (np.sum(draws < point) + np.sum(draws == point) / 2) / len(draws)
-    shift = normal_quantile(float(np.clip(below, 1 / len(draws), 1 - 1 / len(draws))))
+    shift = NORMAL.inv_cdf(float(np.clip(below, 1 / len(draws), 1 - 1 / len(draws))))
     pull = without.mean() - without
     spread = np.sum(pull**2) ** 1.5
     acceleration = float(np.sum(pull**3) / (6 * spread)) if spread > 0 else 0.0
     ends = []
-    for z in (normal_quantile((1 - level) / 2), normal_quantile((1 + level) / 2)):
+    for z in (NORMAL.inv_cdf((1 - LEVEL) / 2), NORMAL.inv_cdf((1 + LEVEL) / 2)):
         moved = shift + (shift + z) / (1 - acceleration * (shift + z))
-        ends.append(normal_cdf(moved))
+        ends.append(NORMAL.cdf(moved))
     return _quantiles(draws, *ends)
 
 
-def jackknife(sample: Sample, compute: Compute, level: float = LEVEL) -> Interval:
-    """The value and t standard errors of the jackknife over queries either way."""
-    n, point = len(sample.sums), float(compute(sample.total))
-    if n < 2:
+def jackknife(sample: Sample, compute: Compute, bounded: bool = False) -> Interval:
+    """The value and t standard errors of the jackknife over queries either way.
+
+    A `bounded` statistic, as kappa is by 1, is less skewed on Fisher's scale (arctanh).
+    """
+    n, without = len(sample.sums), compute(sample.without_one)
+    values = np.append(without, compute(sample.total))
+    if n < 2 or not np.isfinite(values).all():
         return None
-    error = jackknife_error(compute(sample.without_one))
-    if not np.isfinite(point) or not np.isfinite(error):
-        return None
-    reach = t_quantile((1 + level) / 2, n - 1) * error
-    return point - reach, point + reach
+    bends = bounded and bool(np.abs(values).max() < 1)
+    moved = np.arctanh(values) if bends else values
+    reach = t_quantile((1 + LEVEL) / 2, n - 1) * jackknife_error(moved[:-1])
+    ends = moved[-1] - reach, moved[-1] + reach
+    low, high = np.tanh(ends) if bends else ends
+    return float(low), float(high)
+
+
+def cluster_bootstrap(sample: Sample, compute: Compute, bounded: bool = False) -> Interval:
+    """The expanded percentiles, never narrower than the jackknife's interval on either side.
+
+    Each of the two alone covers too little for some statistic in scripts/simulate_coverage.py.
+    """
+    drawn, left = expanded_percentile(sample, compute), jackknife(sample, compute, bounded)
+    if drawn is None or left is None:
+        return drawn
+    return min(drawn[0], left[0]), max(drawn[1], left[1])
 
 
 def jackknife_error(without_one: FloatArray) -> float:
@@ -122,13 +142,19 @@ def _quantiles(draws: FloatArray, low: float, high: float) -> Interval:
     return float(ends[0]), float(ends[1])
 
 
-METHODS: dict[str, Callable[[Sample, Compute], Interval]] = {
-    "cluster-bootstrap": expanded_percentile,
+METHODS: dict[str, Callable[[Sample, Compute, bool], Interval]] = {
+    "cluster-bootstrap": cluster_bootstrap,
+    "expanded": expanded_percentile,
     "percentile": percentile,
     "bca": bca,
     "jackknife": jackknife,
 }
 """What resamples queries, by name; the first is the default."""
+
+
+def between(method: str, sample: Sample, compute: Compute, *, bounded: bool = False) -> Ends:
+    """The ends of a method's interval of 95 %, `None` where there is none."""
+    return METHODS[method](sample, compute, bounded) or (None, None)
 
 
 def naive(

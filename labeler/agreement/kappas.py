@@ -28,7 +28,7 @@ def cohen(tables: FloatArray, apart: FloatArray) -> FloatArray:
     return 1.0 - ratio(observed, expected)
 
 
-@statistic("agreement", "share of pairs with the same grade", NO_PAIRS, 0.0)
+@statistic("agreement", "share of pairs with the same grade", NO_PAIRS, (0.0, 1.0))
 def agreement(tables: FloatArray, _grades: FloatArray) -> FloatArray:
     """Raw agreement."""
     return np.asarray(np.trace(shares(tables), axis1=-2, axis2=-1), dtype=np.float64)
@@ -82,13 +82,15 @@ def ac1(tables: FloatArray, grades: FloatArray) -> FloatArray:
     return gwet(tables, distances(grades.tolist(), 0))
 
 
-@statistic("ac2-linear", "Gwet's AC2, disagreements by their distance", NO_PAIRS, None)
+@statistic("ac2-linear", "Gwet's AC2, disagreements by their distance", NO_PAIRS, (None, 1.0))
 def ac2_linear(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Gwet's AC2 with linear weights."""
     return gwet(tables, distances(grades.tolist(), 1))
 
 
-@statistic("ac2-quadratic", "Gwet's AC2, disagreements by their squared distance", NO_PAIRS, None)
+@statistic(
+    "ac2-quadratic", "Gwet's AC2, disagreements by their squared distance", NO_PAIRS, (None, 1.0)
+)
 def ac2_quadratic(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Gwet's AC2 with quadratic weights."""
     return gwet(tables, distances(grades.tolist(), 2))

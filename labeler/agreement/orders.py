@@ -8,7 +8,7 @@ from labeler.agreement.kappas import shares
 from labeler.agreement.registry import CONSTANT, NO_PAIRS, statistic
 from labeler.agreement.tables import FloatArray, inner, ratio
 
-CONSTANT_BOTH = "both raters used one grade throughout, so there is no variance to attribute"
+NO_VARIANCE = "both raters used one grade throughout, so there is no variance to attribute"
 
 
 @statistic("tau-b", "Kendall's tau-b over all pairs of pairs, ties corrected for", CONSTANT)
@@ -55,21 +55,19 @@ def pearson(tables: FloatArray, grades: FloatArray) -> FloatArray:
     return correlation(shares(tables), grades, grades)
 
 
-@statistic("mae", "mean absolute error, in grades", NO_PAIRS, 0.0, None)
+@statistic("mae", "mean absolute error, in grades", NO_PAIRS, (0.0, None), -1)
 def mae(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Mean absolute difference of grades."""
     return inner(shares(tables), np.abs(grades[None, :] - grades[:, None]))
 
 
-@statistic("bias", "mean of the other's grade minus people's", NO_PAIRS, None, None)
+@statistic("bias", "mean of the other's grade minus people's", NO_PAIRS, (None, None), 0)
 def bias(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Signed bias: above 0 where the other is more generous than people."""
     return inner(shares(tables), grades[None, :] - grades[:, None])
 
 
-@statistic(
-    "icc", "intraclass correlation ICC(A,1): absolute agreement of one rating", CONSTANT_BOTH
-)
+@statistic("icc", "intraclass correlation ICC(A,1): absolute agreement", NO_VARIANCE, (None, 1.0))
 def icc(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """ICC(A,1), or ICC(2,1), of two raters: two-way, absolute agreement, single rating.
 

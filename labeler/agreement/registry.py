@@ -21,7 +21,8 @@ ALIASES = {"qwk": "kappa-quadratic"}
 class Statistic:
     """A function of a contingency table, what it says, and when it is undefined.
 
-    `low` and `high` bound its values (`None`: the scale does), so that no interval leaves them.
+    `low` and `high` bound its values (`None`: nothing simple does), so that no interval leaves
+    them. `better` is 1 where more means closer to people, -1 where less does, 0 where neither.
     """
 
     name: str
@@ -30,6 +31,12 @@ class Statistic:
     undefined: str
     low: float | None = -1.0
     high: float | None = 1.0
+    better: int = 1
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is a share or a coefficient that cannot exceed 1."""
+        return self.high == 1.0
 
 
 STATISTICS: dict[str, Statistic] = {}
@@ -45,13 +52,13 @@ def statistic(
     name: str,
     about: str,
     undefined: str,
-    low: float | None = -1.0,
-    high: float | None = 1.0,
+    bounds: tuple[float | None, float | None] = (-1.0, 1.0),
+    better: int = 1,
 ) -> Callable[[Compute], Compute]:
     """Register a function under `name`."""
 
     def register(compute: Compute) -> Compute:
-        STATISTICS[name] = Statistic(name, compute, about, undefined, low, high)
+        STATISTICS[name] = Statistic(name, compute, about, undefined, *bounds, better)
         return compute
 
     return register

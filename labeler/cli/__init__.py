@@ -75,6 +75,14 @@ COMMANDS: dict[str, Command] = {
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
 }
 
+
+def summary_of(command: Command) -> str:
+    """The first line of a command's help."""
+    run_ = command.run
+    text = run_.info.help if isinstance(run_, typer.Typer) else run_.__doc__
+    return (text or "").strip().split("\n")[0]
+
+
 INTERRUPTED = 130
 TERMINATED = 143
 

@@ -1,16 +1,18 @@
-"""`labeler agree`: how far two or more assessors agree, and how sure that is."""
+"""`labeler agree`: how far assessors agree with people, and how sure that is."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.screen import note, say, table
+from labeler.cli.screen import note, say
 
 if TYPE_CHECKING:
-    from labeler.agreement.compare import Agreement
+    from labeler.agreement.finding import Finding
 
 
 def command(
@@ -21,6 +23,7 @@ def command(
             metavar="HUMAN OTHER... | COLL human NAME...",
         ),
     ],
+    *,
     scale: Annotated[
         str | None, typer.Option(help="The grades, as LOW:HIGH; otherwise people's range.")
     ] = None,
@@ -31,81 +34,88 @@ def command(
         list[str] | None,
         typer.Option("--map", help="Rename grades, as other:1=0,2=1 or people:1=0,2=1."),
     ] = None,
-    cut: Annotated[int | None, typer.Option(help="Compare only: below this grade, or not.")] = None,
+    cut: Annotated[
+        int | None, typer.Option(help="Compare only whether a grade is at least this one.")
+    ] = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option("--run", help="A run, or a folder of runs, to order with both's labels."),
+    ] = None,
+    measure: Annotated[
+        str, typer.Option("-m", "--measure", help="What orders the systems.")
+    ] = "nDCG@10",
+    raters: Annotated[
+        list[str] | None,
+        typer.Option("--rater", help="Another person's labels: adds the ceiling; repeatable."),
+    ] = None,
     statistics: Annotated[
         list[str] | None,
-        typer.Option("--statistic", "-s", help="A statistic (repeatable); 'all' for every one."),
+        typer.Option("-s", "--statistic", help="A statistic, or 'all' of them; repeatable."),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="cluster-bootstrap, percentile, bca or jackknife; over queries.")
+        str, typer.Option(help="cluster-bootstrap, expanded, percentile, bca or jackknife.")
     ] = "cluster-bootstrap",
     draws: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     show_naive: Annotated[
         bool,
-        typer.Option("--show-naive", help="Also the interval over single pairs, too narrow."),
+        typer.Option("--show-naive", help="Also the interval over pairs, which is too narrow."),
+    ] = False,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(help="A gate, as kappa-quadratic:0.6, on the interval's low end (exit 5)."),
+    ] = None,
+    require_value: Annotated[
+        bool, typer.Option("--require-value", help="Hold gates against the value instead.")
+    ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also by grade and by query, and calibration.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say how far labels agree with people's, how sure that is, and what was left out."""
-    from labeler.agreeing import Wanted, agree_all, open_sources
+    from labeler.agreeing import Wanted, agree_all, check_gates
     from labeler.agreement.align import Rules
     from labeler.agreement.compare import Options
+    from labeler.agreement.gates import parse_gates
     from labeler.agreement.options import parse_maps, parse_scale
     from labeler.agreement.report import as_json as to_json
+    from labeler.assessors import open_sources
 
-    rules = Rules(parse_scale(scale), clip, cut=cut)
-    names = tuple(statistics) if statistics else None
-    options = Options(names, method, draws, seed, show_naive)
-    opened = open_sources(sources, note)
-    found = agree_all(opened, Wanted(rules, parse_maps(maps or ()), options))
+    gates = parse_gates(require or (), of_value=require_value)
+    wanted = Wanted(
+        Rules(parse_scale(scale), clip, cut=cut),
+        parse_maps(maps or ()),
+        Options(tuple(statistics) if statistics else None, method, draws, seed, show_naive),
+        measure,
+    )
+    opened = open_sources(sources, raters or (), runs or (), note)
+    found = agree_all(opened, wanted)
     if as_json:
-        rows = [
-            {"other": source.name, **to_json(agreement)}
-            for source, agreement in zip(opened.others, found, strict=True)
-        ]
-        single = {key: value for key, value in rows[0].items() if key != "other"}
-        say(json.dumps(rows if len(rows) > 1 else single, ensure_ascii=False, indent=2))
-        return
-    for source, agreement in zip(opened.others, found, strict=True):
-        _show(opened.people_name, source.name, agreement)
+        say(json.dumps(to_json(found, details=details), ensure_ascii=False, indent=2))
+    else:
+        names = {source.name: source.scale_names for source in opened.others}
+        _show_all(found, names, opened.query_texts(), details)
+    check_gates(found, gates, wanted.options)
 
 
-def _show(people: str, other: str, found: Agreement) -> None:
-    from labeler.agreement.report import confusion_rows, left_out_lines, summary
+def _show_all(
+    found: Sequence[Finding],
+    names: Mapping[str, Mapping[int, str]],
+    texts: Mapping[str, str],
+    details: bool,
+) -> None:
+    from labeler.cli import agreement_text as text
 
-    say(f"{people} against {other}: {found.pairs:,} pairs of {len(found.queries):,} queries")
-    for sentence in summary(found):
-        say(sentence)
-    say()
-    _statistics(found)
-    say()
-    rows = confusion_rows(found.confusion, found.scale, {})
-    table(("people \\ other", *map(str, found.scale), "all"), rows)
-    for line in left_out_lines(found):
-        say(line)
-    for warning in found.warnings:
-        note(f"warning: {warning}")
-    say()
-
-
-def _statistics(found: Agreement) -> None:
-    naive = any(e.naive for e in found.statistics.values())
-    header = ["statistic", "value", "95 % interval"]
-    rows = []
-    for name, e in found.statistics.items():
-        row = [name, _figure(e.value), _between(e.low, e.high)]
-        if naive:
-            n = e.naive
-            effect = n.design_effect if n else None
-            row += [_between(n.low, n.high) if n else "-", _figure(effect, 1)]
-        rows.append(row)
-    table([*header, "over single pairs", "design effect"] if naive else header, rows)
-
-
-def _figure(value: float | None, digits: int = 3) -> str:
-    return "undefined" if value is None else f"{value:.{digits}f}"
-
-
-def _between(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+    for finding in found:
+        text.show(finding, names[finding.other], texts)
+        if details:
+            text.show_details(finding.details, texts)
+        text.show_leaderboard(finding.board)
+        text.show_ceiling(finding.ceiling)
+        say()
+        for warning in finding.warnings:
+            note(f"warning: {warning}")
+    for finding in found:
+        text.show_differences(finding)
+    text.show_joint(found[0].joint)

@@ -12,11 +12,12 @@ from labeler.cli.generate import Wish, generate
 from labeler.cli.options import BaseUrl, DryRun, ModelName
 from labeler.cli.pool import pool
 from labeler.cli.screen import note, progress, say
-from labeler.cli.stopping import Stopping, run_until_stopped
+from labeler.cli.stopping import run_until_stopped
 
 if TYPE_CHECKING:
     from labeler.formats.collection import Collection
     from labeler.labeling import Tally
+    from labeler.models.brake import Brake
 
 
 def command(
@@ -70,16 +71,16 @@ def build(
     collection = Collection(out)
     _ingest(inputs, collection, queries_file)
     if queries_file is None:
-        run_until_stopped(lambda _stopping: generate(collection, wish))
+        run_until_stopped(lambda brake: generate(collection, wish, brake))
     pool(out, depth, [])
-    return run_until_stopped(lambda stopping: judge_pool(collection, asked, stopping))
+    return run_until_stopped(lambda brake: judge_pool(collection, asked, brake))
 
 
-async def judge_pool(collection: Collection, asked: Asked, stopping: Stopping) -> Tally | None:
+async def judge_pool(collection: Collection, asked: Asked, brake: Brake) -> Tally | None:
     """Judge every pair of the pool."""
     from labeler.labeling import pairs_of
 
-    return await label(collection, pairs_of(collection), asked, stopping)
+    return await label(collection, pairs_of(collection), asked, brake)
 
 
 def _ingest(inputs: list[str], collection: Collection, queries_file: Path | None) -> None:
@@ -110,10 +111,10 @@ def rehearse(
         _ingest(inputs, collection, queries_file)
         if queries_file is None:
             say("# writing queries")
-            run_until_stopped(lambda _stopping: generate(collection, wish))
+            run_until_stopped(lambda brake: generate(collection, wish, brake))
             documents = read_corpus(collection.corpus)
             stand_ins = heading_queries(documents.values(), wish.queries, wish.seed)
             write_queries(collection.queries, stand_ins)
             say("\n# judging, estimated with headings in the queries' place")
         pool(collection.folder, depth, [])
-        run_until_stopped(lambda stopping: judge_pool(collection, asked, stopping))
+        run_until_stopped(lambda brake: judge_pool(collection, asked, brake))

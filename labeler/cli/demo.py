@@ -108,7 +108,8 @@ def write_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
     from labeler.generating import heading_queries
 
     if has_llm:
-        run_until_stopped(lambda _stopping: generate(collection, Wish(wanted, model="local")))
+        wish = Wish(wanted, model="local")
+        run_until_stopped(lambda brake: generate(collection, wish, brake))
     elif not collection.queries.exists():
         documents = beir.read_corpus(collection.corpus).values()
         beir.write_queries(collection.queries, heading_queries(documents, wanted, seed=0))
@@ -117,7 +118,7 @@ def write_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
 def judge(collection: Collection, model: str, name: str) -> Tally | None:
     """Judge the pool under a name."""
     asked = Asked("umbrela", model, name=name)
-    return run_until_stopped(lambda stopping: judge_pool(collection, asked, stopping))
+    return run_until_stopped(lambda brake: judge_pool(collection, asked, brake))
 
 
 def summary(collection: Collection, tallies: dict[str, Tally | None]) -> None:
@@ -176,12 +177,13 @@ def say_scores(collection: Collection, name: str) -> None:
 
 def say_agreement(collection: Collection) -> None:
     """How far the two judges agree with each other, and why nobody should trust either."""
-    from labeler.agreeing import Wanted, agree_all, open_sources
+    from labeler.agreeing import Wanted, agree_all
     from labeler.agreement.compare import Options
-    from labeler.agreement.report import confusion_rows
+    from labeler.agreement.words import confusion_rows
+    from labeler.assessors import open_sources
 
-    sources = open_sources([str(collection.folder), SIMILARITY, LLM], note)
-    found = agree_all(sources, Wanted(options=Options(STATISTICS)))[0]
+    sources = open_sources([str(collection.folder), SIMILARITY, LLM], warn=note)
+    found = agree_all(sources, Wanted(options=Options(STATISTICS)))[0].agreement
     say(f"\nHow far the two judges agree ({SIMILARITY} in rows, {LLM} in columns)")
     table(
         ("grade", *map(str, found.scale), "all"), confusion_rows(found.confusion, found.scale, {})

@@ -1,31 +1,83 @@
-"""`labeler fetch`: the embedded model's file, or a public collection from a recipe."""
+"""`labeler fetch`: a public collection from a recipe, or the embedded model's file."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from labeler.cli.screen import note, progress, say
+from labeler.cli.screen import note, progress, say, table
 
 MODEL = "model"
 MEGABYTE = 1_000_000
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="'model': the embedded model's file.")],
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A recipe's name or file, or 'model'; without one, all are listed."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The collection's directory.")
+    ] = None,
 ) -> None:
-    """Fetch the embedded model's file into the cache folder."""
+    """Fetch a public, human-judged collection, or the embedded model's file.
+
+    LABELER_MIRROR names a folder with the upstream files as OWNER/REPO/COMMIT/PATH, for machines
+    without a way out; LABELER_CACHE the folder in which downloads are kept.
+    """
+    if name is None:
+        _list()
+    elif name == MODEL:
+        _fetch_model(out)
+    else:
+        _fetch(name, out)
+
+
+def _list() -> None:
+    from labeler.catalog.model_file import EMBEDDED
+    from labeler.catalog.recipes import read_recipe, recipe_files
+
+    recipes = [read_recipe(path) for path in recipe_files().values()]
+    rows = [
+        (r.name, r.recipe.title, str(r.recipe.counts.queries), str(r.recipe.counts.pairs))
+        for r in recipes
+    ]
+    size = f"{EMBEDDED.size / MEGABYTE:.0f} MB"
+    rows.append((MODEL, f"the embedded model's file ({EMBEDDED.licence}, {size})", "", ""))
+    table(("name", "what", "queries", "judged pairs"), rows, left=2)
+
+
+def _fetch(name: str, out: Path | None) -> None:
+    from labeler.catalog.recipes import find_recipe
+    from labeler.errors import Misuse
+    from labeler.fetching import fetch_collection
+    from labeler.formats.collection import Collection
+
+    named = find_recipe(name)
+    if out is None:
+        raise Misuse(f"-o says where to: labeler fetch {name} -o {named.name}/")
+    collection = Collection(out)
+    with progress(f"{named.name}, kB") as advance:
+        judged = fetch_collection(
+            named, collection, lambda done, total: advance(done // 1000, total // 1000), note
+        )
+    note(f"licence: {named.recipe.licence}")
+    note(f"cite: {named.recipe.citation}")
+    if judged.conflicts:
+        note(f"{len(judged.conflicts)} pairs with two grades upstream are in no human.qrels")
+    say(f"{out}: {len(judged.queries)} queries, {len(judged.documents)} documents")
+    for label, qrels in judged.qrels.items():
+        say(f"{collection.qrels(label)}: {sum(map(len, qrels.values()))} judged pairs")
+
+
+def _fetch_model(out: Path | None) -> None:
+    from labeler.catalog.model_file import EMBEDDED, fetch_model
     from labeler.errors import Misuse
 
-    if name != MODEL:
-        raise Misuse(f"nothing to fetch under the name {name!r}; known: {MODEL}")
-    _fetch_model()
-
-
-def _fetch_model() -> None:
-    from labeler.catalog.model_file import EMBEDDED, fetch_model
-
+    if out is not None:
+        raise Misuse("the model goes into the cache folder; LABELER_CACHE names another one")
     with progress("model file, MB") as advance:
         path = fetch_model(
             lambda done, total: advance(done // MEGABYTE, total // MEGABYTE), tell=note

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from labeler.data import Document
     from labeler.formats.collection import Collection
     from labeler.generating import Generated, Writer
+    from labeler.models.brake import Brake
 
 EMBEDDED_SAMPLES = 5
 
@@ -53,12 +54,12 @@ def command(
 
     wish = Wish(queries, prompt, model, base_url, samples, seed, dry_run)
     collection = open_collection(folder)
-    run_until_stopped(lambda _stopping: generate(collection, wish))
+    run_until_stopped(lambda brake: generate(collection, wish, brake))
     if not dry_run:
         say(f"queries: {collection.queries}")
 
 
-async def generate(collection: Collection, wish: Wish) -> None:
+async def generate(collection: Collection, wish: Wish, brake: Brake) -> None:
     """What the command does, for `build` to do too."""
     from labeler.choosing import choose, ready
     from labeler.cli.asking import wrapped
@@ -73,7 +74,7 @@ async def generate(collection: Collection, wish: Wish) -> None:
     async with ready(choice, documents.values()) as there:
         with open_store(collection.store) as store:
             samples = wish.samples or (EMBEDDED_SAMPLES if choice.is_embedded else 1)
-            model = wrapped(there.model, store, there.concurrency)
+            model = wrapped(there.model, store, there.concurrency, brake)
             writer = Writer(prompt, model, closeness(documents.values()), samples, wish.seed)
             if wish.dry_run:
                 show_plan(documents, writer, wish.queries)

@@ -10,9 +10,9 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from labeler.cli.screen import note
+from labeler.models.brake import Brake
 
 Result = TypeVar("Result")
-Stopping = Callable[[], bool]
 
 
 class Terminated(BaseException):
@@ -24,19 +24,19 @@ def terminate(_signal: int, _frame: FrameType | None) -> None:
     raise Terminated
 
 
-def run_until_stopped(work: Callable[[Stopping], Coroutine[Any, Any, Result]]) -> Result:
-    """Run `work`, which is given a function that says whether to begin nothing more.
+def run_until_stopped(work: Callable[[Brake], Coroutine[Any, Any, Result]]) -> Result:
+    """Run `work`, which is given a brake that the first Ctrl-C or SIGTERM pulls.
 
-    The first Ctrl-C or SIGTERM makes that function true; the second cancels the work. Either way
-    the exception of the first signal is raised in the end.
+    The second cancels the work. Either way the exception of the first signal is raised in the end.
     """
     arrived: list[int] = []
 
     async def main() -> Result:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        loop, task, brake = asyncio.get_running_loop(), asyncio.current_task(), Brake()
 
         def handle(number: int) -> None:
             arrived.append(number)
+            brake.pull()
             if len(arrived) == 1:
                 note("finishing the calls under way; once more to stop now")
             elif task:
@@ -45,7 +45,7 @@ def run_until_stopped(work: Callable[[Stopping], Coroutine[Any, Any, Result]]) -
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError):  # Windows: there the first Ctrl-C stops at once
                 loop.add_signal_handler(number, handle, number)
-        return await work(lambda: bool(arrived))
+        return await work(brake)
 
     try:
         return asyncio.run(main())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -13,6 +15,9 @@ from labeler.errors import CallFailed, MayPass, Misconfigured
 
 if TYPE_CHECKING:
     import openai
+
+LONGEST_WAIT = 300.0
+"""Seconds; whatever a server asks for beyond them, another try tells."""
 
 SHOWN = 300
 """Characters of a server's own words that go into an error."""
@@ -25,7 +30,7 @@ _ADVICE = {
 }
 
 
-def read_answer(body: bytes, where: str) -> Reply:
+def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
     """The reply in the body of a 200; `MayPass` where it is no chat completion."""
     try:
         answer = json.loads(body)
@@ -41,6 +46,8 @@ def read_answer(body: bytes, where: str) -> Reply:
             completion_tokens=_count(usage.get("completion_tokens")),
             top_tokens=_top_tokens(choice.get("logprobs")),
             body=body,
+            hold=_hold(headers),
+            thought=_thought(message, usage),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         said = body[:SHOWN].decode("utf-8", "replace")
@@ -65,14 +72,41 @@ def _top_tokens(logprobs: Any) -> tuple[Mapping[str, float], ...]:
     )
 
 
+def _thought(message: Mapping[str, Any], usage: Mapping[str, Any]) -> bool:
+    details = usage.get("completion_tokens_details")
+    counted = details.get("reasoning_tokens") if isinstance(details, dict) else 0
+    return bool(counted or message.get("reasoning_content") or message.get("reasoning"))
+
+
+def _hold(headers: Mapping[str, str]) -> float:
+    """How long to begin no call, where the headers say that none or no token is left."""
+    holds = [
+        _duration(headers.get(f"x-ratelimit-reset-{what}", ""))
+        for what in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{what}") == "0"
+    ]
+    return min(LONGEST_WAIT, max(holds, default=0.0))
+
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+
+
+def _duration(text: str) -> float:
+    """Seconds in `6m0.5s`, `20ms` or `7`; 0 for anything else."""
+    if not re.fullmatch(r"([0-9]+(\.[0-9]+)?(ms|s|m|h|))+", text):
+        return 0.0
+    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|)", text)
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
 def refusal_of(error: openai.APIError, where: str) -> Reply:
     """Raise what an error of the client means; a content filter's 400 is a reply."""
     import openai
 
     if not isinstance(error, openai.APIStatusError):
         slow = isinstance(error, openai.APITimeoutError)
-        cause = type(error.__cause__).__name__ if error.__cause__ else str(error)
-        problem = "no answer in time" if slow else f"connection failed ({cause})"
+        cause = str(error.__cause__ or error)[:SHOWN]
+        problem = "no answer in time" if slow else f"no connection ({cause})"
         raise MayPass(f"{where}: {problem}") from None
     code, said = error.status_code, _said(error)
     if code == 400 and _code(error) == "content_filter":
@@ -87,7 +121,8 @@ def refusal_of(error: openai.APIError, where: str) -> Reply:
     if code in {408, 409, 429} or code >= 500:
         wait = _retry_after(error.response.headers)
         raise MayPass(f"{where}: {code}: {said}", wait, busy=code in {429, 503}) from None
-    raise CallFailed(f"{where}: {code}: {said}") from None
+    problem = f"{where}: {code}: {_code(error)} {said}".replace("  ", " ")
+    raise CallFailed(problem, refused=code in {400, 422}) from None
 
 
 def _said(error: openai.APIStatusError) -> str:
@@ -104,10 +139,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that the server asks to wait, from any of the headers in use."""
     try:
         if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        value = headers["retry-after"]
-        if value.strip().replace(".", "", 1).isdigit():
-            return float(value)
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+            seconds = float(headers["retry-after-ms"]) / 1000
+        elif re.fullmatch(r"\s*[0-9]+(\.[0-9]+)?\s*", headers["retry-after"]):
+            seconds = float(headers["retry-after"])
+        else:
+            seconds = parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time()
     except (KeyError, ValueError, TypeError, OverflowError):
         return None
+    return min(max(0.0, seconds), LONGEST_WAIT) if math.isfinite(seconds) else None

@@ -24,12 +24,15 @@ def serve(path: str, threads: int, slots: int, context: int) -> None:
     parameters.n_parallel = slots
     parameters.cpuparams.n_threads = threads
     parameters.cpuparams_batch.n_threads = threads
+    parameters.cpuparams.poll = 0
+    parameters.cpuparams_batch.poll = 0
     parameters.port = 0
     parameters.api_keys = [os.environ.pop(KEY_VARIABLE)]
     server = xllamacpp.Server(parameters)
     sys.stdout.write(f"{server.listening_address}\n")
     sys.stdout.flush()
     sys.stdin.read()
+    os._exit(0)  # nothing is to be saved, and an orderly end would take seconds
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from labeler.data import Model, Reply, Request
-from labeler.errors import CallFailed
+from labeler.errors import LabelerError
 from labeler.models.answers import read_answer, refusal_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def server_model(
     async def ask(request: Request) -> Reply:
         return await connection.ask(request_body(name, request))
 
-    return Model(identity or f"{masked(address)} {name}", ask, close=connection.close)
+    named = identity or f"{masked(address)} {name}"
+    return Model(named, ask, close=connection.close, is_server=True)
 
 
 async def served_models(base_url: str | None = None, api_key: str | None = None) -> list[str]:
@@ -96,7 +97,7 @@ class _Connection:
 
     def __init__(self, address: str, api_key: str | None, seconds: float) -> None:
         self._address = address
-        self._api_key = api_key
+        self._key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
         self._seconds = seconds
         self._client: openai.AsyncOpenAI | None = None
 
@@ -104,14 +105,21 @@ class _Connection:
         import httpx2
         import openai
 
+        where = masked(self._address)
         try:
             client = self._open()
-            response = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+            answer = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+            return read_answer(answer.content, where, answer.headers)
         except openai.APIError as error:
+            return self._refused(error)
+
+    def _refused(self, error: openai.APIError) -> Reply:
+        """What an error means, in words that do not hold the key, even where the server's did."""
+        try:
             return refusal_of(error, masked(self._address))
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise CallFailed(f"{masked(self._address)}: {type(error).__name__}") from None
-        return read_answer(response.content, masked(self._address))
+        except LabelerError as problem:
+            problem.args = tuple(str(said).replace(self._key, "[key]") for said in problem.args)
+            raise
 
     async def models(self) -> list[str]:
         import openai
@@ -119,20 +127,29 @@ class _Connection:
         try:
             page = await self._open().models.list()
         except openai.APIError as error:
-            refusal_of(error, masked(self._address))
+            self._refused(error)
             return []
         return sorted(model.id for model in page.data)
 
     def _open(self) -> openai.AsyncOpenAI:
         if self._client is None:
+            import httpx2
             import openai
 
+            from labeler.models.transport import Transport
+
+            wire = httpx2.AsyncClient(
+                transport=Transport(self._seconds, CONNECT_SECONDS),
+                follow_redirects=False,
+                trust_env=False,
+            )
             self._client = openai.AsyncOpenAI(
                 base_url=self._address,
-                api_key=self._api_key or os.environ.get("OPENAI_API_KEY") or "none",
+                api_key=self._key,
                 max_retries=0,
-                timeout=openai.Timeout(self._seconds, connect=CONNECT_SECONDS),
-                http_client=openai.DefaultAioHttpClient(follow_redirects=False),
+                timeout=self._seconds,
+                default_headers={"accept-encoding": "gzip"},
+                http_client=wire,
             )
         return self._client
 

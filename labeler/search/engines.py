@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from labeler.data import Document, Query, Run
 from labeler.search.dense import Encode
 from labeler.search.ranking import best
 from labeler.terms import K1, B, terms
+
+BATCH = 1024
 
 
 def text_to_search(document: Document) -> str:
@@ -35,13 +37,22 @@ def bm25_run(documents: Sequence[Document], queries: Sequence[Query], depth: int
 
 
 def dense_run(
-    documents: Sequence[Document], queries: Sequence[Query], encode: Encode, depth: int
+    documents: Sequence[Document],
+    queries: Sequence[Query],
+    encode: Encode,
+    depth: int,
+    advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Run:
-    """Rank by the cosine of the vectors that `encode` gives."""
-    vectors = encode([text_to_search(document) for document in documents])
+    """Rank by the cosine of the vectors that `encode` gives; `advance` counts documents."""
+    texts = [text_to_search(document) for document in documents]
+    vectors = []
+    for start in range(0, len(texts), BATCH):
+        vectors.append(encode(texts[start : start + BATCH]))
+        advance(min(start + BATCH, len(texts)), len(texts))
+    matrix = np.concatenate(vectors) if vectors else encode([])
     wanted = encode([query.text for query in queries])
     ids = [document.id for document in documents]
     return {
-        query.id: best(vectors @ vector, ids, depth)
+        query.id: best(matrix @ vector, ids, depth)
         for query, vector in zip(queries, wanted, strict=True)
     }

@@ -142,12 +142,21 @@ class FakeServer:
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
         try:
-            said = self.answer if isinstance(self.answer, str) else self.answer(call)
-            answer = said if isinstance(said, Answer) else Answer(completion(said))
+            answer = self._answer(call)
             await asyncio.sleep(answer.delay)
             return await _send(answer, writer)
         finally:
             self.under_way -= 1
+
+    def _answer(self, call: Call) -> Answer:
+        """The answer to a call; where `answer` itself fails, a 400 that says how."""
+        try:
+            said = self.answer if isinstance(self.answer, str) else self.answer(call)
+        except Exception as error:
+            return Answer(
+                {"error": {"message": f"the fake server's answer failed: {error!r}"}}, 400
+            )
+        return said if isinstance(said, Answer) else Answer(completion(said))
 
 
 async def _read_call(reader: asyncio.StreamReader) -> Call | None:

@@ -21,12 +21,14 @@ _COLLECTION = re.compile(
 class Found:
     """Files in a fixed order; `base` is the folder that their paths are told relative to.
 
-    `beside` are files and folders of a collection that hold no documents.
+    `beside` are files and folders of a collection that hold no documents; `unread` says which
+    folders could not be listed, and which files are no files to read.
     """
 
     base: Path
     files: list[Path] = field(default_factory=list)
     beside: list[Path] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
 
 def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> Found:
@@ -40,7 +42,7 @@ def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> Found:
     found = Found(_common_base([base for base, _ in starts]))
     seen = {os.path.realpath(path) for path in leave_out}
     for _, start in starts:
-        for path in _below(start, seen, found.beside):
+        for path in _below(start, seen, found):
             real = os.path.realpath(path)
             if real not in seen:
                 seen.add(real)
@@ -77,10 +79,13 @@ def _common_base(bases: Sequence[Path]) -> Path:
     return Path(os.path.commonpath([os.path.abspath(base) for base in bases]))
 
 
-def _below(path: Path, seen: set[str], beside: list[Path]) -> Iterator[Path]:
+def _below(path: Path, seen: set[str], found: Found) -> Iterator[Path]:
     """The file itself, or the files of a folder and those below it, by name."""
     if not path.is_dir():
-        yield path
+        if path.exists() and not path.is_file():
+            found.unread.append(f"{path}: a device or a pipe, not a file")
+        else:
+            yield path
         return
     real = os.path.realpath(path)
     if real in seen:
@@ -89,12 +94,13 @@ def _below(path: Path, seen: set[str], beside: list[Path]) -> Iterator[Path]:
     try:
         entries = sorted(path.iterdir())
     except OSError as error:
-        raise FileProblem(f"{path}: {error.strerror or error}") from error
+        found.unread.append(f"{path}: {error.strerror or error}")
+        return
     is_collection = any(entry.name in ("corpus.jsonl", "corpus.jsonl.gz") for entry in entries)
     for entry in entries:
         if entry.name.startswith("."):
             continue
         if is_collection and _COLLECTION.fullmatch(entry.name):
-            beside.append(entry)
+            found.beside.append(entry)
             continue
-        yield from _below(entry, seen, beside)
+        yield from _below(entry, seen, found)

@@ -230,9 +230,7 @@ def _take_item(reader: _Reader, lines: Lines, start: int, outline: Outline, dept
     if not item or _BREAK.fullmatch(line):
         return start
     inside = item.end() if line[item.end() :] else len(item[1]) + len(item[2]) + 1
-    end = start + 1
-    while end < len(lines) and _belongs(lines, end, inside):
-        end += 1
+    end = _end_of_item(lines, start, inside)
     first = (number, line[item.end() :])
     inner = [first, *_unindented(lines[start + 1 : end], inside)]
     nested = Outline([], outline.path)
@@ -242,15 +240,21 @@ def _take_item(reader: _Reader, lines: Lines, start: int, outline: Outline, dept
     return end
 
 
-def _belongs(lines: Lines, position: int, inside: int) -> bool:
-    """Whether a line is part of the item whose text is indented by `inside`."""
-    line = lines[position][1]
-    if indentation(line) >= inside:
-        return True
-    if line.strip():
-        return not _ITEM.match(line) and _goes_on(lines, position)
-    rest = (text for _, text in lines[position:] if text.strip())
-    return indentation(next(rest, "")) >= inside
+def _end_of_item(lines: Lines, start: int, inside: int) -> int:
+    """Where the item ends that begins at `start` and whose text is indented by `inside`."""
+    end = start + 1
+    while end < len(lines):
+        after = end
+        while after < len(lines) and not lines[after][1].strip():
+            after += 1
+        if after == len(lines):
+            break
+        line = lines[after][1]
+        lazy = after == end and not _ITEM.match(line) and _goes_on(lines, after)
+        if indentation(line) < inside and not lazy:
+            break
+        end = after + 1
+    return end
 
 
 def _add_item(

@@ -14,6 +14,7 @@ _IMAGE = re.compile(
 _LINK = re.compile(r"\[([^\[\]]{1,1000})\]\((?:[^()]|\([^()]{0,200}\)){0,1000}\)")
 _REFERENCE = re.compile(r"\[([^\[\]]{1,1000})\](?:\[([^\[\]]{0,200})\])?")
 _AUTOLINK = re.compile(r"<((?:https?|ftp|mailto):[^<>\s]{1,1000}|[\w.+-]{1,100}@[\w.-]{1,100})>")
+_COMMENT = re.compile(r"<!--.{0,5000}?-->", re.DOTALL)
 _TAG = re.compile(r"</?([A-Za-z][\w.:-]{0,50})((?:\s[^<>]{0,1000})?)/?>")
 _SHOWN = re.compile(r"\b(number|caption|alt|title|label|summary)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _STRONG = re.compile(r"(\*\*|__)(?=\S)(.{1,500}?)(?<=\S)\1", re.DOTALL)
@@ -45,6 +46,7 @@ def plain(text: str, labels: Collection[str] = ()) -> str:
         return f"\0{len(kept) - 1}\0"
 
     text = _CODE_SPAN.sub(lambda found: keep(found[0]), text)
+    text = _COMMENT.sub("", text)
     text = _ESCAPE.sub(lambda found: keep(found[1]), text)
     text = _AUTOLINK.sub(lambda found: keep(found[1]), text)
     text = _TAG.sub(_without_tag, text)

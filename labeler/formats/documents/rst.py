@@ -23,6 +23,7 @@ from labeler.formats.documents.outline import (
 from labeler.formats.documents.rst_inline import one_line, plain
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
+_UNDERLINE = re.compile(r"(?!(?:::|\.\.) *$)([!-/:-@\[-`{-~])\1* *")
 _DIRECTIVE = re.compile(r"\.\. +(?:\|[^|]+\| +)?([\w+.-]+(?::[\w+.-]+)*) ?:: *(.*)")
 _FOOTNOTE = re.compile(r"\.\. +\[([^\]]+)\] *(.*)")
 _EXPLICIT = re.compile(r"(?:\.\.|__)(?: +.*)?")
@@ -106,7 +107,7 @@ def _take_heading(reader: _Reader, lines: Lines, start: int, outline: Outline, _
             outline.heading(reader.level(first[0] * 2), one_line(second), number)
             return start + 3
         return start + 1 if len(first) >= 4 and not second else start
-    underlined = _RULE.fullmatch(second) and len(second) >= min(4, len(first))
+    underlined = _UNDERLINE.fullmatch(second) and len(second) >= min(4, len(first))
     if underlined and indentation(first) == 0 and not _GRID_RULE.fullmatch(first):
         outline.heading(reader.level(second[0]), one_line(first), number)
         return start + 2
@@ -140,14 +141,14 @@ def _add_directive(  # noqa: PLR0913, PLR0917 - a directive's parts, and where i
     argument, options, content = _parts_of(first[1], body)
     if _UNSHOWN.fullmatch(name):
         return
-    if name in ("figure", "image"):
-        outline.prose(one_line(options.get("alt", "")), first[0])
-    elif _CODE.fullmatch(name):
+    if _CODE.fullmatch(name):
         _add_caption(options, first[0], outline)
         outline.code(dedented(content), argument if name.endswith(("code", "block")) else "")
         return
     inner = outline.nested()
-    if argument and trimmed(content) and _describes_code(name):
+    if name in ("figure", "image"):
+        outline.prose(one_line(options.get("alt", "")), first[0])
+    elif argument and trimmed(content) and _describes_code(name):
         inner.heading(0, " ".join(argument.split()), first[0])
     elif argument and not _WRAPPER.fullmatch(name):
         outline.prose(_term(name, argument), first[0], leads=bool(trimmed(content)))

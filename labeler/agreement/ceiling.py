@@ -1,0 +1,108 @@
+"""The ceiling: each person against the others, beside the assessor against the same others.
+
+No assessor can be asked to agree with people more than people do among themselves. Everything is
+computed on the pairs that all of them graded, so that nobody had easier ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from labeler.agreement.compare import Options
+from labeler.agreement.intervals import Sample, between
+from labeler.agreement.raters import Ratings, query_tables_of
+from labeler.agreement.registry import Statistic
+from labeler.agreement.tables import FloatArray
+from labeler.errors import Misuse
+
+MARGIN = 0.05
+"""An assessor that is worse than a colleague by less than this counts as as good as one."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A person and the assessor against the same other people; means over those."""
+
+    person: str
+    persons: float | None
+    assessors: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Each person left out in turn, then the means over all of them, as `overall`."""
+
+    statistic: str
+    pairs: int
+    queries: int
+    rows: tuple[Beside, ...]
+    overall: Beside
+
+    @property
+    def verdict(self) -> str:
+        """Whether the assessor is as good as a colleague, at 95 % and a margin of `MARGIN`."""
+        low, high = self.overall.low, self.overall.high
+        if low is None or high is None:
+            return "whether the assessor is as good as a colleague cannot be said"
+        if low > 0:
+            return "the assessor agrees with people more than they do among themselves"
+        if low > -MARGIN:
+            return f"the assessor is as good as a colleague (worse by less than {MARGIN:g})"
+        if high < 0:
+            return "the assessor is not as good as a colleague"
+        return "whether the assessor is as good as a colleague cannot be told from so few queries"
+
+
+def ceiling(found: Ratings, assessor: str, chosen: Statistic, options: Options) -> Ceiling:
+    """Leave each person out in turn; `assessor` names one of the raters, the rest are people."""
+    whole = found.complete()
+    judge = whole.raters.index(assessor)
+    people = [place for place in range(len(whole.raters)) if place != judge]
+    if len(people) < 2:
+        raise Misuse("a ceiling needs the labels of two people or more")
+    links = [*combinations(people, 2), *((person, judge) for person in people)]
+    tables = np.stack([query_tables_of(whole, a, b) for a, b in links], axis=1)
+    sample = Sample(tables, options.draws, options.seed)
+    grades = np.array(whole.grades, dtype=np.float64)
+
+    def beside(name: str, left_out: list[int]) -> Beside:
+        mine = np.array([_share(link, left_out, judge, of_judge=False) for link in links])
+        judges = np.array([_share(link, left_out, judge, of_judge=True) for link in links])
+        mine, judges = mine / mine.sum(), judges / judges.sum()
+
+        def compute(at: FloatArray) -> FloatArray:
+            return _mean(chosen.compute(at, grades), judges - mine)
+
+        values = chosen.compute(sample.total, grades)
+        ends = between(options.method, sample, compute)
+        of = [_defined(_mean(values, shares)) for shares in (mine, judges, judges - mine)]
+        return Beside(name, of[0], of[1], of[2], *ends)
+
+    rows = tuple(beside(whole.raters[person], [person]) for person in people)
+    overall = beside("everyone", people)
+    return Ceiling(chosen.name, len(whole.query), len(whole.queries), rows, overall)
+
+
+def _share(link: tuple[int, int], left_out: list[int], judge: int, *, of_judge: bool) -> float:
+    """How often a link of two raters stands in the mean when each of `left_out` is left out."""
+    if of_judge != (judge in link):
+        return 0.0
+    if of_judge:
+        return float(sum(person not in link for person in left_out))
+    return float(sum(person in link for person in left_out))
+
+
+def _mean(values: FloatArray, shares: FloatArray) -> FloatArray:
+    """The weighted sum over the last axis, of the values that have any weight."""
+    used = shares != 0
+    return np.asarray(values[..., used] @ shares[used], dtype=np.float64)
+
+
+def _defined(value: FloatArray) -> float | None:
+    return float(value) if np.isfinite(value) else None

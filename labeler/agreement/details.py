@@ -1,0 +1,97 @@
+"""Where two raters disagree: by class, by people's grade, by query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from labeler.agreement.compare import Agreement, Options
+from labeler.agreement.intervals import Sample, between
+from labeler.agreement.tables import FloatArray
+
+
+class ClassFigures(NamedTuple):
+    """How well the other finds the pairs that people gave one grade; `None` where undefined."""
+
+    grade: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    support: float
+
+
+class GradeBias(NamedTuple):
+    """The mean of the other's grade minus people's, over the pairs that people gave `grade`."""
+
+    grade: int
+    bias: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class QueryFigures:
+    """One query: its pairs, the share with the same grade, mean absolute error, signed bias."""
+
+    query_id: str
+    pairs: float
+    agreement: float
+    mae: float
+    bias: float
+
+
+def by_class(table: FloatArray, scale: tuple[int, ...]) -> list[ClassFigures]:
+    """Precision, recall and F1 of each grade, people's being the truth."""
+    rows = []
+    for place, grade in enumerate(scale):
+        hits, given, true = table[place, place], table[:, place].sum(), table[place].sum()
+        rows.append(
+            ClassFigures(
+                grade,
+                _share(hits, given),
+                _share(hits, true),
+                _share(2 * hits, given + true),
+                float(true),
+            )
+        )
+    return rows
+
+
+def bias_by_grade(found: Agreement, options: Options) -> list[GradeBias]:
+    """The signed bias at each of people's grades, with intervals over queries."""
+    grades = np.array(found.scale, dtype=np.float64)
+    rows = []
+    for place, grade in enumerate(found.scale):
+        sample = Sample(found.tables[:, place, :], options.draws, options.seed)
+        counts = sample.total.sum()
+        if not counts:
+            rows.append(GradeBias(grade, None, None, None))
+            continue
+
+        def bias(cells: FloatArray, own: float = float(grade)) -> FloatArray:
+            with np.errstate(invalid="ignore"):
+                return np.asarray(cells @ (grades - own) / cells.sum(axis=-1), dtype=np.float64)
+
+        ends = between(options.method, sample, bias)
+        rows.append(GradeBias(grade, float(bias(sample.total)), *ends))
+    return rows
+
+
+def by_query(found: Agreement) -> list[QueryFigures]:
+    """Every query, those with the largest mean absolute error first."""
+    grades = np.array(found.scale, dtype=np.float64)
+    apart = grades[None, :] - grades[:, None]
+    rows = []
+    for query_id, table in zip(found.queries, found.tables, strict=True):
+        total = float(table.sum())
+        if total > 0:
+            share = table / total
+            errors = float((share * np.abs(apart)).sum()), float((share * apart).sum())
+            rows.append(QueryFigures(query_id, total, float(np.trace(share)), *errors))
+    return sorted(rows, key=lambda row: (-row.mae, row.query_id))
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole else None

@@ -1,0 +1,45 @@
+"""All that is found about one assessor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labeler.agreement.calibration import Calibration
+from labeler.agreement.ceiling import Ceiling
+from labeler.agreement.circularity import Circularity
+from labeler.agreement.compare import Agreement
+from labeler.agreement.details import ClassFigures, GradeBias, QueryFigures
+from labeler.agreement.differences import Difference
+from labeler.agreement.leaderboard import Leaderboard
+from labeler.agreement.raters import Joint
+
+
+@dataclass(frozen=True)
+class Details:
+    """Where the two disagree."""
+
+    classes: list[ClassFigures]
+    grades: list[GradeBias]
+    queries: list[QueryFigures]
+    calibration: list[Calibration]
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """One assessor against people; `against` is the assessor that `differences` are taken from."""
+
+    people: str
+    other: str
+    agreement: Agreement
+    details: Details
+    board: Leaderboard | None = None
+    circular: tuple[Circularity, ...] = ()
+    against: str | None = None
+    differences: tuple[Difference, ...] = ()
+    ceiling: tuple[Ceiling, ...] = ()
+    joint: Joint | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The agreement's warnings and those of the leaderboard."""
+        return (*self.agreement.warnings, *map(str, self.circular))

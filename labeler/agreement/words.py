@@ -1,0 +1,113 @@
+"""What was found, in sentences that need no statistics to be understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from labeler.agreement.compare import Agreement, Estimate
+from labeler.agreement.finding import Finding
+from labeler.agreement.leaderboard import Leaderboard
+from labeler.agreement.tables import FloatArray
+
+
+def summary(finding: Finding) -> list[str]:
+    """How often they agree, who is stricter, whether systems would be ordered the same."""
+    found = finding.agreement
+    if not found.pairs:
+        return ["Nothing can be compared: the two have no graded pair in common."]
+    return [
+        _how_often(short(finding.other), found),
+        _who_is_stricter(found),
+        _order(finding.board),
+    ]
+
+
+def short(name: str) -> str:
+    """A file's name without its folders and ending; a name in a collection as it is."""
+    return re.sub(r"\.(qrels|txt|tsv)(\.gz)?$", "", name.rsplit("/", 1)[-1]) or name
+
+
+def _how_often(other: str, found: Agreement) -> str:
+    table = found.confusion / found.confusion.sum()
+    same = float(np.trace(table))
+    near = float(np.trace(table, 1) + np.trace(table, -1))
+    said = f"{other} gives people's grade to {100 * same:.0f} of 100 pairs"
+    if len(found.scale) > 2:
+        said += f" and is one grade off in {100 * near:.0f} more"
+    kappa = found.statistics.get("kappa")
+    if kappa is None or kappa.value is None:
+        return f"{said}."
+    return f"{said}; beyond chance that is a kappa of {kappa.value:.2f}{_sure(kappa)}."
+
+
+def _sure(e: Estimate) -> str:
+    if e.low is None or e.high is None:
+        return ""
+    return f" (with other queries it might be anything from {e.low:.2f} to {e.high:.2f})"
+
+
+def _who_is_stricter(found: Agreement) -> str:
+    shift = found.statistics.get("bias")
+    if shift is None or shift.value is None:
+        return ""
+    size = f"by {abs(shift.value):.2f} of a grade on average"
+    who = "more generous" if shift.value > 0 else "stricter"
+    if shift.low is None or shift.high is None:
+        return f"It is {who} than people, {size}."
+    if shift.low <= 0 <= shift.high:
+        between = f"{shift.low:+.2f} to {shift.high:+.2f} of a grade"
+        return f"Whether it is stricter or more generous than people cannot be told ({between})."
+    return f"It is {who} than people, {size}."
+
+
+def _order(board: Leaderboard | None) -> str:
+    if board is None:
+        return "Whether it would order systems as people do is not known: no runs were given."
+    if board.tau_b is None:
+        return "Whether it would order systems as people do cannot be told from these runs."
+    count = len(board.systems)
+    like = "nearly as" if board.tau_b >= 0.9 else "much as" if board.tau_b >= 0.7 else "not as"
+    sure = "" if board.tau_low is None else f", {board.tau_low:.2f} to {board.tau_high:.2f}"
+    real = sum(swap.significant for swap in board.swaps)
+    swaps = f"{len(board.swaps)} of {count * (count - 1) // 2} pairs of systems change places"
+    told = f"; people's labels can tell apart {real or 'none'} of those" if board.swaps else ""
+    return (
+        f"By {board.measure} it orders {count} systems {like} people do "
+        f"(tau-b {board.tau_b:.2f}{sure}): {swaps}{told}."
+    )
+
+
+def left_out_lines(found: Agreement) -> list[str]:
+    """What no figure saw, one line a reason; empty where nothing was left out."""
+    out = found.left_out
+    counts = {
+        "pairs that only people graded": out.only_people,
+        "pairs that only the other graded": out.only_other,
+        "pairs that people left unjudged (a grade below 0)": out.unjudged_by_people,
+        **{f"pairs that failed: {status}": n for status, n in out.failures.items()},
+        **{f"labels that are no grade of the scale: {x!r}": n for x, n in out.outside.items()},
+    }
+    lines = [f"left out: {n:,} {what}" for what, n in counts.items() if n]
+    if out.clipped:
+        lines.append(f"clipped into the scale: {out.clipped:,} labels")
+    return lines
+
+
+def confusion_rows(
+    table: FloatArray, scale: Sequence[int], names: Mapping[int, str]
+) -> list[list[str]]:
+    """The confusion matrix as text: counts, then in brackets the share of the row."""
+    rows = []
+    for grade, counts in zip(scale, table, strict=True):
+        total = counts.sum()
+        shares = [f"{count:,.0f} ({count / total:4.0%})" if total else "0" for count in counts]
+        rows.append([grade_name(grade, names), *shares, f"{total:,.0f}"])
+    return rows
+
+
+def grade_name(grade: int, names: Mapping[int, str]) -> str:
+    """`2` or, where the scale has names, `2 highly relevant`."""
+    return f"{grade} {names[grade]}" if grade in names else str(grade)

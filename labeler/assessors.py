@@ -1,0 +1,155 @@
+"""Whose labels are compared: read from files, or from a collection with its runs and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from labeler.agreement.align import Other
+from labeler.agreement.calibration import Distributions
+from labeler.data import Failure, Judgement, Pair, Qrels, Run
+from labeler.errors import FileProblem, Misuse
+from labeler.evaluating import RUN_SUFFIXES, named_runs
+from labeler.formats.beir import read_queries
+from labeler.formats.collection import Collection, open_collection, read_card
+from labeler.formats.judgements import read_judgements
+from labeler.formats.labels import read_labels
+from labeler.formats.tags import read_tag
+from labeler.formats.trec import read_qrels, read_run
+from labeler.prompt import find_prompt, prompt_files
+
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Another assessor: a name, its labels, its model, how sure it was, what its grades mean."""
+
+    name: str
+    other: Other
+    model: str = ""
+    distributions: Distributions = field(default_factory=dict)
+    scale_names: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Whose labels are compared, and the runs that both are used on.
+
+    `raters` are more people; `writer` is the model that wrote the queries, empty where none did.
+    """
+
+    people_name: str
+    people: Qrels
+    others: tuple[Source, ...]
+    raters: Mapping[str, Qrels] = field(default_factory=dict)
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    writer: str = ""
+    collection: Collection | None = None
+
+    def query_texts(self) -> dict[str, str]:
+        """What the queries say, where a collection tells."""
+        if self.collection is None or not self.collection.queries.exists():
+            return {}
+        return {q.id: q.text for q in read_queries(self.collection.queries).values()}
+
+
+def open_sources(
+    arguments: Sequence[str],
+    raters: Sequence[str] = (),
+    runs: Sequence[Path] = (),
+    warn: Warn = lambda _message: None,
+) -> Sources:
+    """Files `HUMAN OTHER...`, or a collection's directory and names in it."""
+    first, *rest = arguments
+    if Path(first).is_dir():
+        if len(rest) < 2:
+            raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
+        opened = _of_collection(open_collection(Path(first)), rest, raters, warn)
+    elif not rest:
+        raise Misuse("expected people's labels and at least one other file, or a collection")
+    else:
+        others = tuple(_of_file(Path(name), name, warn) for name in rest)
+        more = {name: read_qrels(Path(name), warn) for name in raters}
+        opened = Sources(first, read_qrels(Path(first), warn), others, more)
+    return _with_runs(opened, runs)
+
+
+def _with_runs(opened: Sources, given: Sequence[Path]) -> Sources:
+    paths = [file for path in given for file in (_run_files(path) if path.is_dir() else [path])]
+    if not given and opened.collection is not None:
+        paths = [opened.collection.run(name) for name in opened.collection.run_names()]
+    runs = named_runs(paths)
+    return replace(
+        opened,
+        runs={name: read_run(path) for name, path in runs.items()},
+        tags={name: read_tag(path) for name, path in runs.items()},
+    )
+
+
+def _run_files(folder: Path) -> list[Path]:
+    found = sorted(path for path in folder.iterdir() if path.name.endswith(RUN_SUFFIXES))
+    if not found:
+        raise FileProblem(f"{folder}: no run in it (*.trec, *.run, *.txt, also .gz)")
+    return found
+
+
+def _of_file(path: Path, name: str, warn: Warn) -> Source:
+    found = read_labels(path)
+    if found.repeated:
+        warn(f"{path}: {found.repeated} lines say the same of a pair a second time")
+    return Source(name, Other(found.labels, found.failures), path.stem)
+
+
+def _of_collection(
+    collection: Collection, names: Sequence[str], raters: Sequence[str], warn: Warn
+) -> Sources:
+    for name in (*names, *raters):
+        _must_exist(collection, name)
+    writer = read_card(collection).get("generate", {}).get("model", "")
+    return Sources(
+        names[0],
+        read_qrels(collection.qrels(names[0]), warn),
+        tuple(_judged(collection, name, warn) for name in names[1:]),
+        {name: read_qrels(collection.qrels(name), warn) for name in raters},
+        writer=str(writer),
+        collection=collection,
+    )
+
+
+def _must_exist(collection: Collection, name: str) -> None:
+    if not collection.qrels(name).exists():
+        known = ", ".join(collection.qrels_names()) or "none"
+        raise FileProblem(f"{collection.qrels(name)}: no such qrels; there are: {known}")
+
+
+def _judged(collection: Collection, name: str, warn: Warn) -> Source:
+    path, judgements = collection.qrels(name), collection.judgements(name)
+    if not judgements.exists():
+        return _of_file(path, name, warn)
+    failures: dict[Pair, str] = {}
+    shares: dict[Pair, Mapping[int, float]] = {}
+    models, prompts = set(), set()
+    for row in read_judgements(judgements):
+        outcome = row.judged.outcome
+        models |= {row.origin.model, row.judged.model} - {""}
+        prompts.add(row.origin.prompt)
+        if isinstance(outcome, Failure):
+            failures[outcome.pair] = outcome.status
+        elif isinstance(outcome, Judgement) and outcome.distribution:
+            shares[outcome.pair] = outcome.distribution
+    found = _of_file(path, name, warn).other if path.stat().st_size else Other({})
+    other = Other(found.labels, {**found.failures, **failures})
+    return Source(name, other, ", ".join(sorted(models)) or name, shares, _scale_names(prompts))
+
+
+def _scale_names(prompts: set[str]) -> dict[int, str]:
+    """What the grades are called in the one prompt used, if it is a shipped one, unchanged."""
+    name = next(iter(prompts)).partition("@")[0] if len(prompts) == 1 else ""
+    if name not in prompt_files():
+        return {}
+    prompt = find_prompt(name)
+    named = {int(grade): text for grade, text in prompt.front.scale.items()}
+    return named if {prompt.id} == prompts else {}

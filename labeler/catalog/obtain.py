@@ -1,0 +1,48 @@
+"""An upstream file, checked: from a mirror where there is one, else downloaded and kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from labeler.catalog.cache import alone, cache_folder
+from labeler.catalog.download import Advance, Remote, check_sha256, download, quiet
+from labeler.catalog.recipes import Source
+from labeler.errors import FileProblem, ProviderError
+from labeler.files import file_problems
+
+
+def obtain(source: Source, advance: Advance = quiet) -> Path:
+    """The path of a file with the source's SHA-256.
+
+    `LABELER_MIRROR` names a folder that holds the same files as `OWNER/REPO/COMMIT/PATH`; it is
+    then the only place looked at. What is downloaded stays in the cache folder under its hash.
+    Raises `BadInput`, with both sums, where the file is another one.
+    """
+    mirror = os.environ.get("LABELER_MIRROR")
+    if mirror:
+        return _from_mirror(Path(mirror).expanduser(), source)
+    name = Path(source.path).name
+    kept = cache_folder() / "downloads" / source.sha256 / name
+    with file_problems(kept), alone(kept):
+        if kept.is_file():
+            check_sha256(kept, source.sha256, str(kept))
+            return kept
+        try:
+            download(Remote(source.url, source.size, source.sha256), kept, advance)
+        except ProviderError as error:
+            hint = f"LABELER_MIRROR may name a folder that holds it as {source.pinned_path}"
+            raise ProviderError(f"{error}; {hint}") from error
+    return kept
+
+
+def _from_mirror(mirror: Path, source: Source) -> Path:
+    path = mirror / source.pinned_path
+    if not path.is_file():
+        raise FileProblem(
+            f"{path}: not in the mirror; put {source.url} there, or unset LABELER_MIRROR to "
+            "download it"
+        )
+    with file_problems(path):
+        check_sha256(path, source.sha256, str(path))
+    return path

@@ -1,0 +1,133 @@
+"""Recipes: what a public, human-judged collection consists of and how its files are read."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
+from typing import Literal, NamedTuple
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from labeler.errors import BadInput, FileProblem, Misuse
+
+_GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(_Part):
+    """An upstream file, pinned: to a commit by its address, and to its bytes by its SHA-256."""
+
+    repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
+    path: str
+    size: int = Field(gt=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    address: str = _GITHUB
+
+    @field_validator("path")
+    @classmethod
+    def _stays_inside(cls, path: str) -> str:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise ValueError("the path must stay inside its repository")
+        return path
+
+    @property
+    def url(self) -> str:
+        """Where it is downloaded from."""
+        url = self.address.replace("{repository}", self.repository)
+        return url.replace("{commit}", self.commit).replace("{path}", quote(self.path))
+
+    @property
+    def pinned_path(self) -> str:
+        """`OWNER/REPO/COMMIT/PATH`, as in a mirror."""
+        return f"{self.repository}/{self.commit}/{self.path}"
+
+
+class Counts(_Part):
+    """How much of everything comes out; checked, so that a misread file is noticed."""
+
+    queries: int
+    documents: int
+    pairs: int
+    conflicts: int = 0
+
+
+class Recipe(_Part):
+    """A collection: where from, under which licence, and the mapping onto ours.
+
+    `sources`, `columns` and `members` are named by the parts that the reader of the `layout` asks
+    for; `qrels` says which column is which set of qrels; `grades` maps upstream's grades to ours.
+    """
+
+    title: str
+    licence: str
+    citation: str
+    homepage: str
+    layout: Literal["judged-table", "liveqa-medquad"]
+    notes: str = ""
+    sources: dict[str, Source] = Field(min_length=1)
+    columns: dict[str, str] = Field(default_factory=dict)
+    members: dict[str, str] = Field(default_factory=dict)
+    qrels: dict[str, str] = Field(default_factory=dict)
+    grades: dict[str, int] = Field(min_length=1)
+    scale: dict[str, str] = Field(default_factory=dict)
+    counts: Counts
+
+
+class NamedRecipe(NamedTuple):
+    """A recipe, the name of its file, and its identity: name and content's hash."""
+
+    name: str
+    id: str
+    recipe: Recipe
+
+
+def recipe_folder() -> Path:
+    """Where the recipes lie: inside an installed package, or at the top of a checkout."""
+    package = Path(__file__).parent.parent
+    inside = package / "datasets"
+    return inside if inside.is_dir() else package.parent / "datasets"
+
+
+def recipe_files() -> dict[str, Path]:
+    """The shipped recipes by name."""
+    return {path.stem: path for path in sorted(recipe_folder().glob("*.toml"))}
+
+
+def find_recipe(name: str) -> NamedRecipe:
+    """A shipped recipe by its name, or any by its file's path."""
+    shipped = recipe_files()
+    if name in shipped:
+        return read_recipe(shipped[name])
+    if name.endswith(".toml"):
+        return read_recipe(Path(name))
+    known = [*shipped, "model"]
+    near = get_close_matches(name, known, n=1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    raise Misuse(f"no recipe {name!r}; {meant}known: {', '.join(known)}, or a .toml file's path")
+
+
+def read_recipe(path: Path) -> NamedRecipe:
+    """The recipe in a file; `BadInput` says what is wrong with it."""
+    try:
+        raw = path.read_bytes()
+        recipe = Recipe.model_validate(tomllib.loads(raw.decode("utf-8")))
+    except OSError as error:
+        raise FileProblem(f"{path}: {error.strerror or error}") from error
+    except (ValidationError, ValueError) as error:
+        raise BadInput(f"{path}: {_first_problem(error)}") from error
+    identity = f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:8]}"
+    return NamedRecipe(name=path.stem, id=identity, recipe=recipe)
+
+
+def _first_problem(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return str(error)

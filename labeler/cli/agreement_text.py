@@ -1,0 +1,199 @@
+"""How `labeler agree` prints what it found: sentences first, then tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from labeler.cli.screen import one_line, say, table
+
+if TYPE_CHECKING:
+    from labeler.agreement.ceiling import Ceiling
+    from labeler.agreement.compare import Agreement
+    from labeler.agreement.details import QueryFigures
+    from labeler.agreement.finding import Details, Finding
+    from labeler.agreement.leaderboard import Leaderboard
+    from labeler.agreement.raters import Joint
+
+WORST = 5
+WIDTH = 50
+
+
+def show(finding: Finding, names: Mapping[int, str], texts: Mapping[str, str]) -> None:
+    """The sentences, the statistics, the confusion matrix, the worst queries, what is missing."""
+    from labeler.agreement.words import confusion_rows, left_out_lines, short, summary
+
+    found, people, other = finding.agreement, short(finding.people), short(finding.other)
+    say(f"{people} and {other}: {_count(found)}")
+    for sentence in summary(finding):
+        say(sentence)
+    for line in left_out_lines(found):
+        say(line)
+    if not found.pairs:
+        return
+    say()
+    _statistics(found)
+    say()
+    header = (f"{people} \\ {other}", *map(str, found.scale), "all")
+    table(header, confusion_rows(found.confusion, found.scale, names))
+    worst = [row for row in finding.details.queries if row.mae > 0][:WORST]
+    if worst and len(finding.details.queries) > 1:
+        say()
+        _queries("most disagreement", worst, texts)
+
+
+def _count(found: Agreement) -> str:
+    return f"{found.pairs:,} pairs of {len(found.queries):,} queries that both graded"
+
+
+def _statistics(found: Agreement) -> None:
+    naive = any(e.naive for e in found.statistics.values())
+    missing = found.left_out.missing.sum() > 0
+    header = ["statistic", "value", "95 % interval"]
+    header += ["over pairs (naive)", "design effect"] if naive else []
+    header += ["if missing agree", "if they differ"] if missing else []
+    rows = []
+    for name, e in found.statistics.items():
+        row = [name, figure(e.value), between(e.low, e.high)]
+        if naive:
+            n = e.naive
+            row += [between(n.low, n.high) if n else "-", figure(n.design_effect if n else None, 1)]
+        if missing:
+            filled = found.scenarios[name]
+            row += [figure(filled.all_agree), figure(filled.all_differ)]
+        rows.append(row)
+    table(header, rows)
+
+
+def _queries(title: str, rows: Sequence[QueryFigures], texts: Mapping[str, str]) -> None:
+    cells = [
+        (
+            one_line(f"{row.query_id} {texts.get(row.query_id, '')}", WIDTH),
+            f"{row.pairs:,.0f}",
+            f"{row.agreement:.2f}",
+            f"{row.mae:.2f}",
+            f"{row.bias:+.2f}",
+        )
+        for row in rows
+    ]
+    table((title, "pairs", "agreement", "mean error", "bias"), cells)
+
+
+def show_details(details: Details, texts: Mapping[str, str]) -> None:
+    """By class, by people's grade, by query, and the calibration."""
+    say()
+    rows = [
+        (str(c.grade), figure(c.precision), figure(c.recall), figure(c.f1), f"{c.support:,.0f}")
+        for c in details.classes
+    ]
+    table(("grade", "precision", "recall", "F1", "pairs"), rows)
+    say()
+    biases = [(str(b.grade), figure(b.bias), between(b.low, b.high)) for b in details.grades]
+    table(("people's grade", "bias", "95 % interval"), biases)
+    say()
+    _queries("query", details.queries, texts)
+    for one in details.calibration:
+        say()
+        say(
+            f"calibration of 'at least {one.cut}': {one.pairs:,} pairs, expected calibration error "
+            f"{one.error:.3f}, Brier score {one.brier:.3f}"
+        )
+        bins = [
+            (f"{b.low:.1f} to {b.high:.1f}", f"{b.pairs:,}", figure(b.said), figure(b.true))
+            for b in one.bins
+        ]
+        table(("said", "pairs", "said on average", "came true"), bins)
+
+
+def show_leaderboard(board: Leaderboard | None) -> None:
+    """The systems under both sets of labels, and which of them change places."""
+    if board is None:
+        return
+    say()
+    rows = [
+        (
+            s.run,
+            f"{s.people:.4f}",
+            str(s.people_rank),
+            f"{s.other:.4f}",
+            str(s.other_rank),
+            f"{s.bias:+.4f} {between(s.bias_low, s.bias_high)}",
+        )
+        for s in board.systems
+    ]
+    table((board.measure, "people", "rank", "other", "rank", "bias"), rows)
+    say(
+        f"tau-b {figure(board.tau_b)} {between(board.tau_low, board.tau_high)}, "
+        f"tau-ap {figure(board.tau_ap)}, largest drop {board.max_drop}, "
+        f"mean bias {board.bias:+.4f}, over {len(board.queries)} queries"
+    )
+    for swap in board.swaps:
+        told = "people's labels tell them apart" if swap.significant else "people's labels do not"
+        say(f"swapped: {swap.better} above {swap.worse} under people; {told} (p {swap.p:.3f})")
+
+
+def show_ceiling(ceilings: Sequence[Ceiling]) -> None:
+    """Each person beside the assessor, against the same other people."""
+    for found in ceilings:
+        say()
+        say(f"ceiling by {found.statistic}, {found.pairs:,} pairs that all graded: {found.verdict}")
+        rows = [
+            (
+                row.person,
+                figure(row.persons),
+                figure(row.assessors),
+                f"{figure(row.difference)} {between(row.low, row.high)}",
+            )
+            for row in (*found.rows, found.overall)
+        ]
+        table(("left out", "this person", "the assessor", "difference"), rows)
+
+
+def show_differences(finding: Finding) -> None:
+    """This assessor's statistics less those of the first, with verdicts."""
+    if finding.against is None:
+        return
+    from labeler.agreement.words import short
+
+    say()
+    rows = [
+        (
+            d.statistic.name,
+            figure(d.first),
+            figure(d.second),
+            f"{figure(d.value)} {between(d.low, d.high)}",
+            d.verdict,
+        )
+        for d in finding.differences
+    ]
+    say(f"{short(finding.other)} (first) less {short(finding.against)} (second), on common pairs")
+    table(("statistic", "first", "second", "difference", "verdict"), rows)
+
+
+def show_joint(joint: Joint | None) -> None:
+    """All raters together, and every two of them."""
+    if joint is None:
+        return
+    from labeler.agreement.words import short
+
+    say()
+    say(f"all {len(joint.raters)} raters together")
+    rows = [(n, figure(e.value), between(e.low, e.high)) for n, e in joint.statistics.items()]
+    table(("statistic", "value", "95 % interval"), rows)
+    for name, matrix in joint.pairwise.items():
+        say()
+        cells = [
+            (f"{place + 1} {short(rater)}", *map(figure, row))
+            for place, (rater, row) in enumerate(zip(joint.raters, matrix, strict=True))
+        ]
+        table((name, *(str(place + 1) for place in range(len(cells)))), cells)
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """A statistic to three decimals."""
+    return "undefined" if value is None else f"{value:.{digits}f}"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """An interval, a dash where there is none."""
+    return "-" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"

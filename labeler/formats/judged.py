@@ -1,0 +1,193 @@
+"""Upstream collections with people's judgements, in the layouts in which they are published."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+from labeler.data import Document, Pair, Qrels, Query
+from labeler.errors import BadInput
+from labeler.formats.documents.decoded import decoded
+from labeler.formats.jsonl import identifier
+from labeler.formats.table import read_table
+
+HUMAN = "human"
+_ANSWER = re.compile(r"\s*Question: (.*?)\nURL: (.*?)\nAnswer: (.*)", re.DOTALL)
+_LARGEST_MEMBER = 2**28
+
+
+@dataclass
+class Judged:
+    """Queries, documents and sets of qrels by name, and every pair that somebody judged, in order.
+
+    `conflicts` are pairs that have two grades upstream: they are in the pool and in no `human`
+    qrels, since no rule says which of two people is right.
+    """
+
+    queries: dict[str, Query] = field(default_factory=dict)
+    documents: dict[str, Document] = field(default_factory=dict)
+    qrels: dict[str, Qrels] = field(default_factory=dict)
+    pool: list[Pair] = field(default_factory=list)
+    conflicts: list[Pair] = field(default_factory=list)
+
+    def add(self, name: str, pair: Pair, grade: int) -> None:
+        """Put a grade into the set of qrels called `name`."""
+        self.qrels.setdefault(name, {}).setdefault(pair.query_id, {})[pair.doc_id] = grade
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How upstream's names and grades become ours; a recipe says it in the same words."""
+
+    columns: Mapping[str, str]
+    members: Mapping[str, str]
+    qrels: Mapping[str, str]
+    grades: Mapping[str, int]
+
+    def grade(self, path: Path, line: int, given: str) -> int:
+        """Our grade for one of upstream's."""
+        if given not in self.grades:
+            known = ", ".join(self.grades)
+            raise BadInput.at(path, line, f"the grade {given!r} is not in the recipe: {known}")
+        return self.grades[given]
+
+
+def read_judged_table(files: Mapping[str, Path], layout: Layout) -> Judged:
+    """A table (`table`) with a row a pair: query, document, its texts, and a column a rater.
+
+    Queries have no ids upstream: they are called `q1`, `q2` … by first appearance. A document's
+    text may stand in some of its rows only.
+    """
+    path = files["table"]
+    judged = Judged()
+    ids: dict[str, str] = {}
+    for line, row in read_table(path, decoded(path, path.read_bytes())):
+        _check_columns(path, layout, row)
+        text = row[layout.columns["query"]].strip()
+        query_id = ids.setdefault(text, f"q{len(ids) + 1}")
+        judged.queries.setdefault(query_id, Query(query_id, text, {"origin": "real"}))
+        document = _document_of(path, line, row, layout)
+        judged.documents[document.id] = _merged(path, line, judged, document)
+        pair = Pair(query_id, document.id)
+        if document.id in judged.qrels.get(HUMAN, {}).get(query_id, {}):
+            raise BadInput.at(path, line, f"the pair {query_id} {document.id} is judged twice")
+        judged.pool.append(pair)
+        for name, column in layout.qrels.items():
+            judged.add(name, pair, layout.grade(path, line, row[column].strip()))
+    return judged
+
+
+def _check_columns(path: Path, layout: Layout, row: Mapping[str, str]) -> None:
+    missing = {*layout.columns.values(), *layout.qrels.values()} - row.keys()
+    if missing:
+        raise BadInput.at(path, 1, f"no column {', '.join(sorted(missing))}")
+
+
+def _document_of(path: Path, line: int, row: Mapping[str, str], layout: Layout) -> Document:
+    return Document(
+        identifier(path, line, row, layout.columns["document"]),
+        row[layout.columns["text"]].strip(),
+        row[layout.columns["title"]].strip(),
+    )
+
+
+def _merged(path: Path, line: int, judged: Judged, document: Document) -> Document:
+    known = judged.documents.get(document.id, document)
+    if known.title != document.title or (
+        known.text and document.text and known.text != document.text
+    ):
+        raise BadInput.at(path, line, f"the document {document.id!r} had another text before")
+    return known if known.text else document
+
+
+def read_liveqa_medquad(files: Mapping[str, Path], layout: Layout) -> Judged:
+    """Questions (`questions`, XML) and answers with experts' grades (`answers`, a zip file).
+
+    A pair may stand there with two grades, as answers were judged more than once: it is then in no
+    `human` qrels; `lowest` and `highest` hold all pairs.
+    """
+    path = files["answers"]
+    judged = Judged()
+    answers = _answers(path, _member(path, layout.members["answers"]))
+    questions = _questions(files["questions"])
+    grades: dict[Pair, list[int]] = {}
+    text = _member(path, layout.members["qrels"])
+    for line, row in enumerate(text.split("\n"), start=1):
+        if row.strip():
+            pair, grade = _judged_answer(path, line, row, layout)
+            if pair.doc_id not in answers or pair.query_id not in questions:
+                raise BadInput.at(path, line, f"no question or answer of the pair {pair}")
+            grades.setdefault(pair, []).append(grade)
+    for pair, found in grades.items():
+        judged.queries[pair.query_id] = questions[pair.query_id]
+        judged.documents[pair.doc_id] = answers[pair.doc_id]
+        judged.pool.append(pair)
+        judged.add("lowest", pair, min(found))
+        judged.add("highest", pair, max(found))
+        if len(set(found)) > 1:
+            judged.conflicts.append(pair)
+        else:
+            judged.add(HUMAN, pair, found[0])
+    return judged
+
+
+def _member(path: Path, name: str) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(name).file_size > _LARGEST_MEMBER:
+                raise BadInput(f"{path}: {name} is too large")
+            return decoded(path, archive.read(name))
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise BadInput(f"{path}: not a zip file with {name} ({error})") from error
+
+
+def _answers(path: Path, text: str) -> dict[str, Document]:
+    found: dict[str, Document] = {}
+    for line, row in read_table(path, text):
+        parts = _ANSWER.fullmatch(row["Answer"])
+        if not parts:
+            raise BadInput.at(path, line, "expected 'Question: … URL: … Answer: …'")
+        title, url, answer = (part.strip() for part in parts.groups())
+        key = identifier(path, line, row, "AnswerID")
+        found[key] = Document(key, answer, title, {"url": url})
+    return found
+
+
+def _questions(path: Path) -> dict[str, Query]:
+    root = ElementTree.parse(path).getroot()
+    return {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
+
+
+def _question(element: ElementTree.Element) -> Query:
+    """The summary as the query; what the person wrote is its description."""
+    texts = {
+        name: " ".join((element.findtext(tag) or "").split())
+        for name, tag in (
+            ("subject", "Original-Question/SUBJECT"),
+            ("message", "Original-Question/MESSAGE"),
+            ("summary", "NLM-Summary"),
+            ("paraphrase", "NIST-PARAPHRASE"),
+        )
+    }
+    description = ": ".join(filter(None, (texts["subject"], texts["message"])))
+    metadata = {"origin": "real", "description": description, "paraphrase": texts["paraphrase"]}
+    return Query(element.attrib["qid"], texts["summary"], {k: v for k, v in metadata.items() if v})
+
+
+def _judged_answer(path: Path, line: int, row: str, layout: Layout) -> tuple[Pair, int]:
+    columns = row.split()
+    if len(columns) != 3:
+        raise BadInput.at(path, line, f"expected question, grade, answer; found {row[:60]!r}")
+    question, given, answer = columns
+    return Pair(f"TQ{question}", answer), layout.grade(path, line, given)
+
+
+READERS: dict[str, Callable[[Mapping[str, Path], Layout], Judged]] = {
+    "judged-table": read_judged_table,
+    "liveqa-medquad": read_liveqa_medquad,
+}
+"""By the layouts that a recipe may name."""

@@ -1,0 +1,156 @@
+"""What a server accepts of a model, found out once by a small call and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from labeler.data import Message, Model, Reply, Request
+from labeler.errors import CallFailed, MayPass, Misconfigured, ProviderError
+
+Shape = Literal["json_schema", "json_object", "text"]
+
+PROBE = 'Reply with the JSON object {"grade": 1} and nothing else.'
+PROBE_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"grade": {"type": "integer", "enum": [0, 1, 2, 3]}},
+    "required": ["grade"],
+    "additionalProperties": False,
+}
+PROBE_TOKENS = 64
+THINKING_TOKENS = 8192
+"""What a reasoning model may use before its answer, beside what the prompt allows for that."""
+
+TOP_TOKENS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What may be sent: the shape of replies, and which parameters.
+
+    `limit` is the parameter's name for the most tokens of a reply; `thinks` is true for a model
+    that reasons before it answers.
+    """
+
+    shape: Shape = "json_schema"
+    limit: str = "max_tokens"
+    temperature: bool = True
+    seed: bool = True
+    stop: bool = True
+    logprobs: bool = True
+    thinks: bool = False
+
+    def fit(self, request: Request) -> Request:
+        """The request with what the server would refuse left out or said in its way."""
+        parameters = {
+            name: value
+            for name, value in request.parameters.items()
+            if name not in {"max_tokens", "temperature", "seed", "stop"}
+            or getattr(self, name, False)
+        }
+        most = request.parameters.get("max_tokens")
+        if most is not None:
+            parameters[self.limit] = most + (THINKING_TOKENS if self.thinks else 0)
+        if request.schema is not None and self.logprobs:
+            parameters |= {"logprobs": True, "top_logprobs": TOP_TOKENS}
+        if request.schema is not None and self.shape == "json_object":
+            parameters["response_format"] = {"type": "json_object"}
+        schema = request.schema if self.shape == "json_schema" else None
+        return replace(request, parameters=parameters, schema=schema)
+
+
+def adapted(
+    model: Model, asked: Model, known: Callable[[], str | None], learn: Callable[[str], None]
+) -> Model:
+    """Send what the server accepts, as `known` says or else a probe of `asked` finds out.
+
+    `asked` is the server itself, with no memory; `learn` keeps what was found.
+    """
+    text = known()
+    found: list[Abilities] = [read_abilities(text)] if text else []
+    probing = asyncio.Lock()
+
+    def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
+        if not found:
+            return [None] * len(requests)
+        return model.recall([found[0].fit(request) for request in requests])
+
+    async def ask(request: Request) -> Reply:
+        if not found:
+            async with probing:
+                if not found:
+                    found.append(await _found_out(asked, learn))
+        return await model.ask(found[0].fit(request))
+
+    return replace(model, ask=ask, recall=recall)
+
+
+async def _found_out(asked: Model, learn: Callable[[str], None]) -> Abilities:
+    try:
+        abilities = await probe(asked)
+    except MayPass as error:
+        raise ProviderError(f"the first call failed, and every retry of it: {error}") from error
+    learn(json.dumps(asdict(abilities)))
+    return abilities
+
+
+def read_abilities(text: str) -> Abilities:
+    """What `adapted` kept."""
+    return Abilities(**json.loads(text))
+
+
+async def probe(model: Model) -> Abilities:
+    """Find out what a server accepts, beginning with everything.
+
+    Raises `Misconfigured` where it refuses even the plainest request.
+    """
+    abilities = Abilities()
+    while True:
+        request = Request(
+            (Message("user", PROBE),),
+            {"temperature": 0.0, "max_tokens": PROBE_TOKENS, "seed": 0, "stop": ["\n\n\n"]},
+            PROBE_SCHEMA,
+        )
+        try:
+            reply = await model.ask(abilities.fit(request))
+        except CallFailed as error:
+            less = _without(abilities, str(error)) if error.refused else None
+            if less is None and error.refused:
+                raise Misconfigured(f"the server refuses a plain request: {error}") from error
+            if less is None:
+                raise
+            abilities = less
+        else:
+            return _from_reply(abilities, reply)
+
+
+def _without(abilities: Abilities, said: str) -> Abilities | None:
+    """Less than was refused: what the server's words name, else the next in line; None at last."""
+    steps: list[tuple[tuple[str, ...], bool, dict[str, Any]]] = [
+        (("logprobs",), abilities.logprobs, {"logprobs": False}),
+        (("max_tokens",), abilities.limit == "max_tokens", {"limit": "max_completion_tokens"}),
+        (("temperature",), abilities.temperature, {"temperature": False}),
+        (("seed",), abilities.seed, {"seed": False}),
+        (("stop",), abilities.stop, {"stop": False}),
+        (_SHAPES, abilities.shape == "json_object", {"shape": "text"}),
+        (_SHAPES, abilities.shape == "json_schema", {"shape": "json_object"}),
+    ]
+    left = [(words, change) for words, still, change in steps if still]
+    named = [change for words, change in left if any(word in said.lower() for word in words)]
+    changes = named or [change for _, change in left]
+    return replace(abilities, **changes[0]) if changes else None
+
+
+_SHAPES = ("response_format", "json_schema", "json_object", "json schema", "structured", "grammar")
+
+
+def _from_reply(abilities: Abilities, reply: Reply) -> Abilities:
+    """What the reply itself tells: whether there are log probabilities, and whether it thought."""
+    return replace(
+        abilities,
+        logprobs=abilities.logprobs and bool(reply.top_tokens),
+        thinks=reply.thought or reply.text.lstrip().startswith("<think"),
+    )

@@ -1,0 +1,94 @@
+"""`budgeted`: a run that stops before it spends more than it may."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+
+from labeler.data import Model, Reply, Request
+from labeler.errors import BudgetReached
+from labeler.models.limiting import tokens_of
+from labeler.models.prices import Price
+
+
+@dataclass(slots=True)
+class Spending:
+    """Calls, tokens and dollars."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def add(self, other: Spending, sign: int = 1) -> None:
+        """Add another spending, or take it away."""
+        self.calls += sign * other.calls
+        self.tokens += sign * other.tokens
+        self.cost += sign * other.cost
+
+
+@dataclass(slots=True)
+class Budget:
+    """What a run may spend, has spent, and has reserved for calls under way.
+
+    A reservation is what a call costs at most; it is settled when the call has ended.
+    """
+
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    price: Price | None = None
+    spent: Spending = field(default_factory=Spending)
+    reserved: Spending = field(default_factory=Spending)
+    _settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def reserve(self, most: Spending) -> None:
+        """Reserve, when need be after calls under way have settled for less; or `BudgetReached`."""
+        while (reached := self._over(most)) is not None:
+            if not self.reserved.calls:
+                raise BudgetReached(f"stopped at {reached}; the same command goes on with more")
+            self._settled.clear()
+            await self._settled.wait()
+        self.reserved.add(most)
+
+    def settle(self, most: Spending, actual: Spending) -> None:
+        """Put what a call took in place of what was reserved for it."""
+        self.reserved.add(most, -1)
+        self.spent.add(actual)
+        self._settled.set()
+
+    def _over(self, more: Spending) -> str | None:
+        calls = self.spent.calls + self.reserved.calls + more.calls
+        tokens = self.spent.tokens + self.reserved.tokens + more.tokens
+        cost = self.spent.cost + self.reserved.cost + more.cost
+        if self.max_calls is not None and calls > self.max_calls:
+            return f"--max-calls {self.max_calls:,}"
+        if self.max_tokens is not None and tokens > self.max_tokens:
+            return f"--max-tokens {self.max_tokens:,}"
+        if self.max_cost is not None and cost > self.max_cost:
+            return f"--max-cost {self.max_cost:g}"
+        return None
+
+
+def budgeted(model: Model, budget: Budget) -> Model:
+    """Reserve before each call and settle after it; replies carry their cost, if it is known."""
+
+    async def ask(request: Request) -> Reply:
+        most = _most(request, budget.price)
+        await budget.reserve(most)
+        actual = Spending(calls=1)
+        try:
+            reply = await model.ask(request)
+            price, tokens = budget.price, (reply.prompt_tokens, reply.completion_tokens)
+            cost = price.of(*tokens) if price else None
+            actual = Spending(1, sum(tokens), cost or 0.0)
+            return replace(reply, cost=cost)
+        finally:
+            budget.settle(most, actual)
+
+    return replace(model, ask=ask)
+
+
+def _most(request: Request, price: Price | None) -> Spending:
+    most = tokens_of(request)
+    inside = tokens_of(replace(request, parameters={}))
+    return Spending(1, most, price.of(inside, most - inside) if price else 0.0)

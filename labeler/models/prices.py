@@ -1,0 +1,63 @@
+"""What models cost: one dated file of prices, and the user's own over it."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from labeler.errors import BadInput
+
+SHIPPED = Path(__file__).parent / "prices.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars for a million tokens, in and out, and the day on which that was looked up."""
+
+    tokens_in: float
+    tokens_out: float
+    as_of: str = ""
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens cost."""
+        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1_000_000
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    tokens_in: float
+    tokens_out: float
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    as_of: str
+    hosts: dict[str, dict[str, _Entry]]
+
+
+def price_of(address: str | None, model: str, own: Path | None = None) -> Price | None:
+    """The price of a model at an address; the user's file comes first; None where it is unknown."""
+    host = urlsplit(address or "").hostname or ""
+    for path in (own, SHIPPED):
+        if path is not None:
+            file = _read(path)
+            entry = file.hosts.get(host, {}).get(model)
+            if entry is not None:
+                return Price(entry.tokens_in, entry.tokens_out, file.as_of)
+    return None
+
+
+def _read(path: Path) -> _File:
+    try:
+        return _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, ValidationError, UnicodeDecodeError) as error:
+        first = str(error).replace("\n", " ")[:200]
+        example = 'as_of = "2026-01-31" and [hosts."api.example.com"] with lines such as'
+        line = "model = { tokens_in = 0.4, tokens_out = 1.6 }"
+        raise BadInput(f"{path}: expected {example} {line} ({first})") from error

@@ -1,0 +1,73 @@
+"""`retried`: the one owner of retries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+import tenacity
+
+from labeler.data import Model, Reply, Request
+from labeler.errors import MayPass
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often and how long one request is tried; waits double from `first` to at most `longest`.
+
+    `seconds` bounds all tries of a request together: no try begins after them.
+    """
+
+    tries: int = 8
+    seconds: float = 900.0
+    first: float = 0.5
+    longest: float = 60.0
+
+
+def retried(model: Model, patience: Patience | None = None, sleep: Sleep = asyncio.sleep) -> Model:
+    """Ask again what failed in a way that may pass.
+
+    Waits are exponential with full jitter, and never shorter than the server asked for.
+    """
+    how = patience or Patience()
+    jitter = tenacity.wait_random_exponential(multiplier=how.first, max=how.longest)
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked_for = error.wait if isinstance(error, MayPass) else None
+        return float(jitter(state)) + (asked_for or 0.0)
+
+    policy = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_exception_type(MayPass),
+        stop=tenacity.stop_after_attempt(how.tries) | tenacity.stop_before_delay(how.seconds),
+        wait=wait,
+        sleep=sleep,
+        reraise=True,
+    )
+
+    async def ask(request: Request) -> Reply:
+        try:
+            return await model.ask(request)
+        except MayPass as error:
+            first = error
+        return await policy.copy()(_first_fails(model, first), request)
+
+    return replace(model, ask=ask)
+
+
+def _first_fails(model: Model, error: MayPass) -> Callable[[Request], Awaitable[Reply]]:
+    """The model, its first call being the one that has failed already.
+
+    So a call that works, which nearly all do, costs nothing of tenacity's bookkeeping.
+    """
+    failed = [error]
+
+    async def ask(request: Request) -> Reply:
+        if failed:
+            raise failed.pop()
+        return await model.ask(request)
+
+    return ask

@@ -1,0 +1,252 @@
+"""What disagreement does to the order of systems, who is kin to whom, and whom people resemble."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from labeler.agreement.align import Rules
+from labeler.agreement.calibration import calibration
+from labeler.agreement.ceiling import ceiling
+from labeler.agreement.circularity import circularities, families
+from labeler.agreement.compare import Options, compare_qrels
+from labeler.agreement.details import by_class
+from labeler.agreement.differences import differences
+from labeler.agreement.leaderboard import leaderboard
+from labeler.agreement.raters import JOINT, icc_of_many, query_coincidences, ratings
+from labeler.agreement.statistics import find_statistic
+from labeler.cli import run
+from labeler.data import Pair, Qrels, Run
+from labeler.metrics import evaluate, parse
+
+GRADES = (0, 1, 2, 3)
+
+
+def chorus(shared: Path) -> dict[str, Qrels]:
+    (path,) = (shared / "mirror/o19s/chorus").glob("*/katas/*.csv")
+    raters: dict[str, Qrels] = {}
+    with path.open(encoding="utf-8") as rows:
+        for row in csv.DictReader(rows):
+            for name in ("agent_1", "agent_2", "agent_3", "final"):
+                qrels = raters.setdefault(name, {}).setdefault(row["query"], {})
+                qrels[row["docid"]] = int(row[f"{name}_rating"])
+    return raters
+
+
+def people_of_chorus(shared: Path) -> dict[str, Qrels]:
+    return {name: qrels for name, qrels in chorus(shared).items() if name != "final"}
+
+
+def test_alpha_of_three_raters_is_that_of_chorus(shared: Path) -> None:
+    """alpha nominal .6426, ordinal .7695, interval .7707, computed with krippendorff 0.8."""
+    found = ratings(people_of_chorus(shared), GRADES)
+    total = query_coincidences(found).sum(axis=0)
+    assert total.sum() == 3 * 3188
+    values = {name: float(JOINT[name](total, np.arange(4.0))) for name in JOINT}
+    assert values["alpha-nominal"] == pytest.approx(0.6426, abs=5e-5)
+    assert values["alpha-ordinal"] == pytest.approx(0.7695, abs=5e-5)
+    assert values["alpha-interval"] == pytest.approx(0.7707, abs=5e-5)
+    assert icc_of_many(found) == pytest.approx(values["alpha-interval"], abs=1e-3)
+
+
+def test_alpha_with_missing_cells_is_krippendorffs_own_example() -> None:
+    """Krippendorff (2011), example C: four observers, twelve units; nominal .743, interval .849."""
+    rows = ["1 2 3 3 2 1 4 1 2 * * *", "1 2 3 3 2 2 4 1 2 5 * 3"]
+    rows += ["* 3 3 3 2 3 4 2 2 5 1 *", "1 2 3 3 2 4 4 1 2 5 1 *"]
+    raters = {
+        f"observer{i}": {"q": {f"unit{j}": int(x) for j, x in enumerate(row.split()) if x != "*"}}
+        for i, row in enumerate(rows)
+    }
+    total = query_coincidences(ratings(raters, (1, 2, 3, 4, 5))).sum(axis=0)
+    grades = np.arange(1.0, 6.0)
+    assert float(JOINT["alpha-nominal"](total, grades)) == pytest.approx(0.743, abs=5e-4)
+    assert float(JOINT["alpha-ordinal"](total, grades)) == pytest.approx(0.815, abs=5e-4)
+    assert float(JOINT["alpha-interval"](total, grades)) == pytest.approx(0.849, abs=5e-4)
+
+
+def test_a_rater_of_chorus_is_as_good_as_a_colleague_and_a_coin_is_not(shared: Path) -> None:
+    people = people_of_chorus(shared)
+    rng = np.random.default_rng(0)
+    third = people.pop("agent_3")
+    coin = {q: {d: int(rng.integers(0, 4)) for d in row} for q, row in third.items()}
+    chosen = find_statistic("kappa-quadratic", GRADES)
+    for assessor, verdict in ((third, "as good as a colleague"), (coin, "not as good")):
+        found = ceiling(ratings({**people, "x": assessor}, GRADES), "x", chosen, Options(draws=300))
+        assert found.pairs == 3188
+        assert verdict in found.verdict
+
+
+def test_the_ceiling_is_the_mean_over_everybody_left_out(shared: Path) -> None:
+    raters = chorus(shared)
+    chosen = find_statistic("kappa", GRADES)
+    found = ceiling(ratings(raters, GRADES), "final", chosen, Options(draws=100))
+
+    def kappa(a: str, b: str) -> float:
+        value = (
+            compare_qrels(raters[a], raters[b], None, Options(("kappa",), draws=100))
+            .statistics["kappa"]
+            .value
+        )
+        assert value is not None
+        return value
+
+    first = found.rows[0]
+    assert first.persons == pytest.approx(
+        (kappa("agent_1", "agent_2") + kappa("agent_1", "agent_3")) / 2
+    )
+    assert first.assessors == pytest.approx(
+        (kappa("agent_2", "final") + kappa("agent_3", "final")) / 2
+    )
+    assert found.overall.persons == pytest.approx(np.mean([row.persons for row in found.rows]))
+
+
+def toy(queries: int = 30, seed: int = 0) -> tuple[Qrels, Qrels, dict[str, Run]]:
+    """People; an assessor that adds a grade to whatever `gpt-ranker` puts first; three runs."""
+    rng = np.random.default_rng(seed)
+    people: Qrels = {}
+    runs: dict[str, Run] = {"gpt-ranker": {}, "bm25": {}, "other": {}}
+    for q in range(queries):
+        grades = {f"d{d}": int(rng.integers(0, 3)) for d in range(20)}
+        people[f"q{q}"] = grades
+        for name, noise in (("gpt-ranker", 1.0), ("bm25", 0.8), ("other", 1.2)):
+            scores = {d: g + float(rng.normal(0, noise)) for d, g in grades.items()}
+            runs[name][f"q{q}"] = scores
+    other = {
+        q: {
+            d: 3 if d in sorted(runs["gpt-ranker"][q], key=runs["gpt-ranker"][q].get)[-5:] else g
+            for d, g in row.items()
+        }
+        for q, row in people.items()
+    }
+    return people, other, runs
+
+
+def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
+    people, other, runs = toy()
+    board = leaderboard(people, other, runs, parse("nDCG@10"))
+    assert board is not None
+    for system in board.systems:
+        for qrels, mean in ((people, system.people), (other, system.other)):
+            ours = evaluate(qrels, runs[system.run], ["nDCG@10"]).means()["nDCG@10"]
+            assert mean == pytest.approx(ours)
+    ours, theirs = zip(*((s.people, s.other) for s in board.systems), strict=True)
+    assert board.tau_b == pytest.approx(stats.kendalltau(ours, theirs).statistic)
+
+
+def test_favour_to_its_own_kin_is_named_with_its_evidence() -> None:
+    people, other, runs = toy()
+    board = leaderboard(people, other, runs, parse("nDCG@10"))
+    assert board is not None
+    (found,) = circularities(board, {"other": "claude-3"}, {"assessor": "gpt-4o"})
+    assert (found.run, found.family, found.role) == ("gpt-ranker", "GPT", "assessor")
+    assert found.low is not None
+    assert found.low > 0
+    assert "favoured" in str(found)
+    fair = leaderboard(people, people, runs, parse("nDCG@10"))
+    assert fair is not None
+    assert "no favour" in str(circularities(fair, {}, {"assessor": "gpt-4o"})[0])
+    assert circularities(board, {}, {"assessor": "mistral-large"}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("gpt-4o-2024-08-06", {"GPT"}),
+        ("meta-llama/Llama-3.1-8B", {"Llama"}),
+        ("ollama", set()),
+        ("o3-mini", {"GPT"}),
+        ("solo3", set()),
+        ("wordllama", {"WordLlama"}),
+        ("similarity@2", {"WordLlama", "BM25"}),
+        ("Qwen2.5-Coder-0.5B", {"Qwen"}),
+        ("gemma-3", {"Gemini or Gemma"}),
+        ("monot5-base", {"T5"}),
+        ("hybrid", set()),
+    ],
+)
+def test_families_are_read_from_names(name: str, family: set[str]) -> None:
+    assert families(name) == family
+
+
+def test_the_paired_difference_is_surer_than_two_intervals() -> None:
+    people, other, _ = toy()
+    rng = np.random.default_rng(1)
+    worse = {
+        q: {d: g if rng.random() < 0.9 else 0 for d, g in row.items()} for q, row in other.items()
+    }
+    options = Options(("kappa", "mae", "bias"), draws=300)
+    rules = Rules(scale=GRADES)
+    a, b = (compare_qrels(people, labels, rules, options) for labels in (other, worse))
+    chosen = [find_statistic(name, a.scale) for name in options.names or ()]
+    kappa, mae, bias = differences(a.paired, b.paired, chosen, options)
+    assert kappa.value == pytest.approx(a.statistics["kappa"].value - b.statistics["kappa"].value)
+    assert kappa.verdict == "first is closer"
+    widths = [x.statistics["kappa"].high - x.statistics["kappa"].low for x in (a, b)]
+    assert kappa.high - kappa.low < np.hypot(*widths)
+    assert mae.value is not None
+    assert mae.value < 0
+    assert mae.verdict == "first is closer"
+    assert bias.verdict == "first is higher"
+    same = differences(a.paired, a.paired, chosen, options)
+    assert {d.verdict for d in same} == {"cannot tell apart"}
+
+
+def test_classes_and_calibration_equal_scikit_learns() -> None:
+    from sklearn import metrics
+
+    people, other, _ = toy()
+    found = compare_qrels(people, other, None, Options(("kappa",), draws=100))
+    a = [g for q in people for g in people[q].values()]
+    b = [g for q in people for g in other[q].values()]
+    kept = [(x, y) for x, y in zip(a, b, strict=True) if y < 3]
+    x, y = zip(*kept, strict=True)
+    precision, recall, f1, support = metrics.precision_recall_fscore_support(
+        x, y, labels=[0, 1, 2], zero_division=0
+    )
+    rows = by_class(found.confusion, found.scale)
+    assert [r.precision for r in rows] == pytest.approx(precision)
+    assert [r.recall for r in rows] == pytest.approx(recall)
+    assert [r.f1 for r in rows] == pytest.approx(f1)
+    assert [r.support for r in rows] == support.tolist()
+    rng = np.random.default_rng(5)
+    shares = {
+        Pair(q, d): {0: 1 - p, 2: p}
+        for q, row in people.items()
+        for d, p in zip(row, rng.random(len(row)), strict=True)
+    }
+    (one,) = calibration(people, shares, [1])
+    true = [int(people[pair.query_id][pair.doc_id] >= 1) for pair in shares]
+    said = [row[2] for row in shares.values()]
+    assert one.brier == pytest.approx(metrics.brier_score_loss(true, said))
+    assert sum(b.pairs for b in one.bins) == len(true)
+    assert one.error == pytest.approx(
+        sum(b.pairs * abs(b.said - b.true) for b in one.bins) / len(true)
+    )
+
+
+def test_a_gate_holds_the_low_end_and_fails_with_five(tmp_path: Path, shared: Path) -> None:
+    files = [str(shared / "dl19" / name) for name in ("nist.qrels", "gpt-4o.qrels")]
+    assert run(["agree", *files, "-s", "kappa", "--require", "kappa:0.25"]) == 0
+    assert run(["agree", *files, "-s", "kappa", "--require", "kappa:0.33"]) == 5
+    assert run(["agree", *files, "--require", "kappa:0.33", "--require-value"]) == 0
+    assert run(["agree", *files, "-s", "kappa", "--require", "mae:0.9"]) == 0
+    assert run(["agree", *files, "-s", "kappa", "--require", "mae:0.1"]) == 5
+    assert run(["agree", *files, "--require", "kappa"]) == 2
+
+
+def test_the_command_shows_order_beside_labels(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    files = [str(folder / "nist.qrels"), str(folder / "gpt-4o.qrels")]
+    assert run(["agree", *files, "--run", str(folder / "runs"), "-s", "kappa", "--details"]) == 0
+    said = capsys.readouterr().out
+    assert "same grade" in said or "people's grade to 56 of 100 pairs" in said
+    assert "orders 11 systems" in said
+    assert run(["agree", *files, "--run", str(folder / "runs"), "-s", "kappa", "--json"]) == 0
+    board = json.loads(capsys.readouterr().out)["leaderboard"]
+    assert len(board["systems"]) == 11
+    assert board["tau-b"]["value"] == pytest.approx(0.854545, abs=1e-6)

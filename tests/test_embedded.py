@@ -1,0 +1,153 @@
+"""The embedded models: the similarity rule, and llama.cpp's own server with the real model file."""
+
+import asyncio
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from labeler.catalog.model_file import model_path
+from labeler.data import Message, Model, Reply, Request
+from labeler.errors import CallFailed, Misconfigured
+from labeler.models.embedded import Served, serving
+from labeler.models.server import server_model
+from labeler.models.similar import cosine_of, similarity_model
+from labeler.search.dense import encode
+from labeler.terms import TermStatistics, terms
+
+TEXTS = ["how bread rises", "bread rises because yeast makes gas", "the moon moves the tides"]
+STATISTICS = TermStatistics.of(map(terms, TEXTS))
+
+
+def ask(model: Model, request: Request) -> Reply:
+    async def main() -> Reply:
+        try:
+            return await model.ask(request)
+        finally:
+            await model.close()
+
+    return asyncio.run(main())
+
+
+def compared(query: str, passage: str, digest: str = STATISTICS.digest) -> Request:
+    inputs = {"query": query, "passage": passage, "term_statistics": digest}
+    return Request((Message("user", "grade this"),), inputs=inputs)
+
+
+def test_similarity_replies_with_a_verdict_like_any_model() -> None:
+    model = similarity_model(cosine_of(encode), "wordllama", STATISTICS)
+    near, far = (json.loads(ask(model, compared(TEXTS[0], text)).text) for text in TEXTS[1:])
+    assert near["score"] > far["score"]
+    assert near["grade"] > far["grade"]
+    assert type(near["grade"]) is int
+
+
+def test_similarity_refuses_requests_that_name_another_corpus() -> None:
+    model = similarity_model(cosine_of(encode), "wordllama", STATISTICS)
+    with pytest.raises(CallFailed, match="another corpus"):
+        ask(model, compared("a", "b", digest="0"))
+
+
+@pytest.mark.parametrize("text", ["", " ", "\x85\u2028", "\0", "🦀" * 3000])
+def test_any_text_has_a_vector_of_length_one_or_nought(text: str) -> None:
+    (vector,) = encode([text])
+    norm = math.sqrt(float(vector @ vector))
+    assert norm == pytest.approx(1, abs=1e-5) or norm == 0
+
+
+def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
+    together = encode([*TEXTS, "a much longer text " * 200])
+    alone = [encode([text])[0] for text in TEXTS]
+    assert all(abs(one - other).max() < 1e-6 for one, other in zip(together, alone, strict=False))
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    path = model_path()
+    if path is None:
+        pytest.skip("the embedded model's file is not in the cache (labeler fetch model)")
+    with serving(path) as server:
+        yield server
+
+
+def request(text: str, **parameters: object) -> Request:
+    schema = {
+        "type": "object",
+        "properties": {"grade": {"type": "integer", "enum": [0, 1, 2, 3]}},
+        "required": ["grade"],
+        "additionalProperties": False,
+    }
+    return Request((Message("user", text),), {"temperature": 0, **parameters}, schema)
+
+
+def test_the_real_server_follows_a_schema_and_counts_tokens(served: Served) -> None:
+    reply = ask(server_model("local", *served), request("Grade 0 to 3.", max_tokens=20))
+    assert json.loads(reply.text)["grade"] in {0, 1, 2, 3}
+    assert reply.finish_reason == "stop"
+    assert reply.prompt_tokens > 0 < reply.completion_tokens
+
+
+def test_the_real_server_says_when_it_was_cut_short(served: Served) -> None:
+    reply = ask(server_model("local", *served), request("Grade 0 to 3.", max_tokens=1))
+    assert reply.finish_reason == "length"
+
+
+def test_the_real_server_refuses_a_text_over_its_context(served: Served) -> None:
+    with pytest.raises(CallFailed, match="context"):
+        ask(server_model("local", *served), request("word " * 6000, max_tokens=5))
+
+
+def test_the_real_server_wants_its_key(served: Served) -> None:
+    with pytest.raises(Misconfigured):
+        ask(server_model("local", served.base_url, "wrong"), request("hello", max_tokens=1))
+
+
+def test_the_server_is_gone_after_the_block() -> None:
+    path = model_path()
+    if path is None:
+        pytest.skip("the embedded model's file is not in the cache (labeler fetch model)")
+    with serving(path) as server:
+        assert httpx2.get(server.base_url.removesuffix("/v1") + "/health").status_code == 200
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(server.base_url)
+
+
+def test_a_file_that_is_no_model_is_refused_in_one_line(tmp_path: Path) -> None:
+    fake = tmp_path / "fake.gguf"
+    fake.write_bytes(b"GGUF" + bytes(100))
+    with pytest.raises(Misconfigured, match="could not load it"), serving(fake):
+        pass
+
+
+def test_the_child_ends_when_whoever_started_it_is_killed() -> None:
+    path = model_path()
+    if path is None:
+        pytest.skip("the embedded model's file is not in the cache (labeler fetch model)")
+    code = (
+        "import sys, time; from pathlib import Path; from labeler.models.embedded import serving\n"
+        "with serving(Path(sys.argv[1])) as server:\n"
+        "    print(server.base_url, flush=True)\n"
+        "    time.sleep(600)"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout
+        address = starter.stdout.readline().strip()
+        starter.kill()
+    assert _ends(address)
+
+
+def _ends(address: str) -> bool:
+    for _ in range(100):
+        try:
+            httpx2.get(address, timeout=1)
+        except httpx2.HTTPError:
+            return True
+        time.sleep(0.1)
+    return False

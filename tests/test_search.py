@@ -1,0 +1,73 @@
+"""The built-in retrievers, against the obvious slow way."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labeler.data import Document, Query
+from labeler.fusion import ranking
+from labeler.search.dense import encode
+from labeler.search.engines import bm25_run, dense_run
+from labeler.search.ranking import best
+from labeler.terms import K1, B, TermStatistics, terms
+
+DOCUMENTS = [
+    Document("d1", "the cat sat on the mat", "Cats"),
+    Document("d2", "dogs chase cats around the house"),
+    Document("d10", "a treatise on the tides of the moon", "Tides > Moon"),
+    Document("007", "cat cat cat"),
+]
+QUERIES = [Query("q1", "cat on a mat"), Query("q2", "moon"), Query("q3", "zebra")]
+
+
+def slow_bm25(query: str, document: list[str], statistics: TermStatistics) -> float:
+    norm = K1 * (1 - B + B * len(document) / statistics.mean_length)
+    counts = {t: document.count(t) for t in terms(query)}
+    return sum(
+        statistics.idf(t) * counts[t] / (counts[t] + norm) for t in terms(query) if counts[t]
+    )
+
+
+def test_bm25_scores_are_the_formula_s() -> None:
+    run = bm25_run(DOCUMENTS, QUERIES, 10)
+    texts = {d.id: terms(f"{d.title} {d.text}") for d in DOCUMENTS}
+    statistics = TermStatistics.of(texts.values())
+    for query in QUERIES:
+        expected = {i: slow_bm25(query.text, text, statistics) for i, text in texts.items()}
+        matched = {i: score for i, score in expected.items() if score > 0}
+        assert run[query.id] == pytest.approx(matched, rel=1e-5)
+
+
+def test_a_query_without_a_known_term_finds_nothing() -> None:
+    assert bm25_run(DOCUMENTS, QUERIES, 10)["q3"] == {}
+
+
+def test_an_empty_corpus_is_no_error() -> None:
+    assert bm25_run([], QUERIES, 10) == {"q1": {}, "q2": {}, "q3": {}}
+    assert dense_run([], QUERIES, encode, 10) == {"q1": {}, "q2": {}, "q3": {}}
+
+
+def test_dense_scores_are_cosines_of_all_documents() -> None:
+    told: list[tuple[int, int]] = []
+    run = dense_run(DOCUMENTS, QUERIES, encode, 10, lambda *counts: told.append(counts))
+    assert told == [(4, 4)]
+    vectors = encode([f"{d.title}\n{d.text}" if d.title else d.text for d in DOCUMENTS])
+    (wanted,) = encode(["moon"])
+    expected = {d.id: float(v @ wanted) for d, v in zip(DOCUMENTS, vectors, strict=True)}
+    assert run["q2"] == pytest.approx(expected, abs=1e-6)
+    assert ranking(run["q2"])[0] == "d10"
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    st.lists(st.sampled_from([0.0, 0.5, 0.25, 1.5, -math.inf]), min_size=1, max_size=30),
+    st.integers(1, 40),
+)
+def test_the_best_are_those_of_a_full_sort_ties_by_id(scores: list[float], depth: int) -> None:
+    ids = [f"d{i}" for i in range(len(scores))]
+    found = best(np.array(scores, dtype=np.float32), ids, depth)
+    finite = {i: s for i, s in zip(ids, scores, strict=True) if math.isfinite(s)}
+    assert list(found) == ranking(finite)[:depth]
