@@ -14,7 +14,14 @@ from labeler.catalog.model_file import EMBEDDED, model_path
 from labeler.data import Document, Model
 from labeler.errors import Misconfigured, Misuse
 from labeler.models.embedded import engine_id, serving
-from labeler.models.server import answers, masked, served_models, server_address, server_model
+from labeler.models.server import (
+    CALL_SECONDS,
+    answers,
+    masked,
+    served_models,
+    server_address,
+    server_model,
+)
 from labeler.models.similar import cosine_of, similarity_model
 from labeler.search.dense import encode, encoder_id
 from labeler.search.engines import text_to_search
@@ -147,13 +154,15 @@ async def _name_one(address: str, why: str) -> str:
 
 
 @asynccontextmanager
-async def ready(choice: Choice, documents: Iterable[Document]) -> AsyncIterator[Ready]:
+async def ready(
+    choice: Choice, documents: Iterable[Document], seconds: float = CALL_SECONDS
+) -> AsyncIterator[Ready]:
     """The chosen model, as long as the block runs; an embedded one is started and ended here.
 
     Whoever asks it closes it.
     """
     if not choice.is_embedded:
-        model = server_model(choice.name, choice.base_url)
+        model = server_model(choice.name, choice.base_url, seconds=seconds)
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
         statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)

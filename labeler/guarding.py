@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from labeler.data import Model
+from labeler.data import Model, Reply, Request
+from labeler.errors import CallFailed
 from labeler.models.abilities import adapted
 from labeler.models.brake import Brake, braked
 from labeler.models.budget import Budget, budgeted
 from labeler.models.limiting import Gate, limited
 from labeler.models.retrying import Patience, retried
-from labeler.store import Store, remembered
+from labeler.store import Store, key_of, remembered
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,25 @@ def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -
     asked = limited(budgeted(braked(model, guard.brake), guard.budget), guard.gate)
     tried = retried(asked, guard.patience, guard.brake.sleep)
     kept = remembered(tried, store, patient=patient)
-    if not model.is_server:
-        return kept
-    name = f"abilities of {model.id}"
-    return adapted(kept, tried, lambda: store.fact(name), lambda text: store.learn(name, text))
+    return _adapted(kept, tried, store) if model.is_server else kept
+
+
+def _adapted(kept: Model, asked: Model, store: Store) -> Model:
+    name = f"abilities of {asked.id}"
+    return adapted(kept, asked, lambda: store.fact(name), lambda text: store.learn(name, text))
+
+
+def only_remembered(model_id: str, store: Store) -> Model:
+    """A model that answers from the store alone; what is not there is a failed call."""
+
+    async def ask(_request: Request) -> Reply:
+        raise CallFailed("no stored reply")
+
+    def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
+        keys = [key_of(model_id, request) for request in requests]
+        known = store.replies(keys)
+        return [known.get(key) for key in keys]
+
+    model = Model(model_id, ask, recall)
+    known = store.fact(f"abilities of {model_id}")
+    return _adapted(model, model, store) if known else model

@@ -62,6 +62,9 @@ async def judge(
         while desk.waiting:
             await desk.finish_first()
             yield desk.take_first()
+    except asyncio.CancelledError:
+        desk.cancel()
+        raise
     finally:
         await desk.clear()
 
@@ -286,7 +289,10 @@ class _Desk:
         try:
             await asyncio.wait(set(self._running), timeout=None if patient else GRACE_SECONDS)
         finally:
-            rest = set(self._running)
-            for running in rest:
-                running.cancel()
-            await asyncio.gather(*rest, return_exceptions=True)
+            self.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+
+    def cancel(self) -> None:
+        """Give up what is under way."""
+        for running in set(self._running):
+            running.cancel()

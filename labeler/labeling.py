@@ -18,14 +18,25 @@ from labeler.formats.pool import read_pool
 from labeler.formats.trec import write_qrels
 from labeler.judging import Pace, judge
 
+EXAMPLES = 3
+
 
 @dataclass(slots=True)
 class Tally:
-    """Counts that add up: `judged` and all `failures` are the pairs that are done."""
+    """Counts of the labels `name`; `judged` and all `failures` add up to the pairs that are done.
 
+    `examples` holds the first pairs of each kind of failure; `models` the names that the server
+    gave in this run.
+    """
+
+    name: str = ""
     pairs: int = 0
     judged: int = 0
     failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
+    examples: dict[str, list[tuple[Pair, str]]] = field(
+        default_factory=lambda: {status: [] for status in FAILURES}
+    )
+    models: dict[str, None] = field(default_factory=dict)
     remembered: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -34,10 +45,15 @@ class Tally:
         """Count one pair."""
         self.pairs += 1
         if isinstance(judged.outcome, Failure):
-            self.failures[judged.outcome.status] += 1
+            outcome = judged.outcome
+            self.failures[outcome.status] += 1
+            if len(self.examples[outcome.status]) < EXAMPLES:
+                self.examples[outcome.status].append((outcome.pair, outcome.detail))
         else:
             self.judged += 1
         self.remembered += judged.remembered
+        if judged.model and not judged.remembered:
+            self.models[judged.model] = None
         self.prompt_tokens += judged.prompt_tokens
         self.completion_tokens += judged.completion_tokens
 
@@ -98,7 +114,7 @@ async def judge_collection(job: Job, assessor: Assessor, pace: Pace) -> Tally:
     so that the same call goes on where it stopped.
     """
     check_free(job.collection, job.name, assessor)
-    tally, made_by = Tally(), origin(assessor)
+    tally, made_by = Tally(job.name), origin(assessor)
     path = job.collection.judgements(job.name)
     with replacing(path, _check_rows) as out:
         async for judged in judge(job.pairs, job.texts, assessor, pace):

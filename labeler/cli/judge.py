@@ -6,27 +6,35 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.asking import Asked, check_complete, label
-from labeler.cli.options import BaseUrl, DryRun, Folder, ModelName
+from labeler.cli import options
+from labeler.cli.asking import Asked, Limits, check_complete, label
+from labeler.cli.board import how_shown
 from labeler.cli.stopping import run_until_stopped
 
 
 def command(
-    folder: Folder,
+    folder: options.Folder,
     *,
     prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "umbrela",
-    model: ModelName = None,
-    base_url: BaseUrl = None,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
     name: Annotated[
         str | None, typer.Option("--as", help="The labels' name; else PROMPT-MODEL.")
     ] = None,
-    concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Calls under way at once.", show_default=False)
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again where a reply was no grade.")
-    ] = False,
-    dry_run: DryRun = False,
+    concurrency: options.Concurrency = None,
+    retry_failed: options.RetryFailed = False,
+    rpm: options.RequestsPerMinute = None,
+    tpm: options.TokensPerMinute = None,
+    max_calls: options.MaxCalls = None,
+    max_tokens: options.MaxTokens = None,
+    max_cost: options.MaxCost = None,
+    prices: options.Prices = None,
+    seconds: options.Seconds = 600.0,
+    tries: options.Tries = 8,
+    redact: options.Redact = False,
+    quiet: options.Quiet = False,
+    json_progress: options.JsonProgress = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Have a model grade the pairs of the pool.
 
@@ -37,6 +45,9 @@ def command(
 
     collection = open_collection(folder)
     pairs = pairs_of(collection)
-    asked = Asked(prompt, model, base_url, name, concurrency, retry_failed, dry_run)
+    limits = Limits(rpm, tpm, max_calls, max_tokens, max_cost, prices, seconds, tries)
+    how = how_shown(quiet, json_progress)
+    who = (prompt, model, base_url, name)
+    asked = Asked(*who, concurrency, retry_failed, dry_run, redact, how, limits)
     tally = run_until_stopped(lambda brake: label(collection, pairs, asked, brake))
     check_complete(tally)

@@ -2,38 +2,88 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.asking import Asked, check_complete, label
-from labeler.cli.options import BaseUrl, Folder, ModelName
+from labeler.cli import options
+from labeler.cli.asking import Asked, Limits, check_complete, label, relabel_from_store
+from labeler.cli.board import how_shown
 from labeler.cli.stopping import run_until_stopped
+from labeler.errors import Misuse
+
+if TYPE_CHECKING:
+    from labeler.formats.collection import Collection
+    from labeler.labeling import Tally
 
 
 def command(
-    folder: Folder,
+    folder: options.Folder,
     *,
     source: Annotated[str, typer.Option("--from", help="The labels whose pairs are judged.")],
     name: Annotated[
         str | None, typer.Option("--as", help="The new labels' name; else PROMPT-MODEL.")
     ] = None,
-    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "umbrela",
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Calls under way at once.", show_default=False)
+    prompt: Annotated[
+        str | None, typer.Option(help="A prompt's name, or a file's path; else umbrela.")
     ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again where a reply was no grade.")
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    reparse: Annotated[
+        bool, typer.Option("--reparse", help="Read the stored replies anew; ask nothing.")
     ] = False,
+    concurrency: options.Concurrency = None,
+    retry_failed: options.RetryFailed = False,
+    rpm: options.RequestsPerMinute = None,
+    tpm: options.TokensPerMinute = None,
+    max_calls: options.MaxCalls = None,
+    max_tokens: options.MaxTokens = None,
+    max_cost: options.MaxCost = None,
+    prices: options.Prices = None,
+    seconds: options.Seconds = 600.0,
+    tries: options.Tries = 8,
+    redact: options.Redact = False,
+    quiet: options.Quiet = False,
+    json_progress: options.JsonProgress = False,
+    dry_run: options.DryRun = False,
 ) -> None:
-    """Judge the same pairs with another prompt or model."""
+    """Judge the same pairs with another prompt or model, then show which grades moved."""
     from labeler.formats.collection import open_collection
     from labeler.labeling import pairs_of_labels
 
     collection = open_collection(folder)
-    pairs = pairs_of_labels(collection, source)
-    asked = Asked(prompt, model, base_url, name, concurrency, retry_failed)
-    tally = run_until_stopped(lambda brake: label(collection, pairs, asked, brake))
+    tally: Tally | None
+    if reparse:
+        _check_nothing_is_asked(name, model or base_url)
+        new = name or f"{source}-reparsed"
+        tally = run_until_stopped(
+            lambda brake: relabel_from_store(collection, source, new, prompt, brake)
+        )
+    else:
+        pairs = pairs_of_labels(collection, source)
+        limits = Limits(rpm, tpm, max_calls, max_tokens, max_cost, prices, seconds, tries)
+        who = (prompt or "umbrela", model, base_url, name)
+        how = how_shown(quiet, json_progress)
+        asked = Asked(*who, concurrency, retry_failed, dry_run, redact, how, limits)
+        tally = run_until_stopped(lambda brake: label(collection, pairs, asked, brake))
+    show_difference(collection, source, tally)
     check_complete(tally)
+
+
+def _check_nothing_is_asked(name: str | None, model: str | None) -> None:
+    if not name:
+        raise Misuse("--reparse needs --as NAME for the new labels")
+    if model:
+        raise Misuse("--reparse asks no model; --model and --base-url do not go with it")
+
+
+def show_difference(collection: Collection, source: str, tally: Tally | None) -> None:
+    """Print what moved from the old labels to the new ones, as `labeler diff` does."""
+    from labeler.cli.diff import show_transitions
+    from labeler.cli.screen import say
+    from labeler.comparing import compare_judgements
+
+    if tally is not None:
+        say()
+        found = compare_judgements(collection, source, tally.name)
+        show_transitions(found, source, tally.name, 20)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from labeler.data import Message, Model, Reply, Request
-from labeler.errors import CallFailed, Misconfigured
+from labeler.errors import CallFailed, MayPass, Misconfigured, ProviderError
 
 Shape = Literal["json_schema", "json_object", "text"]
 
@@ -82,12 +82,19 @@ def adapted(
         if not found:
             async with probing:
                 if not found:
-                    abilities = await probe(asked)
-                    learn(json.dumps(asdict(abilities)))
-                    found.append(abilities)
+                    found.append(await _found_out(asked, learn))
         return await model.ask(found[0].fit(request))
 
     return replace(model, ask=ask, recall=recall)
+
+
+async def _found_out(asked: Model, learn: Callable[[str], None]) -> Abilities:
+    try:
+        abilities = await probe(asked)
+    except MayPass as error:
+        raise ProviderError(f"the first call failed, and every retry of it: {error}") from error
+    learn(json.dumps(asdict(abilities)))
+    return abilities
 
 
 def read_abilities(text: str) -> Abilities:

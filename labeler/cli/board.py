@@ -1,0 +1,150 @@
+"""What a person sees while judging: how far, how fast, at what cost, and what limits it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from labeler.cli.screen import note
+from labeler.errors import Misuse
+
+if TYPE_CHECKING:
+    from labeler.data import Judged
+    from labeler.models.budget import Budget
+    from labeler.models.limiting import Gate
+
+How = Literal["panel", "json", "quiet"]
+
+
+def how_shown(quiet: bool, as_json: bool) -> How:
+    """What `--quiet` and `--json-progress` ask for."""
+    if quiet and as_json:
+        raise Misuse("--quiet and --json-progress exclude each other")
+    return "quiet" if quiet else "json" if as_json else "panel"
+
+
+LINE_SECONDS = 30.0
+PANEL_SECONDS = 0.25
+
+
+@dataclass(slots=True)
+class Board:
+    """Counts of a run that goes on; `gate` and `budget` are looked at, never changed."""
+
+    total: int
+    gate: Gate
+    budget: Budget
+    clock: Callable[[], float] = time.monotonic
+    done: int = 0
+    remembered: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+    began: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.began = self.clock()
+
+    def told(self, judged: Judged) -> None:
+        """One more pair is done."""
+        from labeler.data import Failure
+
+        self.done += 1
+        self.remembered += judged.remembered
+        if isinstance(judged.outcome, Failure):
+            status = judged.outcome.status
+            self.failures[status] = self.failures.get(status, 0) + 1
+
+    def figures(self) -> dict[str, Any]:
+        """All that is shown; a cost that is not known is None."""
+        seconds = max(1e-9, self.clock() - self.began)
+        asked = self.done - self.remembered
+        rate = asked / seconds
+        left = self.total - self.done
+        spent = self.budget.spent
+        cost = spent.cost if self.budget.price else None
+        return {
+            "done": self.done,
+            "total": self.total,
+            "remembered": self.remembered,
+            "per_second": round(rate, 2),
+            "seconds_left": round(left / rate) if rate and left else (None if left else 0),
+            "calls": spent.calls,
+            "tokens": spent.tokens,
+            "cost": cost,
+            "projected_cost": cost / asked * (asked + left) if cost is not None and asked else cost,
+            "failures": dict(self.failures),
+            "under_way": self.gate.under_way,
+            "at_once": int(self.gate.limit),
+            "limited_by": self.gate.why,
+        }
+
+    def line(self) -> str:
+        """The figures as one line."""
+        f = self.figures()
+        failed = ", ".join(f"{count:,} {status}" for status, count in f["failures"].items())
+        parts = [
+            f"{f['done']:,}/{f['total']:,} pairs",
+            f"{f['remembered']:,} from the store" if f["remembered"] else "",
+            f"{f['per_second']:,.1f}/s",
+            f"{_duration(f['seconds_left'])} left" if f["seconds_left"] else "",
+            f"{f['tokens']:,} tokens" if f["tokens"] else "",
+            f"cost {dollars(f['cost'])} of about {dollars(f['projected_cost'])}"
+            if f["calls"]
+            else "",
+            failed,
+            f"{f['under_way']} of {f['at_once']} at once ({f['limited_by']})" if f["calls"] else "",
+        ]
+        return " · ".join(filter(None, parts))
+
+
+def dollars(cost: float | None) -> str:
+    """A cost as it is shown; what is not known is never 0."""
+    return "unknown" if cost is None else f"${cost:,.4f}" if cost < 1 else f"${cost:,.2f}"
+
+
+def _duration(seconds: int | None) -> str:
+    if seconds is None:
+        return "?"
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
+@contextmanager
+def shown(board: Board, how: How) -> Iterator[Callable[[Judged], None]]:
+    """Show the board as long as the block runs; what it gives is told of every pair."""
+    if how == "panel" and sys.stderr.isatty():
+        with _live(board):
+            yield board.told
+        return
+    last = board.clock()
+
+    def told(judged: Judged) -> None:
+        nonlocal last
+        board.told(judged)
+        if how != "quiet" and board.clock() - last >= LINE_SECONDS:
+            last = board.clock()
+            note(json.dumps(board.figures()) if how == "json" else f"judging: {board.line()}")
+
+    yield told
+    if how != "quiet":
+        note(json.dumps(board.figures()) if how == "json" else f"judging: {board.line()}")
+
+
+@contextmanager
+def _live(board: Board) -> Iterator[None]:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.panel import Panel
+    from rich.text import Text
+
+    def panel() -> Panel:
+        return Panel(Text("\n".join(board.line().split(" · "))), title="judging", expand=False)
+
+    console = Console(stderr=True, markup=False, highlight=False)
+    every = 1 / PANEL_SECONDS
+    with Live(get_renderable=panel, console=console, refresh_per_second=every, transient=True):
+        yield

@@ -1,0 +1,257 @@
+"""Killing, interrupting and sharing: what is paid once is kept, and nothing is paid twice."""
+
+import random
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from made import grade_in, grade_of, make_collection, pair_calls, pair_of
+from running import environment, finish, judge_command, start
+
+from labeler.data import Message, Pair, Reply, Request
+from labeler.errors import LabelerError
+from labeler.formats.collection import Collection
+from labeler.formats.trec import read_qrels
+from labeler.store import key_of, open_store
+from labeler.store.replies import Batch, Kept
+from labeler.testing import Answer, Call, FakeServer, completion
+
+CONCURRENCY = 8
+OPEN_BATCH = 2 * CONCURRENCY
+"""Pairs that may wait for the store beside those that wait for the server."""
+
+
+def slowly(call: Call) -> Answer:
+    return Answer(completion(grade_in(call)), delay=0.02)
+
+
+def wait_for_calls(server: FakeServer, count: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while len(pair_calls(server)) < count:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+
+
+def stored_bodies(collection: Collection) -> list[bytes]:
+    with closing(sqlite3.connect(collection.store)) as connection:
+        return [body for (body,) in connection.execute("SELECT body FROM wires")]
+
+
+def expected(queries: int, documents: int) -> dict[str, dict[str, int]]:
+    return {
+        f"q{q}": {f"d{d}": grade_of(Pair(f"q{q}", f"d{d}")) for d in range(documents)}
+        for q in range(queries)
+    }
+
+
+@pytest.mark.parametrize(
+    ("kills", "documents"), [(3, 100), pytest.param(20, 400, marks=pytest.mark.slow)]
+)
+def test_killed_at_random_moments_it_pays_only_for_what_was_in_flight(
+    tmp_path: Path, kills: int, documents: int
+) -> None:
+    collection = make_collection(tmp_path, queries=3, documents=documents)
+    pairs, chance = 3 * documents, random.Random(7)
+    with FakeServer(slowly) as server:
+        for _ in range(kills):
+            process = start(tmp_path, server, "--concurrency", str(CONCURRENCY))
+            wanted = len(pair_calls(server)) + chance.randrange(pairs // kills // 2 + 2)
+            wait_for_calls(server, min(wanted, pairs - 1), process)
+            process.kill()
+            process.communicate()
+        assert finish(start(tmp_path, server, "--concurrency", str(CONCURRENCY)))[0] == 0
+        assert len(pair_calls(server)) <= pairs + kills * (CONCURRENCY + OPEN_BATCH)
+    assert read_qrels(collection.qrels("a")) == expected(3, documents)
+    bodies = stored_bodies(collection)
+    assert len(bodies) == pairs
+
+
+def test_the_first_ctrl_c_keeps_every_reply_that_was_paid_for(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path, queries=2, documents=60)
+    with FakeServer(slowly) as server:
+        process = start(tmp_path, server, "--concurrency", str(CONCURRENCY))
+        wait_for_calls(server, 20, process)
+        process.send_signal(signal.SIGINT)
+        code, said = finish(process)
+        paid = len(pair_calls(server))
+        assert (code, paid < 120) == (130, True)
+        assert "run the same command again" in said
+        assert "Traceback" not in said
+        assert len(stored_bodies(collection)) == paid
+        assert not collection.judgements("a").exists()
+        assert finish(start(tmp_path, server))[0] == 0
+        assert Counter(pair_calls(server)).most_common(1)[0][1] == 1
+    assert read_qrels(collection.qrels("a")) == expected(2, 60)
+
+
+def test_the_second_ctrl_c_stops_now(tmp_path: Path) -> None:
+    make_collection(tmp_path, queries=1, documents=20)
+    with FakeServer(lambda c: Answer(fault="hang") if pair_of(c) else grade_in(c)) as server:
+        process = start(tmp_path, server)
+        wait_for_calls(server, 5, process)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        code, said = finish(process, 10)
+    assert code == 130
+    assert "Traceback" not in said
+
+
+def test_sigterm_ends_it_like_ctrl_c_with_its_own_code(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path, queries=2, documents=60)
+    with FakeServer(slowly) as server:
+        process = start(tmp_path, server, "--concurrency", str(CONCURRENCY))
+        wait_for_calls(server, 20, process)
+        process.send_signal(signal.SIGTERM)
+        code, said = finish(process)
+        assert (code, "Traceback" in said) == (143, False)
+        assert len(stored_bodies(collection)) == len(pair_calls(server))
+
+
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_processes_share_the_work_and_ask_nothing_twice(tmp_path: Path, processes: int) -> None:
+    collection = make_collection(tmp_path, queries=3, documents=100)
+    with FakeServer(slowly) as server:
+        started = [
+            start(tmp_path, server, "--concurrency", str(CONCURRENCY)) for _ in range(processes)
+        ]
+        for process in started:
+            code, said = finish(process, 120)
+            assert code == 0, said
+        assert sorted(pair_calls(server)) == sorted(
+            Pair(f"q{q}", f"d{d}") for q in range(3) for d in range(100)
+        )
+    assert read_qrels(collection.qrels("a")) == expected(3, 100)
+
+
+def test_the_leases_of_a_killed_process_hold_nobody_up(tmp_path: Path) -> None:
+    make_collection(tmp_path, queries=1, documents=30)
+    with FakeServer(slowly) as server:
+        victim = start(tmp_path, server, "--concurrency", str(CONCURRENCY))
+        wait_for_calls(server, 10, victim)
+        victim.kill()
+        victim.communicate()
+        began = time.monotonic()
+        assert finish(start(tmp_path, server))[0] == 0
+    assert time.monotonic() - began < 20
+
+
+def test_a_full_disk_ends_the_run_in_one_line_and_keeps_what_was_committed(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path, queries=3, documents=100)
+    limited = (
+        "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000));"
+        "sys.argv = ['labeler', *sys.argv[1:]]; runpy.run_module('labeler', run_name='__main__')"
+    )
+    with FakeServer(grade_in) as server:
+        command = [sys.executable, "-c", limited, *judge_command(tmp_path, server)[3:]]
+        done = subprocess.run(
+            command, env=environment(), capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 74, done.stderr
+        assert "Traceback" not in done.stderr
+        kept = len(stored_bodies(collection))
+        asked = len(pair_calls(server))
+        assert 0 < kept <= asked
+        assert finish(start(tmp_path, server))[0] == 0
+        assert len(pair_calls(server)) == asked + 300 - kept
+    assert read_qrels(collection.qrels("a")) == expected(3, 100)
+
+
+def request(number: int) -> Request:
+    return Request((Message("user", f"number {number}"),))
+
+
+def reply(number: int) -> Reply:
+    return Reply(f"answer {number}", body=b"x" * (number % 700))
+
+
+def valid_frames(log: bytes) -> int:
+    """The bytes of a write-ahead log up to its last frame of the current salt, after SQLite's
+    file format document, section 4.
+    """
+    if len(log) < 32:
+        return 0
+    page, salt = struct.unpack(">I", log[8:12])[0], log[16:24]
+    at = 32
+    while at + 24 + page <= len(log) and log[at + 8 : at + 16] == salt:
+        at += 24 + page
+    return at
+
+
+@contextmanager
+def filled(path: Path, batches: int) -> Iterator[list[tuple[int, bytes, bytes]]]:
+    """A store's file and log as they lay on the disk after each of some commits."""
+    states = []
+    with open_store(path) as store:
+        for batch in range(batches):
+            numbers = range(10 * batch, 10 * batch + 10)
+            rows = [Kept(key_of("m", request(n)), "m", request(n), reply(n)) for n in numbers]
+            store.write(Batch(rows))
+            log = Path(f"{path}-wal").read_bytes()
+            states.append((10 * batch + 10, path.read_bytes(), log[: valid_frames(log)]))
+        yield states
+
+
+def found_after(folder: Path, file: bytes, log: bytes) -> set[int] | None:
+    """The numbers whose replies are there, each as it was written; None where it is refused."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    path = folder / "replies.db"
+    path.write_bytes(file)
+    Path(f"{path}-wal").write_bytes(log)
+    try:
+        with open_store(path) as store:
+            keys = {key_of("m", request(n)): n for n in range(200)}
+            there = store.replies(list(keys))
+            assert all(kept.text == reply(keys[key]).text for key, kept in there.items())
+            return {keys[key] for key in there}
+    except LabelerError:
+        return None
+
+
+@pytest.mark.parametrize("offsets", [25, pytest.param(100, marks=pytest.mark.slow)])
+def test_after_a_power_loss_every_returned_commit_is_there(tmp_path: Path, offsets: int) -> None:
+    chance = random.Random(11)
+    with filled(tmp_path / "replies.db", 20) as states:
+        for _ in range(offsets):
+            index = chance.randrange(len(states) - 1)
+            count, file, log = states[index]
+            _, _, later = states[index + 1]
+            beyond = bytearray(later[len(log) :] if later.startswith(log) else b"")
+            cut = chance.randrange(len(beyond) + 1)
+            if chance.random() < 0.5:
+                beyond = beyond[:cut]
+            elif beyond:
+                beyond[cut % len(beyond)] ^= 0xFF
+            there = found_after(tmp_path / "copy", file, log + bytes(beyond))
+            assert there is not None
+            assert there >= set(range(count))
+
+
+@pytest.mark.parametrize("offsets", [25, pytest.param(100, marks=pytest.mark.slow)])
+def test_damage_before_the_last_commit_gives_an_earlier_one_or_is_refused(
+    tmp_path: Path, offsets: int
+) -> None:
+    chance = random.Random(13)
+    with filled(tmp_path / "replies.db", 20) as states:
+        for _ in range(offsets):
+            count, file, log = states[chance.randrange(len(states))]
+            whole = bytearray(file + log)
+            whole[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+            damaged = bytes(whole)
+            there = found_after(tmp_path / "copy", damaged[: len(file)], damaged[len(file) :])
+            if there is not None:
+                assert there <= set(range(count))
+                assert len(there) % 10 == 0 or there == set(range(count))

@@ -1,0 +1,297 @@
+"""Policies around a model: limits that learn, budgets that hold, retries that wait."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from made import grade_in, make_collection, pair_calls
+
+from labeler.cli import run
+from labeler.data import Message, Model, Reply, Request
+from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
+from labeler.models.brake import Brake, braked
+from labeler.models.budget import Budget, budgeted
+from labeler.models.limiting import Bucket, Ceiling, Gate, limited
+from labeler.models.prices import Price, price_of
+from labeler.models.retrying import Patience, retried
+from labeler.testing import FakeServer, fake_model
+
+
+def request(number: int = 0) -> Request:
+    return Request((Message("user", f"number {number}"),), {"max_tokens": 10})
+
+
+class Storm:
+    """A server that takes `rate` calls a second, with a second's worth in stock, else 429."""
+
+    def __init__(self, rate: float, wait: float | None = None, seconds: float = 0.02) -> None:
+        self.rate, self.wait, self.seconds = rate, wait, seconds
+        self.stock, self.at = rate, time.monotonic()
+        self.calls = self.taken = 0
+
+    async def ask(self, _request: Request) -> Reply:
+        now = time.monotonic()
+        self.stock = min(self.rate, self.stock + (now - self.at) * self.rate)
+        self.at = now
+        self.calls += 1
+        if self.stock < 1:
+            await asyncio.sleep(0.002)
+            raise MayPass("429", self.wait, busy=True)
+        self.stock -= 1
+        self.taken += 1
+        await asyncio.sleep(self.seconds)
+        return Reply("ok")
+
+
+async def ask_all(model: Model, count: int, at_once: int) -> None:
+    places = asyncio.Semaphore(at_once)
+
+    async def one(number: int) -> None:
+        async with places:
+            await model.ask(request(number))
+
+    await asyncio.gather(*(one(number) for number in range(count)))
+
+
+@pytest.mark.parametrize(
+    ("rate", "wait"), [(400, 1.0), pytest.param(100, None, marks=pytest.mark.slow)]
+)
+def test_in_a_storm_of_429s_few_calls_are_wasted_and_little_time(
+    rate: int, wait: float | None
+) -> None:
+    storm, count = Storm(rate, wait), 2000
+    began = time.monotonic()
+
+    async def weather() -> None:
+        gate = Gate(Ceiling(64))
+        patience = Patience(tries=50, first=0.2, longest=5)
+        await ask_all(retried(limited(Model("m", storm.ask), gate), patience), count, 128)
+
+    asyncio.run(weather())
+    seconds = time.monotonic() - began
+    assert storm.taken == count
+    assert storm.calls <= 1.1 * count
+    assert count / seconds >= 0.9 * rate
+
+
+def test_a_ceiling_of_requests_a_minute_is_kept() -> None:
+    began: list[float] = []
+
+    def answer(_request: Request) -> str:
+        began.append(time.monotonic())
+        return "ok"
+
+    async def main() -> None:
+        await ask_all(limited(fake_model(answer), Gate(Ceiling(8, requests=1200))), 40, 16)
+
+    asyncio.run(main())
+    assert began[-1] - began[0] >= 0.9 * (40 - 20) / 20
+
+
+def test_a_bucket_gives_what_flows_in_and_no_more() -> None:
+    bucket = Bucket(rate=10, size=10)
+    assert [bucket.take(1, 0.0) for _ in range(10)] == [0.0] * 10
+    assert bucket.take(1, 0.0) == pytest.approx(0.1)
+    assert bucket.take(1, 0.0) == pytest.approx(0.2)
+    assert bucket.take(1, 1.2) == 0.0
+    bucket.give_back(100)
+    assert bucket.level == 10
+
+
+def test_never_more_calls_under_way_than_allowed() -> None:
+    under_way = most = 0
+
+    async def ask(_request: Request) -> Reply:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        return Reply("ok")
+
+    async def main() -> None:
+        await ask_all(limited(Model("m", ask), Gate(Ceiling(5))), 100, 50)
+
+    asyncio.run(main())
+    assert most == 5
+
+
+def test_a_cancelled_call_gives_its_place_back() -> None:
+    async def main() -> None:
+        async def ask(asked: Request) -> Reply:
+            await asyncio.sleep(0 if asked == request(1) else 60)
+            return Reply("ok")
+
+        gate = Gate(Ceiling(1))
+        model = limited(Model("m", ask), gate)
+        first, second = (asyncio.create_task(_ask(model, 0)) for _ in range(2))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        first.cancel()
+        await asyncio.gather(first, second, return_exceptions=True)
+        assert (await asyncio.wait_for(model.ask(request(1)), 1)).text == "ok"
+        assert gate.under_way == 0
+
+    asyncio.run(main())
+
+
+async def _ask(model: Model, number: int) -> Reply:
+    return await model.ask(request(number))
+
+
+def failing(times: int, error: Callable[[], Exception]) -> tuple[Model, list[int]]:
+    asked: list[int] = []
+
+    def answer(_request: Request) -> str:
+        asked.append(1)
+        if len(asked) <= times:
+            raise error()
+        return "ok"
+
+    return fake_model(answer), asked
+
+
+def slept(into: list[float]) -> Callable[[float], Awaitable[None]]:
+    async def sleep(seconds: float) -> None:
+        into.append(seconds)
+
+    return sleep
+
+
+def test_what_may_pass_is_tried_again_with_growing_waits() -> None:
+    model, asked = failing(5, lambda: MayPass("503"))
+    waits: list[float] = []
+    patience = Patience(tries=8, first=0.5, longest=4)
+    reply = asyncio.run(_ask(retried(model, patience, slept(waits)), 0))
+    assert (reply.text, len(asked), len(waits)) == ("ok", 6, 5)
+    assert all(0 <= wait <= min(4, 0.5 * 2**i) for i, wait in enumerate(waits))
+
+
+def test_a_wait_is_never_shorter_than_the_server_asked_for() -> None:
+    model, _ = failing(2, lambda: MayPass("429", 7.0))
+    waits: list[float] = []
+    asyncio.run(_ask(retried(model, Patience(), slept(waits)), 0))
+    assert min(waits) >= 7
+
+
+def test_tries_are_counted_and_the_last_error_is_what_is_raised() -> None:
+    model, asked = failing(99, lambda: MayPass(f"try {len(asked)}"))
+    with pytest.raises(MayPass, match="try 3"):
+        asyncio.run(_ask(retried(model, Patience(tries=3), slept([])), 0))
+    assert len(asked) == 3
+
+
+def test_what_cannot_pass_is_not_tried_again() -> None:
+    model, asked = failing(1, lambda: CallFailed("400"))
+    with pytest.raises(CallFailed):
+        asyncio.run(_ask(retried(model), 0))
+    assert len(asked) == 1
+
+
+def test_a_pulled_brake_ends_waits_and_begins_nothing() -> None:
+    async def main() -> float:
+        brake = Brake()
+        model, asked = failing(99, lambda: MayPass("503", 60.0))
+        tried = retried(braked(model, brake), Patience(), brake.sleep)
+        task = asyncio.create_task(_ask(tried, 0))
+        await asyncio.sleep(0.05)
+        began = time.monotonic()
+        brake.pull()
+        with pytest.raises(Stopped):
+            await task
+        assert len(asked) == 1
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+
+
+def test_parallel_calls_stay_within_the_budget_of_calls() -> None:
+    calls = 0
+
+    async def ask(_request: Request) -> Reply:
+        nonlocal calls
+        calls += 1
+        await asyncio.sleep(0.001)
+        return Reply("ok", prompt_tokens=5, completion_tokens=5)
+
+    async def main() -> list[object]:
+        model = budgeted(Model("m", ask), Budget(max_calls=30))
+        return await asyncio.gather(*(_ask(model, n) for n in range(100)), return_exceptions=True)
+
+    ended = asyncio.run(main())
+    assert calls == 30
+    assert sum(isinstance(one, BudgetReached) for one in ended) == 70
+
+
+def test_parallel_calls_stay_within_the_budget_of_tokens_and_cost() -> None:
+    price = Price(1.0, 10.0)
+
+    async def spend(budget: Budget) -> Budget:
+        async def ask(_request: Request) -> Reply:
+            await asyncio.sleep(0.001)
+            return Reply("ok", prompt_tokens=3, completion_tokens=2)
+
+        model = budgeted(Model("m", ask), budget)
+        await asyncio.gather(*(_ask(model, n) for n in range(200)), return_exceptions=True)
+        return budget
+
+    tokens = asyncio.run(spend(Budget(max_tokens=200)))
+    assert 180 <= tokens.spent.tokens <= 200
+    cost = asyncio.run(spend(Budget(max_cost=0.0005, price=price)))
+    assert cost.spent.cost <= 0.0005
+    assert cost.spent.calls == 18
+
+
+def test_a_budget_stops_with_4_and_the_same_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    make_collection(tmp_path, queries=2, documents=20)
+    with FakeServer(grade_in) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a"]
+        command = ["judge", str(tmp_path), *options]
+        assert run([*command, "--max-calls", "15"]) == 4
+        assert len(server.calls) == 15
+        assert "--max-calls 15" in capsys.readouterr().err
+        assert run([*command, "--max-calls", "100"]) == 0
+        assert len(pair_calls(server)) == 40
+        assert run([*command, "--max-calls", "0"]) == 0
+        assert run([*command, "--max-cost", "1"]) == 78
+    assert "unknown" in capsys.readouterr().err
+
+
+def test_a_price_is_known_for_its_host_alone(tmp_path: Path) -> None:
+    known = price_of("https://api.openai.com/v1", "gpt-4.1-mini")
+    assert known is not None
+    assert known.of(1_000_000, 1_000_000) == pytest.approx(2.0)
+    assert price_of("http://127.0.0.1:1/v1", "gpt-4.1-mini") is None
+    assert price_of(None, "local") is None
+    own = tmp_path / "prices.toml"
+    own.write_text(
+        'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+    )
+    assert price_of("http://127.0.0.1:1/v1", "fake", own) == Price(1.0, 2.0, "2026-11-01")
+    own.write_text("as_of = 3")
+    with pytest.raises(BadInput, match="tokens_in"):
+        price_of("http://127.0.0.1:1/v1", "fake", own)
+
+
+def test_with_a_price_the_cost_is_shown_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    own = tmp_path / "prices.toml"
+    own.write_text(
+        'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+    )
+    collection = make_collection(tmp_path / "c")
+    with FakeServer(grade_in) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        command = ["judge", str(tmp_path / "c"), *options, "--as", "a"]
+        assert run([*command, "--dry-run"]) == 0
+        assert "at most $0.0" in capsys.readouterr().out
+        assert run([*command, "--max-cost", "1"]) == 0
+    assert "cost of this run: $0.0013" in capsys.readouterr().out
+    assert '"cost": 0.00012' in collection.judgements("a").read_text()
