@@ -18,6 +18,7 @@ from labeler.cli import (
     evaluate,
     fetch,
     generate,
+    import_labels,
     ingest,
     judge,
     leaderboard,
@@ -25,6 +26,7 @@ from labeler.cli import (
     power,
     prompts,
     relabel,
+    sample,
     trec_eval,
 )
 from labeler.cli.screen import complain
@@ -56,6 +58,10 @@ COMMANDS: dict[str, Command] = {
     ),
     "relabel": Command(
         relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
+    ),
+    "sample": Command(sample.command, JUDGE, "labeler sample coll/ --pairs 200 -o sheet.csv"),
+    "import-labels": Command(
+        import_labels.command, JUDGE, "labeler import-labels sheet.csv coll/ --as human2"
     ),
     "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
     "evaluate": Command(
