@@ -34,6 +34,7 @@ class Wanted:
     maps: Mapping[str, Mapping[int, int]] = field(default_factory=lambda: parse_maps(()))
     options: Options = field(default_factory=Options)
     measure: str = "nDCG@10"
+    unweighted: bool = False
 
 
 def agree_all(sources: Sources, wanted: Wanted) -> list[Finding]:
@@ -48,9 +49,11 @@ def agree_all(sources: Sources, wanted: Wanted) -> list[Finding]:
 def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
     options = wanted.options
     rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
-    found = agree(sources.people, source.other, rules, options)
+    weights = None if wanted.unweighted else sources.weights
+    found = agree(sources.people, source.other, rules, options, weights)
     people, other = _mapped(sources, source, rules)
-    board = leaderboard(people, other, sources.runs, parse(wanted.measure), options.seed)
+    runs = sources.runs if sources.weights is None else {}
+    board = leaderboard(people, other, runs, parse(wanted.measure), options.seed)
     models = {"assessor": source.model, "query writer": sources.writer}
     named = {role: model for role, model in models.items() if model}
     details = Details(

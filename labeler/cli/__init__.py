@@ -19,6 +19,7 @@ from labeler.cli import (
     fetch,
     fuse,
     generate,
+    import_labels,
     ingest,
     judge,
     leaderboard,
@@ -28,6 +29,7 @@ from labeler.cli import (
     prompts,
     qrels,
     relabel,
+    sample,
     trec_eval,
 )
 from labeler.cli import run as run_files
@@ -60,6 +62,10 @@ COMMANDS: dict[str, Command] = {
     ),
     "relabel": Command(
         relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
+    ),
+    "sample": Command(sample.command, JUDGE, "labeler sample coll/ --pairs 200 -o sheet.csv"),
+    "import-labels": Command(
+        import_labels.command, JUDGE, "labeler import-labels sheet.csv coll/ --as human2"
     ),
     "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
     "evaluate": Command(

@@ -68,6 +68,9 @@ def command(
     require_value: Annotated[
         bool, typer.Option("--require-value", help="Hold gates against the value instead.")
     ] = False,
+    unweighted: Annotated[
+        bool, typer.Option("--unweighted", help="Do not weight sampled pairs back to the pool.")
+    ] = False,
     details: Annotated[
         bool, typer.Option("--details", help="Also by grade and by query, and calibration.")
     ] = False,
@@ -88,6 +91,7 @@ def command(
         parse_maps(maps or ()),
         Options(tuple(statistics) if statistics else None, method, draws, seed, show_naive),
         measure,
+        unweighted,
     )
     opened = open_sources(sources, raters or (), runs or (), note)
     found = agree_all(opened, wanted)
