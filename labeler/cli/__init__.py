@@ -17,18 +17,22 @@ from labeler.cli import (
     diff,
     evaluate,
     fetch,
+    fuse,
     generate,
     import_labels,
     ingest,
     judge,
     leaderboard,
+    mmr,
     pool,
     power,
     prompts,
+    qrels,
     relabel,
     sample,
     trec_eval,
 )
+from labeler.cli import run as run_files
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -76,6 +80,10 @@ COMMANDS: dict[str, Command] = {
     "power": Command(
         power.command, MEASURE, "labeler power human.qrels runs/*.trec --difference 0.02"
     ),
+    "fuse": Command(fuse.command, MEASURE, "labeler fuse bm25.trec dense.trec -o hybrid.trec"),
+    "mmr": Command(mmr.command, MEASURE, "labeler mmr dense.trec coll/ -o diverse.trec"),
+    "qrels": Command(qrels.app, MEASURE, "labeler qrels stats human.qrels"),
+    "run": Command(run_files.app, MEASURE, "labeler run cut bm25.trec -o top.trec --depth 100"),
     "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
     "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
