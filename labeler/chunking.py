@@ -55,6 +55,7 @@ class _Piece:
     words: int
     gap: str
     line: int
+    code: bool = False
 
 
 @dataclass(slots=True)
@@ -65,7 +66,16 @@ class _Draft:
 
     @property
     def words(self) -> int:
-        return sum(piece.words for _, pieces in self.parts for piece in pieces)
+        """Words of the text, the headings that will stand in it among them."""
+        return sum(piece.words for _, pieces in self.parts for piece in pieces) + sum(
+            count_words(heading) for heading in self.inner_headings()
+        )
+
+    def inner_headings(self) -> Iterator[str]:
+        shown = self.headings
+        for path, _ in self.parts:
+            yield from path[len(_common([shown, path])) :]
+            shown = path
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -154,7 +164,7 @@ def _units(blocks: Sequence[Block]) -> Iterator[list[_Piece]]:
 
 def _stay_together(lead: Sequence[_Piece], piece: _Piece) -> bool:
     words = _total(lead)
-    return words + piece.words <= MOST or words <= 2 * FEW
+    return words + piece.words <= MOST or (piece.code and words <= 2 * FEW)
 
 
 def _pieces(block: Block) -> list[_Piece]:
@@ -162,7 +172,7 @@ def _pieces(block: Block) -> list[_Piece]:
     gap = "\n" if block.tight else "\n\n"
     words = count_words(block.text)
     if block.code or words <= MOST:
-        return [_Piece(block.text, words, gap, block.line)]
+        return [_Piece(block.text, words, gap, block.line, block.code)]
     found: list[_Piece] = []
     position, line = 0, block.line
     for start, end in _short_stretches(block.text):
@@ -292,8 +302,7 @@ def _near_section(first: _Draft, second: _Draft) -> bool:
     """Whether one is of the section above the other, or both are of the same one."""
     above = len(_common([first.headings, second.headings]))
     near = above >= min(len(first.headings), len(second.headings)) - 1
-    headings = sum(map(count_words, {*first.headings[above:], *second.headings[above:]}))
-    return near and first.words + second.words + headings <= MOST
+    return near and _Draft(first.parts + second.parts).words <= MOST
 
 
 def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

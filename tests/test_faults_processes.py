@@ -197,7 +197,7 @@ def filled(path: Path, batches: int) -> Iterator[list[tuple[int, bytes, bytes]]]
     with open_store(path) as store:
         for batch in range(batches):
             numbers = range(10 * batch, 10 * batch + 10)
-            rows = [Kept(key_of("m", request(n)), "m", request(n), reply(n)) for n in numbers]
+            rows = [Kept(key_of("m", request(n)), "m", "", reply(n)) for n in numbers]
             store.write(Batch(rows))
             log = Path(f"{path}-wal").read_bytes()
             states.append((10 * batch + 10, path.read_bytes(), log[: valid_frames(log)]))

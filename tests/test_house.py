@@ -39,6 +39,7 @@ FLOORS = {
 
 ONLY_IN = {
     "openai": {"models", "search"},
+    "aiohttp": {"models"},
     "httpx2": {"models", "search", "catalog"},
     "sqlite3": {"store"},
     "typer": {"cli"},

@@ -106,6 +106,7 @@ def test_directives_show_what_a_reader_would_see(source: str, wanted: list[str])
         ("term\n   Its definition.\n", ["term", "Its definition."]),
         (":param x: the x\n:returns: y", ["param x: the x", "returns: y"]),
         (":orphan:\n\nx", ["x"]),
+        ("|a| x |b|\n\n.. |a| replace:: an\n   *item*", ["an item x |b|"]),
         ("| a\n| b", ["a", "b"]),
         ("+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+\n\nx", ["a | b", "1 | 2", "x"]),
         ("== ==\na  b\n== ==\n1  2\n== ==\n\nx", ["a  b", "1  2", "x"]),

@@ -21,7 +21,9 @@ from labeler.cli import (
     import_labels,
     ingest,
     judge,
+    leaderboard,
     pool,
+    power,
     prompts,
     relabel,
     sample,
@@ -68,6 +70,12 @@ COMMANDS: dict[str, Command] = {
     "trec-eval": Command(
         trec_eval.command, MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
     ),
+    "leaderboard": Command(
+        leaderboard.command, MEASURE, "labeler leaderboard human.qrels llm.qrels runs/*.trec"
+    ),
+    "power": Command(
+        power.command, MEASURE, "labeler power human.qrels runs/*.trec --difference 0.02"
+    ),
     "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
     "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
@@ -102,8 +110,8 @@ def _options(
     """Build retrieval test collections with an LLM as the relevance assessor."""
 
 
-def make_app() -> typer.Typer:
-    """The Typer app of all `COMMANDS`."""
+def make_app(only: str | None = None) -> typer.Typer:
+    """The Typer app of all `COMMANDS`, or of one: building them all takes longer than most run."""
     app = typer.Typer(
         name="labeler",
         callback=_options,
@@ -111,7 +119,8 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
     )
-    for name, (run, panel, example) in COMMANDS.items():
+    for name in COMMANDS if only is None else (only,):
+        run, panel, example = COMMANDS[name]
         epilog = f"Example: {example}"
         if isinstance(run, typer.Typer):
             app.add_typer(run, name=name, rich_help_panel=panel, epilog=epilog)
@@ -124,7 +133,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; DESIGN.md lists them."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        result = make_app()(given or ["--help"], prog_name="labeler", standalone_mode=False)
+        app = make_app(given[0] if given and given[0] in COMMANDS else None)
+        result = app(given or ["--help"], prog_name="labeler", standalone_mode=False)
     except LabelerError as error:
         complain(str(error))
         return error.exit_code

@@ -103,9 +103,7 @@ def _count(row: dict[str, Any], key: str) -> int:
 
 def _cost(row: dict[str, Any]) -> float | None:
     value = row.get("cost")
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def origin_of(path: Path) -> Origin | None:

@@ -8,13 +8,10 @@ import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labeler.data import Reply
 from labeler.errors import CallFailed, MayPass, Misconfigured
-
-if TYPE_CHECKING:
-    import openai
 
 LONGEST_WAIT = 300.0
 """Seconds; whatever a server asks for beyond them, another try tells."""
@@ -99,40 +96,34 @@ def _duration(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def refusal_of(error: openai.APIError, where: str) -> Reply:
-    """Raise what an error of the client means; a content filter's 400 is a reply."""
-    import openai
-
-    if not isinstance(error, openai.APIStatusError):
-        slow = isinstance(error, openai.APITimeoutError)
-        cause = str(error.__cause__ or error)[:SHOWN]
-        problem = "no answer in time" if slow else f"no connection ({cause})"
-        raise MayPass(f"{where}: {problem}") from None
-    code, said = error.status_code, _said(error)
-    if code == 400 and _code(error) == "content_filter":
-        return Reply("", "content_filter", refusal=said, body=error.response.content)
-    if code in _ADVICE or _code(error) == "insufficient_quota":
+def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
+    """Raise what any status but 200 means; a content filter's 400 is a reply."""
+    said, named = _said(body)
+    if code == 400 and "content_filter" in named:
+        return Reply("", "content_filter", refusal=said, body=body)
+    if code in _ADVICE or "insufficient_quota" in named:
         advice = _ADVICE.get(code, _ADVICE[402])
-        raise Misconfigured(f"{where}: {code}: {advice} ({said})") from None
+        raise Misconfigured(f"{where}: {code}: {advice} ({said})")
     if 300 <= code < 400:
-        there = error.response.headers.get("location", "another address").split("?")[0]
+        there = headers.get("location", "another address").split("?")[0]
         problem = f"{code}: redirects to {there}; the key does not follow, give that as --base-url"
-        raise Misconfigured(f"{where}: {problem}") from None
+        raise Misconfigured(f"{where}: {problem}")
     if code in {408, 409, 429} or code >= 500:
-        wait = _retry_after(error.response.headers)
-        raise MayPass(f"{where}: {code}: {said}", wait, busy=code in {429, 503}) from None
-    problem = f"{where}: {code}: {_code(error)} {said}".replace("  ", " ")
-    raise CallFailed(problem, refused=code in {400, 422}) from None
+        wait = _retry_after(headers)
+        raise MayPass(f"{where}: {code}: {said}", wait, busy=code in {429, 503})
+    problem = " ".join([f"{where}: {code}:", *sorted(named), said])
+    raise CallFailed(problem, refused=code in {400, 422})
 
 
-def _said(error: openai.APIStatusError) -> str:
-    message = error.body.get("message") if isinstance(error.body, dict) else None
-    text = message if isinstance(message, str) and message else error.response.text
-    return " ".join(text.split())[:SHOWN]
-
-
-def _code(error: openai.APIStatusError) -> str:
-    return str(error.code or error.type or "")
+def _said(body: bytes) -> tuple[str, set[str]]:
+    """The server's own words, on one line and cut, and the code and type that it names."""
+    try:
+        error = json.loads(body)["error"]
+        named = {str(error[name]) for name in ("code", "type") if error.get(name)}
+        message = str(error.get("message") or "")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        message, named = body[: 4 * SHOWN].decode("utf-8", "replace"), set()
+    return " ".join(message.split())[:SHOWN], named
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

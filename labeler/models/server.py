@@ -1,20 +1,25 @@
 """Any server that speaks OpenAI's chat completions, as a model.
 
 One call is one HTTP request: who wants retries, limits or a memory wraps the model in a policy.
+OpenAI's own client knows the headers and lists the models; chat completions go over our own wire,
+because building its request and response objects takes longer than all else that a call needs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from labeler.data import Model, Reply, Request
-from labeler.errors import LabelerError
-from labeler.models.answers import read_answer, refusal_of
+from labeler.errors import LabelerError, MayPass
+from labeler.models.answers import read_answer, read_refusal
 
 if TYPE_CHECKING:
     import openai
+
+    from labeler.models.wire import Wire
 
 OPENAI = "https://api.openai.com/v1"
 CALL_SECONDS = 600.0
@@ -93,67 +98,75 @@ def request_body(name: str, request: Request) -> dict[str, Any]:
 
 
 class _Connection:
-    """A client that is made when first used, and again after it was closed."""
+    """A wire that is opened when first used, and again after it was closed."""
 
     def __init__(self, address: str, api_key: str | None, seconds: float) -> None:
         self._address = address
         self._key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
         self._seconds = seconds
-        self._client: openai.AsyncOpenAI | None = None
+        self._wire: Wire | None = None
+        self._headers: dict[str, str] = {}
 
     async def ask(self, body: dict[str, Any]) -> Reply:
-        import httpx2
-        import openai
-
+        """Send one chat completion; what an error says does not hold the key, even where the
+        server's words did.
+        """
         where = masked(self._address)
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
         try:
-            client = self._open()
-            answer = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-            return read_answer(answer.content, where, answer.headers)
-        except openai.APIError as error:
-            return self._refused(error)
-
-    def _refused(self, error: openai.APIError) -> Reply:
-        """What an error means, in words that do not hold the key, even where the server's did."""
-        try:
-            return refusal_of(error, masked(self._address))
+            answer = await self._open().post(self._headers, content)
+            if answer.status == 200:
+                return read_answer(answer.body, where, answer.headers)
+            return read_refusal(answer.status, answer.body, where, answer.headers)
         except LabelerError as problem:
             problem.args = tuple(str(said).replace(self._key, "[key]") for said in problem.args)
             raise
 
-    async def models(self) -> list[str]:
+    def _open(self) -> Wire:
+        if self._wire is None:
+            from labeler.models.wire import Wire
+
+            client = self._client()
+            self._headers = {
+                name: str(value)
+                for name, value in {**client.default_headers, **client.auth_headers}.items()
+                if not name.lower().startswith("x-stainless")
+            } | {"Accept-Encoding": "gzip"}
+            url = self._address.partition("?")
+            path = f"{url[0].rstrip('/')}/chat/completions{url[1]}{url[2]}"
+            seconds = (self._seconds, CONNECT_SECONDS)
+            self._wire = Wire(path, masked(self._address), *seconds)
+        return self._wire
+
+    def _client(self) -> openai.AsyncOpenAI:
+        """OpenAI's client, which knows what headers its environment variables ask for."""
         import openai
 
+        address, key = self._address, self._key
+        return openai.AsyncOpenAI(
+            base_url=address, api_key=key, max_retries=0, timeout=self._seconds
+        )
+
+    async def models(self) -> list[str]:
+        """The models that the server lists."""
+        import openai
+
+        where = masked(self._address)
+        client = self._client()
         try:
-            page = await self._open().models.list()
-        except openai.APIError as error:
-            self._refused(error)
+            page = await client.models.list()
+        except openai.APIStatusError as error:
+            answer = error.response
+            read_refusal(error.status_code, answer.content, where, answer.headers)
             return []
+        except openai.APIError as error:
+            raise MayPass(f"{where}: no connection ({error.__cause__ or error})") from None
+        finally:
+            await client.close()
         return sorted(model.id for model in page.data)
 
-    def _open(self) -> openai.AsyncOpenAI:
-        if self._client is None:
-            import httpx2
-            import openai
-
-            from labeler.models.transport import Transport
-
-            wire = httpx2.AsyncClient(
-                transport=Transport(self._seconds, CONNECT_SECONDS),
-                follow_redirects=False,
-                trust_env=False,
-            )
-            self._client = openai.AsyncOpenAI(
-                base_url=self._address,
-                api_key=self._key,
-                max_retries=0,
-                timeout=self._seconds,
-                default_headers={"accept-encoding": "gzip"},
-                http_client=wire,
-            )
-        return self._client
-
     async def close(self) -> None:
-        if self._client is not None:
-            client, self._client = self._client, None
-            await client.close()
+        """Close the connections; the next call opens others."""
+        if self._wire is not None:
+            wire, self._wire = self._wire, None
+            await wire.close()

@@ -30,7 +30,11 @@ def canonical(model_id: str, request: Request) -> str:
 
 def key_of(model_id: str, request: Request) -> bytes:
     """The 32 bytes under which a reply is kept: a hash of all that the answer depends on."""
-    text = canonical(model_id, request)
+    return key_of_text(canonical(model_id, request))
+
+
+def key_of_text(text: str) -> bytes:
+    """The key of what `canonical` gave."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
 from labeler.errors import CallFailed, Elsewhere
-from labeler.store.keys import key_of
+from labeler.store.keys import canonical, key_of, key_of_text
 from labeler.store.leases import LEASE_SECONDS
 from labeler.store.replies import Batch, Failed, Granted, Kept, Store
 
@@ -37,7 +37,8 @@ def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
         return [known.get(key) for key in keys]
 
     async def ask(request: Request) -> Reply:
-        key = key_of(model.id, request)
+        text = canonical(model.id, request)
+        key = key_of_text(text)
         known = await clerk.claim(key)
         while known is False and patient:
             await asyncio.sleep(POLL_SECONDS)
@@ -54,7 +55,7 @@ def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
         except BaseException:
             clerk.give_back(key)
             raise
-        return await clerk.keep(Kept(key, model.id, request, reply))
+        return await clerk.keep(Kept(key, model.id, text, reply))
 
     async def close() -> None:
         await clerk.finish()

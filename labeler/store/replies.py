@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.data import Reply, Request
+from labeler.data import Reply
 from labeler.errors import BadInput
-from labeler.store.keys import canonical, checksum
+from labeler.store.keys import checksum
 from labeler.store.leases import Now, bury, claim, enter, give_back, leave, now, renew, this_process
 from labeler.store.opening import connect, store_problems
 from labeler.store.schema import REPLY
@@ -24,11 +24,11 @@ _MARKS = ",".join("?" * (REPLY.count(",") + 1))
 
 
 class Kept(NamedTuple):
-    """A reply to keep: under which key, who was asked what, and the reply."""
+    """A reply to keep: under which key, who was asked what (as `canonical` has it), the reply."""
 
     key: bytes
     model_id: str
-    request: Request
+    request: str
     reply: Reply
 
 
@@ -111,7 +111,7 @@ class Store:
         done = connection.execute(query, (checksum(*values), *values))
         if done.rowcount != 1:
             return False
-        request = None if self._redacted else canonical(kept.model_id, kept.request)
+        request = None if self._redacted else kept.request
         wire = (request, kept.reply.body)
         query = "INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)"
         connection.execute(query, (done.lastrowid, checksum(*wire), *wire))

@@ -25,6 +25,7 @@ from labeler.formats.documents.rst_inline import one_line, plain
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
 _UNDERLINE = re.compile(r"(?!(?:::|\.\.) *$)([!-/:-@\[-`{-~])\1* *")
 _DIRECTIVE = re.compile(r"\.\. +(?:\|[^|]+\| +)?([\w+.-]+(?::[\w+.-]+)*) ?:: *(.*)")
+_SUBSTITUTION = re.compile(r"\.\. +\|([^|\s](?:[^|]*[^|\s])?)\| +replace:: *(.*)")
 _FOOTNOTE = re.compile(r"\.\. +\[([^\]]+)\] *(.*)")
 _EXPLICIT = re.compile(r"(?:\.\.|__)(?: +.*)?")
 _OPTION = re.compile(r" *:([\w-]+(?: [\w-]+)*):(?: +(.*)| *$)")
@@ -73,8 +74,26 @@ class _Reader:
 def read_rst(text: str) -> tuple[str, list[Block]]:
     """An empty title, since the first heading is one, and the document's blocks."""
     outline = Outline()
-    _read(_Reader(), lines_of(text), outline, 0)
+    _read(_Reader(), _substituted(lines_of(text)), outline, 0)
     return "", outline.blocks
+
+
+def _substituted(lines: Lines) -> Lines:
+    """The lines with every `|name|` that the document defines as a text replaced by it."""
+    texts: dict[str, str] = {}
+    for position, (_, line) in enumerate(lines):
+        found = _SUBSTITUTION.fullmatch(line)
+        if found:
+            end = indented_block(lines, position + 1, 1)
+            more = (text.strip() for _, text in lines[position + 1 : end])
+            texts[found[1]] = " ".join(filter(None, (found[2].strip(), *more)))
+    if not texts:
+        return lines
+    named = re.compile(r"\|(" + "|".join(map(re.escape, texts)) + r")\|(?:__?(?!\w))?")
+    return [
+        (number, line if line.startswith("..") else named.sub(lambda m: texts[m[1]], line))
+        for number, line in lines
+    ]
 
 
 def _read(reader: _Reader, lines: Lines, outline: Outline, depth: int) -> None:
