@@ -15,6 +15,7 @@ from labeler.formats.beir import read_queries
 from labeler.formats.collection import Collection, open_collection, read_card
 from labeler.formats.judgements import read_judgements
 from labeler.formats.labels import read_labels
+from labeler.formats.samples import people_path, read_people
 from labeler.formats.tags import read_tag
 from labeler.formats.trec import read_qrels, read_run
 from labeler.prompt import find_prompt, prompt_files
@@ -37,7 +38,8 @@ class Source:
 class Sources:
     """Whose labels are compared, and the runs that both are used on.
 
-    `raters` are more people; `writer` is the model that wrote the queries, empty where none did.
+    `raters` are more people; `writer` is the model that wrote the queries, empty where none did;
+    `weights` are one over the probabilities with which people's pairs were drawn, if they were.
     """
 
     people_name: str
@@ -47,6 +49,7 @@ class Sources:
     runs: Mapping[str, Run] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     writer: str = ""
+    weights: Mapping[Pair, float] | None = None
     collection: Collection | None = None
 
     def query_texts(self) -> dict[str, str]:
@@ -115,8 +118,16 @@ def _of_collection(
         tuple(_judged(collection, name, warn) for name in names[1:]),
         {name: read_qrels(collection.qrels(name), warn) for name in raters},
         writer=str(writer),
+        weights=_weights(collection, names[0]),
         collection=collection,
     )
+
+
+def _weights(collection: Collection, name: str) -> dict[Pair, float] | None:
+    path = people_path(collection.folder, name)
+    if not path.exists():
+        return None
+    return {row.pair: 1 / row.probability for row in read_people(path)}
 
 
 def _must_exist(collection: Collection, name: str) -> None:
@@ -131,7 +142,8 @@ def _judged(collection: Collection, name: str, warn: Warn) -> Source:
         return _of_file(path, name, warn)
     failures: dict[Pair, str] = {}
     shares: dict[Pair, Mapping[int, float]] = {}
-    models, prompts = set(), set()
+    models: set[str] = set()
+    prompts: set[str] = set()
     for row in read_judgements(judgements):
         outcome = row.judged.outcome
         models |= {row.origin.model, row.judged.model} - {""}
@@ -142,10 +154,10 @@ def _judged(collection: Collection, name: str, warn: Warn) -> Source:
             shares[outcome.pair] = outcome.distribution
     found = _of_file(path, name, warn).other if path.stat().st_size else Other({})
     other = Other(found.labels, {**found.failures, **failures})
-    return Source(name, other, ", ".join(sorted(models)) or name, shares, _scale_names(prompts))
+    return Source(name, other, ", ".join(sorted(models)) or name, shares, scale_names(prompts))
 
 
-def _scale_names(prompts: set[str]) -> dict[int, str]:
+def scale_names(prompts: set[str]) -> dict[int, str]:
     """What the grades are called in the one prompt used, if it is a shipped one, unchanged."""
     name = next(iter(prompts)).partition("@")[0] if len(prompts) == 1 else ""
     if name not in prompt_files():

@@ -167,7 +167,8 @@ async def ready(
     elif choice.name == "similarity":
         statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)
         model = similarity_model(cosine_of(encode), encoder_id(), statistics)
-        yield Ready(model, {"term_statistics": statistics.digest})
+        inputs = {"term_statistics": statistics.digest}
+        yield Ready(model, inputs, concurrency=256)  # so that replies are stored in large batches
     else:
         path, sha256 = _gguf(choice.name)
         identity = f"gguf {sha256} {engine_id()}"

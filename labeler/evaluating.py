@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from labeler.data import Qrels, Run
+import numpy as np
+
 from labeler.errors import BadInput, Misuse
-from labeler.formats.trec import read_qrels, read_run
-from labeler.metrics import Measure, Rankings, Scores, parse, parse_all, rankings, score
+from labeler.formats.ranked import Facts, Pool, read_pool, read_rankings
+from labeler.metrics import Measure, Rankings, Scores, parse, parse_all, score
 from labeler.metrics.comparing import Comparison, best, compare, summary_interval
 from labeler.metrics.scenarios import scenarios
 
@@ -89,14 +90,12 @@ def evaluate_files(qrels: Path, runs: Sequence[Path], options: Options) -> Repor
     named = named_runs(runs)
     if options.baseline is not None and options.baseline not in named:
         raise Misuse(f"no run {options.baseline!r} for a baseline; runs: {', '.join(named)}")
-    judgements = read_qrels(qrels, report.warnings.append)
-    report.warnings += qrels_warnings(judgements, measures, options)
+    pool = read_pool(qrels, report.warnings.append)
+    report.warnings += qrels_warnings(pool, measures, options)
     for name, path in named.items():
-        run = read_run(path)
-        report.warnings += overlap_warnings(name, qrels, judgements, run)
-        ranked = chosen(
-            rankings(judgements, run, options.missing, options.ties, options.max_grade), options
-        )
+        ranked, facts = read_rankings(path, pool, options.ties)
+        report.warnings += run_warnings(name, pool, facts)
+        ranked = chosen(ranked, options)
         report.runs.append(run_scores(name, ranked, measures, options))
     if len(report.runs) > 1:
         report.comparisons = comparisons(report.runs, measures[0], options)
@@ -106,8 +105,15 @@ def evaluate_files(qrels: Path, runs: Sequence[Path], options: Options) -> Repor
 
 
 def chosen(ranked: Rankings, options: Options) -> Rankings:
-    """The queries that count."""
-    return ranked.choose(ranked.in_pool(1) > 0) if options.unanswerable == "skip" else ranked
+    """The queries that count, on the scale that was asked for."""
+    wanted = np.ones(ranked.n, dtype=np.bool_)
+    if options.missing == "skip":
+        wanted &= ranked.retrieved > 0
+    if options.unanswerable == "skip":
+        wanted &= ranked.in_pool(1) > 0
+    if not wanted.all():
+        ranked = ranked.choose(wanted)
+    return ranked if options.max_grade is None else replace(ranked, max_grade=options.max_grade)
 
 
 def comparisons(runs: Sequence[RunScores], first: Measure, options: Options) -> list[Comparison]:
@@ -184,43 +190,50 @@ def _few(run: RunScores) -> str:
     return f"only {n} queries: intervals are wide{wide if high > low else ''}"
 
 
-def qrels_warnings(qrels: Qrels, measures: Sequence[Measure], options: Options) -> list[str]:
+def qrels_warnings(pool: Pool, measures: Sequence[Measure], options: Options) -> list[str]:
     """What a reader of the scores should know about the qrels."""
     found = []
-    empty = sum(1 for grades in qrels.values() if max(grades.values()) < 1)
+    n = len(pool.queries)
+    empty = n - len(np.unique(pool.query[pool.grade > 0]))
     if empty:
         what = (
             "left out" if options.unanswerable == "skip" else "they score 0 (--unanswerable skip)"
         )
-        found.append(f"{empty} of {len(qrels)} queries have no relevant document; {what}")
+        found.append(f"{empty} of {n} queries have no relevant document; {what}")
     scaled = [str(m) for m in measures if m.name in SCALED]
     if scaled and options.max_grade is None:
-        top = max(max(grades.values()) for grades in qrels.values())
         source = "the largest in the qrels; --max-grade says otherwise"
-        found.append(f"{', '.join(scaled)}: took {top} for the scale's top grade, {source}")
+        found.append(f"{', '.join(scaled)}: took {pool.max_grade} for the scale's top, {source}")
     return found
 
 
-def overlap_warnings(name: str, path: Path, qrels: Qrels, run: Run) -> list[str]:
-    """Counts of queries that only one side has; `BadInput` where they share none."""
-    common = qrels.keys() & run.keys()
-    if not common:
-        raise BadInput(_nothing_in_common(name, path, list(qrels), list(run)))
+def run_warnings(name: str, pool: Pool, facts: Facts) -> list[str]:
+    """What a reader of the scores should know about a run; `BadInput` where no query is common."""
+    if not facts.common:
+        raise BadInput(_nothing_in_common(name, pool, facts))
     found = []
-    if missing := len(qrels) - len(common):
-        found.append(f"{name}: {missing} of {len(qrels)} queries are missing from the run")
-    if extra := len(run) - len(common):
-        found.append(f"{name}: {extra} queries of the run are not in the qrels and are ignored")
+    n = len(pool.queries)
+    if missing := n - facts.common:
+        found.append(f"{name}: {missing} of {n} queries are missing from the run")
+    if facts.extra:
+        found.append(f"{name}: {facts.extra} queries of the run are not in the qrels: ignored")
+    if facts.tied_pairs:
+        found.append(f"{name}: {facts.tied_pairs} pairs of documents tie in score")
+    if facts.contradictions:
+        found.append(f"{name}: the rank of {facts.contradictions} lines contradicts their score")
     return found
 
 
-def _nothing_in_common(name: str, path: Path, qrels: list[str], run: list[str]) -> str:
-    sides = f"the qrels have {', '.join(qrels[:3])}; the run has {', '.join(run[:3])}"
+def _nothing_in_common(name: str, pool: Pool, facts: Facts) -> str:
+    qrels, run = pool.queries, facts.some_ids
+    sides = f"the qrels have {', '.join(qrels[:3])}; the run has {', '.join(run)}"
     guess = _guess(qrels, set(run))
-    return f"{path} and the run {name} share no query: {sides}" + (f"; {guess}" if guess else "")
+    return f"{pool.path} and the run {name} share no query: {sides}" + (
+        f"; {guess}" if guess else ""
+    )
 
 
-def _guess(qrels: list[str], run: set[str]) -> str:
+def _guess(qrels: Sequence[str], run: set[str]) -> str:
     """Why two sets of ids that share nothing might be meant to be the same."""
     if {q.lstrip("0") for q in qrels} & {q.lstrip("0") for q in run}:
         return "one side is padded with zeros (007 and 7)"

@@ -31,6 +31,23 @@ def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
         yield from enumerate(lines, start=1)
 
 
+def byte_blocks(path: Path, size: int) -> Iterator[bytes]:
+    """A file, plain or gzip, in blocks of whole lines, about `size` bytes or one line each.
+
+    A last line without a newline gets one.
+    """
+    with file_problems(path), _open_for_reading(path) as source:
+        rest = b""
+        while block := source.read(size):
+            block = rest + block
+            end = block.rfind(b"\n") + 1
+            rest = block[end:]
+            if end:
+                yield block[:end]
+        if rest:
+            yield rest + b"\n"
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file, plain or gzip, numbered from 1, without their line ends.
 

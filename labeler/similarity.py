@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 TERM_WEIGHT = 0.3
-CUTS = (0.40, 0.55, 0.70)
+CUTS = (0.38, 0.69, 0.80)
 """Where grades 1, 2 and 3 begin; fitted by `scripts/fit_similarity.py` on MedQuAD x LiveQA-Med."""
 
 GRADES = (0, 1, 2, 3)

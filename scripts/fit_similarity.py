@@ -3,9 +3,10 @@
     python scripts/fit_similarity.py MEDQUAD/ [CHORUS/]
 
 The directories are what `labeler fetch medquad` and `labeler fetch chorus` make. The cut points
-are the three that maximise unweighted kappa on MedQuAD, found by trying all triples of a grid;
-Chorus takes no part in that and stays a test. Prints the cut points, and for each collection the
-agreement with people under them, with intervals over queries.
+are the three that maximise the sum of unweighted and quadratic kappa on MedQuAD (either alone
+merges grades), found by trying all triples of a grid; Chorus takes no part and stays a test.
+Prints the cut points, and for each collection the agreement with people under them, with
+intervals over queries.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from labeler.search.engines import text_to_search
 from labeler.similarity import CUTS, similarity_grade, similarity_score
 from labeler.terms import TermStatistics, matched_share, terms
 
+STATISTICS = ["agreement", "kappa", "kappa-quadratic"]
 GRID = np.arange(0.10, 1.00, 0.01)
 Scored = dict[tuple[str, str], tuple[float, int]]
 """Pair to score and people's grade."""
@@ -47,18 +49,21 @@ def scored(folder: Path) -> Scored:
     return found
 
 
-def kappa(one: np.ndarray, other: np.ndarray) -> float:
-    table = np.zeros((4, 4))
-    np.add.at(table, (one, other), 1)
-    table /= table.sum()
-    expected = table.sum(1) @ table.sum(0)
-    return float((np.trace(table) - expected) / (1 - expected))
+DISTANCE = np.subtract.outer(np.arange(4), np.arange(4))
+
+
+def kappas(one: np.ndarray, other: np.ndarray) -> float:
+    """The sum of unweighted and quadratic kappa."""
+    table = np.bincount(4 * one + other, minlength=16).reshape(4, 4) / len(one)
+    chance = np.outer(table.sum(1), table.sum(0))
+    weights = (DISTANCE != 0, DISTANCE**2)
+    return float(sum(1 - (w * table).sum() / (w * chance).sum() for w in weights))
 
 
 def fitted(pairs: Scored) -> tuple[float, ...]:
     scores, people = (np.array(column) for column in zip(*pairs.values(), strict=True))
     triples = itertools.combinations(GRID.round(2), 3)
-    return max(triples, key=lambda cuts: kappa(people, np.digitize(scores, cuts)))
+    return max(triples, key=lambda cuts: kappas(people, np.digitize(scores, cuts)))
 
 
 def report(name: str, pairs: Scored, cuts: tuple[float, ...]) -> None:
@@ -67,7 +72,7 @@ def report(name: str, pairs: Scored, cuts: tuple[float, ...]) -> None:
     for (query_id, doc_id), (score, grade) in pairs.items():
         people.setdefault(query_id, {})[doc_id] = grade
         judge.setdefault(query_id, {})[doc_id] = similarity_grade(score, cuts)
-    found = compare_qrels(people, judge, Options(["agreement", "kappa", "kappa-quadratic"]))
+    found = compare_qrels(people, judge, options=Options(STATISTICS))
     for statistic, e in found.statistics.items():
         print(
             f"{name}  {statistic:16} {e.value:.3f}  [{e.low:.3f}, {e.high:.3f}]  {len(pairs)} pairs"

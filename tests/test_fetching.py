@@ -223,7 +223,7 @@ def test_an_unknown_recipe_is_answered_with_the_nearest_one() -> None:
 def test_chorus_is_what_its_people_judged(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counts as upstream: 3,188 rows, 48 with a description, each of another product."""
+    """Counts as in the upstream table: 3,188 rows, 48 products with a description."""
     monkeypatch.setenv("LABELER_MIRROR", str(shared / "mirror"))
     assert run(["fetch", "chorus", "-o", str(tmp_path / "c")]) == 0
     made = Collection(tmp_path / "c")

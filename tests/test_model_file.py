@@ -59,7 +59,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def files_below(folder: Path) -> list[str]:
-    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+    """The files below a folder, but for the empty ones that keep two processes apart."""
+    files = (p for p in folder.rglob("*") if p.is_file() and p.suffix != ".lock")
+    return sorted(str(p.relative_to(folder)) for p in files)
 
 
 def test_the_publisher_is_asked_first_and_the_file_is_then_known(
@@ -134,6 +136,23 @@ def test_when_nothing_is_in_reach_one_line_says_what_would_help(machine: Path) -
     message = str(caught.value)
     assert "\n" not in message
     assert f"put it at {machine / 'cache' / 'models' / 'small.gguf'}" in message
+
+
+def test_two_processes_at_once_fetch_the_file_once(machine: Path) -> None:
+    files = Files({ADDRESS: BODY})
+    code = (
+        "from labeler.catalog.model_file import ModelFile, fetch_model\n"
+        f"print(fetch_model(model={SMALL!r}).stat().st_size)"
+    )
+    with serving(files):
+        environment = {**os.environ, "HF_ENDPOINT": files.address}
+        running = [
+            subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE)
+            for _ in range(3)
+        ]
+        said = [process.communicate()[0] for process in running]
+    assert said == [b"3840\n"] * 3
+    assert len(files.ranges) == 1
 
 
 def test_a_mirror_that_has_the_file_is_asked_before_any_address(

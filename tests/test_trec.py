@@ -19,6 +19,12 @@ GRADES = st.integers(-(2**31) + 1, 2**31 - 1)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all examples of a property, each of which writes its files anew."""
+    return tmp_path_factory.mktemp("scratch")
+
+
 def tables(values: st.SearchStrategy) -> st.SearchStrategy:  # type: ignore[type-arg]
     return st.dictionaries(IDS, st.dictionaries(IDS, values, min_size=1), min_size=1, max_size=4)
 
@@ -118,10 +124,8 @@ def test_a_repeated_pair_is_counted_and_a_contradiction_lists_the_pairs(tmp_path
 
 @settings(derandomize=True, deadline=None)
 @given(qrels=tables(GRADES))
-def test_qrels_read_back_as_they_were_written(
-    qrels: Qrels, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("q") / "a.qrels"
+def test_qrels_read_back_as_they_were_written(qrels: Qrels, scratch: Path) -> None:
+    path = scratch / "a.qrels"
     write_qrels(path, qrels)
     assert read_qrels(path) == qrels
 
@@ -129,9 +133,9 @@ def test_qrels_read_back_as_they_were_written(
 @settings(derandomize=True, deadline=None)
 @given(run=tables(SCORES), compressed=st.booleans())
 def test_a_run_reads_back_exactly_in_trec_evals_order(
-    run: Run, compressed: bool, tmp_path_factory: pytest.TempPathFactory
+    run: Run, compressed: bool, scratch: Path
 ) -> None:
-    path = tmp_path_factory.mktemp("r") / ("a.trec.gz" if compressed else "a.trec")
+    path = scratch / ("a.trec.gz" if compressed else "a.trec")
     write_run(path, run, "tag")
     found = read_run(path)
     assert found == run

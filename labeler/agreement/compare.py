@@ -107,6 +107,7 @@ def agree(
     estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in chosen}
     order = _value(find_statistic("spearman", aligned.pairs.grades), sample.total, grades)
     warnings = [
+        *_weighted(sample.total, pairs, weights is not None),
         *suspicions(people, other.labels, rules, aligned.pairs.grades, order),
         *_too_few(len(aligned.pairs.queries)),
         *_undefined(chosen, estimates, pairs),
@@ -187,6 +188,12 @@ def _scenario(
         agree[place, place] += count
         differ[place, farthest] += count
     return Scenario(_value(chosen, agree, grades), _value(chosen, differ, grades))
+
+
+def _weighted(table: FloatArray, pairs: int, weighted: bool) -> Iterator[str]:
+    if weighted:
+        whole = f"{table.sum():,.0f}"
+        yield f"people graded a sample: {pairs:,} pairs, weighted to stand for about {whole}"
 
 
 def _too_few(queries: int) -> Iterator[str]:

@@ -53,3 +53,15 @@ def rules_for(
     side = PEOPLE if keys and ours <= keys and not theirs <= keys else OTHER
     sided = {name: {**maps[name], **(maps[""] if name == side else {})} for name in (PEOPLE, OTHER)}
     return replace(rest, map_people=sided[PEOPLE], map_other=sided[OTHER])
+
+
+def parse_share(text: str) -> float:
+    """`20%` or `0.2` as 0.2."""
+    number_text, percent, rest = text.strip().partition("%")
+    try:
+        share = float(number_text) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if rest or not 0 <= share <= 1:
+        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}")
+    return share

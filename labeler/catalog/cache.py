@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 
@@ -21,6 +23,39 @@ def cache_folder() -> Path:
         return Path.home() / "Library" / "Caches" / "labeler"
     xdg = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(xdg) if Path(xdg).is_absolute() else Path.home() / ".cache") / "labeler"
+
+
+@contextmanager
+def alone(path: Path, tell: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+    """Wait until no other process is bringing the file to `path`, and keep others waiting."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_name(path.name + ".lock").open("ab") as lock:
+        if not _locked(lock.fileno(), wait=False):
+            tell(f"another process is fetching {path.name}; waiting for it")
+            _locked(lock.fileno(), wait=True)
+        yield
+
+
+def _locked(descriptor: int, *, wait: bool) -> bool:
+    """Lock an open file until it is closed; false where another process has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        mode = msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK
+        lock = partial(msvcrt.locking, descriptor, mode, 1)
+    else:
+        import fcntl
+
+        mode = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
+        lock = partial(fcntl.flock, descriptor, mode)
+    while True:
+        try:
+            lock()
+        except OSError:
+            if not wait:
+                return False
+        else:
+            return True
 
 
 def sha256_of(path: Path) -> str:

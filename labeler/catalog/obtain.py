@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from labeler.catalog.cache import cache_folder
+from labeler.catalog.cache import alone, cache_folder
 from labeler.catalog.download import Advance, Remote, check_sha256, download, quiet
 from labeler.catalog.recipes import Source
 from labeler.errors import FileProblem, ProviderError
@@ -24,15 +24,15 @@ def obtain(source: Source, advance: Advance = quiet) -> Path:
         return _from_mirror(Path(mirror).expanduser(), source)
     name = Path(source.path).name
     kept = cache_folder() / "downloads" / source.sha256 / name
-    if kept.is_file():
-        with file_problems(kept):
+    with file_problems(kept), alone(kept):
+        if kept.is_file():
             check_sha256(kept, source.sha256, str(kept))
-        return kept
-    try:
-        download(Remote(source.url, source.size, source.sha256), kept, advance)
-    except ProviderError as error:
-        hint = f"LABELER_MIRROR may name a folder that holds it as {source.pinned_path}"
-        raise ProviderError(f"{error}; {hint}") from error
+            return kept
+        try:
+            download(Remote(source.url, source.size, source.sha256), kept, advance)
+        except ProviderError as error:
+            hint = f"LABELER_MIRROR may name a folder that holds it as {source.pinned_path}"
+            raise ProviderError(f"{error}; {hint}") from error
     return kept
 
 

@@ -19,12 +19,20 @@ from labeler.cli import (
     evaluate,
     explain,
     fetch,
+    fuse,
     generate,
+    import_labels,
     ingest,
     judge,
+    leaderboard,
+    mmr,
     pool,
+    power,
     prompts,
+    qrels,
     relabel,
+    run_files,
+    sample,
     status,
     store,
     trec_eval,
@@ -53,13 +61,13 @@ COMMANDS: dict[str, Command] = {
     "ingest": Command(ingest.command, BUILD, "labeler ingest docs/ -o coll/"),
     "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
     "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
+    "sample": Command(sample.command, JUDGE, "labeler sample coll/ --pairs 200 -o sheet.csv"),
+    "import-labels": Command(
+        import_labels.command, JUDGE, "labeler import-labels sheet.csv coll/ --as human2"
+    ),
     "judge": Command(
         judge.command, JUDGE, "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first"
     ),
-    "status": Command(status.command, JUDGE, "labeler status coll/"),
-    "explain": Command(explain.command, JUDGE, "labeler explain coll/ q1 d7"),
-    "doctor": Command(doctor.command, JUDGE, "labeler doctor --model gpt-4.1-mini --pairs 5000"),
-    "store": Command(store.app, JUDGE, "labeler store verify coll/"),
     "relabel": Command(
         relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
     ),
@@ -70,9 +78,23 @@ COMMANDS: dict[str, Command] = {
     "trec-eval": Command(
         trec_eval.command, MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
     ),
+    "leaderboard": Command(
+        leaderboard.command, MEASURE, "labeler leaderboard human.qrels llm.qrels runs/*.trec"
+    ),
+    "power": Command(
+        power.command, MEASURE, "labeler power human.qrels runs/*.trec --difference 0.02"
+    ),
     "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
+    "fuse": Command(fuse.command, MEASURE, "labeler fuse bm25.trec dense.trec -o hybrid.trec"),
+    "mmr": Command(mmr.command, MEASURE, "labeler mmr dense.trec coll/ -o diverse.trec"),
+    "qrels": Command(qrels.app, MEASURE, "labeler qrels stats human.qrels"),
+    "run": Command(run_files.app, MEASURE, "labeler run cut bm25.trec -o top.trec --depth 100"),
     "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
+    "doctor": Command(doctor.command, JUDGE, "labeler doctor --model gpt-4.1-mini --pairs 5000"),
+    "status": Command(status.command, JUDGE, "labeler status coll/"),
+    "explain": Command(explain.command, JUDGE, "labeler explain coll/ q1 d7"),
+    "store": Command(store.app, JUDGE, "labeler store verify coll/"),
 }
 
 
@@ -104,8 +126,8 @@ def _options(
     """Build retrieval test collections with an LLM as the relevance assessor."""
 
 
-def make_app() -> typer.Typer:
-    """The Typer app of all `COMMANDS`."""
+def make_app(only: str | None = None) -> typer.Typer:
+    """The Typer app of all `COMMANDS`, or of one: building them all takes longer than most run."""
     app = typer.Typer(
         name="labeler",
         callback=_options,
@@ -113,7 +135,8 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
     )
-    for name, (run, panel, example) in COMMANDS.items():
+    for name in COMMANDS if only is None else (only,):
+        run, panel, example = COMMANDS[name]
         epilog = f"Example: {example}"
         if isinstance(run, typer.Typer):
             app.add_typer(run, name=name, rich_help_panel=panel, epilog=epilog)
@@ -126,7 +149,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; DESIGN.md lists them."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        result = make_app()(given or ["--help"], prog_name="labeler", standalone_mode=False)
+        app = make_app(given[0] if given and given[0] in COMMANDS else None)
+        result = app(given or ["--help"], prog_name="labeler", standalone_mode=False)
     except LabelerError as error:
         complain(str(error))
         return error.exit_code

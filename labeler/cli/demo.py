@@ -31,7 +31,7 @@ SIMILARITY = "similarity"
 def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
     model: ModelName = None,
-    queries: Annotated[int, typer.Option(min=1, help="How many queries to write.")] = 10,
+    queries: Annotated[int, typer.Option(min=1, help="How many queries to write.")] = 8,
 ) -> None:
     """Build, judge and measure a small collection from Python's own documentation, offline."""
     from labeler.formats.collection import Collection

@@ -65,14 +65,28 @@ def command(
         bool, typer.Option("--per-query", help="Add each query's scores.")
     ] = False,
     output: Annotated[Path | None, typer.Option("-o", help="Write to a file.")] = None,
+    people: Annotated[
+        str | None, typer.Option(help="People's qrels of some queries: correct the scores by them.")
+    ] = None,
+    assessor: Annotated[
+        str | None, typer.Option(help="With --people: the qrels of all queries.")
+    ] = None,
+    target: Annotated[
+        str, typer.Option(help="With --people: the mean over these queries, or all like-these.")
+    ] = "these",
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
     from labeler import evaluating
+    from labeler.cli.corrected import print_corrected
     from labeler.cli.tables import check_format, deliver
     from labeler.gates import check_gates, parse_gates
     from labeler.scoreboard import as_json as as_json_object
 
     form = "json" if as_json else check_format(form)
+    if people is not None:
+        chosen = measures or evaluating.DEFAULT_MEASURES
+        print_corrected(paths, people, assessor, target, chosen, form, output)
+        return
     options = evaluating.Options(
         tuple(measures or evaluating.DEFAULT_MEASURES),
         missing,

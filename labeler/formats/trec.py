@@ -44,7 +44,7 @@ def read_qrels(path: Path, warn: Callable[[str], None] = _silent) -> Qrels:
     qrels: Qrels = {}
     repeated = 0
     conflicts: list[str] = []
-    for number, columns in _rows(path, QRELS_COLUMNS):
+    for number, columns in rows(path, QRELS_COLUMNS):
         query_id, doc_id = _texts(path, number, columns[0], columns[2])
         grade = grade_of(path, number, columns[3])
         grades = qrels.setdefault(query_id, {})
@@ -71,7 +71,7 @@ def _listed(conflicts: list[str]) -> str:
 def read_run(path: Path) -> Run:
     """The scores of a run, queries and documents in the file's order; the rank is not read."""
     run: Run = {}
-    for number, columns in _rows(path, RUN_COLUMNS):
+    for number, columns in rows(path, RUN_COLUMNS):
         query_id, doc_id = _texts(path, number, columns[0], columns[2])
         score = score_of(path, number, columns[4])
         scores = run.setdefault(query_id, {})
@@ -88,7 +88,7 @@ def read_loose_run(path: Path) -> tuple[Run, str]:
     """
     run: Run = {}
     tag = b""
-    for number, columns in _rows(path, RUN_COLUMNS, more=True):
+    for number, columns in rows(path, RUN_COLUMNS, more=True):
         query_id, doc_id = _texts(path, number, columns[0], columns[2])
         scores = run.setdefault(query_id, {})
         if doc_id in scores:
@@ -191,11 +191,20 @@ def shown(text: bytes) -> str:
     return repr(text[:40].decode("utf-8", "replace"))
 
 
-def _rows(path: Path, names: str, *, more: bool = False) -> Iterator[tuple[int, list[bytes]]]:
-    """The columns of every line that is neither blank nor a comment, with its number."""
+def rows(
+    path: Path,
+    names: str,
+    lines: Iterable[tuple[int, bytes]] | None = None,
+    *,
+    more: bool = False,
+) -> Iterator[tuple[int, list[bytes]]]:
+    """The columns of every line that is neither blank nor a comment, with its number.
+
+    `lines` are some of the file's, where they have been read already; `more` allows more columns.
+    """
     wanted = len(names.split())
     number = found = 0
-    for number, line in numbered_bytes(path):
+    for number, line in numbered_bytes(path) if lines is None else lines:
         if number == 1:
             refuse_byte_order_mark(path, line)
         columns = line.split()
@@ -208,7 +217,7 @@ def _rows(path: Path, names: str, *, more: bool = False) -> Iterator[tuple[int, 
             raise BadInput.at(path, number, problem)
         found += 1
         yield number, columns
-    if not found:
+    if not found and lines is None:
         raise BadInput.at(path, max(number, 1), f"no line in it; expected {names}")
 
 

@@ -64,13 +64,13 @@ def measure(name: str, family: str, summary: str = "mean") -> Callable[[F], F]:
     """Register a function of `Rankings`, its cutoff and its parameters under `name`."""
 
     def register(function: F) -> F:
-        parameters = dict(inspect.signature(function, eval_str=True).parameters)
+        parameters = dict(inspect.signature(function).parameters)
         parameters.pop(next(iter(parameters)))
         cutoff = parameters.pop("cutoff", None)
         kind = "none" if cutoff is None else "optional"
         if cutoff is not None and cutoff.default is inspect.Parameter.empty:
             kind = "required"
-        cutoff_type = float if cutoff is not None and cutoff.annotation is float else int
+        cutoff_type = float if cutoff is not None and cutoff.annotation == "float" else int
         defaults = {key: parameter.default for key, parameter in parameters.items()}
         MEASURES[name] = Definition(name, family, summary, function, kind, cutoff_type, defaults)
         return function

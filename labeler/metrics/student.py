@@ -10,7 +10,7 @@ _PRECISION = 1e-15
 
 def t_below(t: float, freedom: float) -> float:
     """The probability that Student's t with so many degrees of freedom lies below `t`."""
-    tail = 0.5 * _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
+    tail = 0.5 * two_sided(t, freedom)
     return tail if t < 0 else 1 - tail
 
 
@@ -29,19 +29,20 @@ def t_quantile(probability: float, freedom: float) -> float:
 
 def two_sided(t: float, freedom: float) -> float:
     """The probability that Student's t lies farther from 0 than `t` does."""
-    return _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
+    whole = freedom + t * t
+    return _beta_share(freedom / whole, t * t / whole, freedom / 2, 0.5)
 
 
-def _beta_share(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
+def _beta_share(x: float, rest: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function of `x`, which is 1 - `rest`."""
+    if x <= 0 or rest <= 0:
+        return float(rest <= 0)
     scale = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest)
     )
     if x < (a + 1) / (a + b + 2):
         return scale * _fraction(x, a, b) / a
-    return 1 - scale * _fraction(1 - x, b, a) / b
+    return 1 - scale * _fraction(rest, b, a) / b
 
 
 def _fraction(x: float, a: float, b: float) -> float:

@@ -42,8 +42,13 @@ class _File(BaseModel):
 
 
 def price_of(address: str | None, model: str, own: Path | None = None) -> Price | None:
-    """The price of a model at an address; the user's file comes first; None where it is unknown."""
-    host = urlsplit(address or "").hostname or ""
+    """The price of a model at an address; the user's file comes first; None where it is unknown.
+
+    A model without an address is embedded, and costs nothing.
+    """
+    if address is None:
+        return Price(0.0, 0.0)
+    host = urlsplit(address).hostname or ""
     for path in (own, SHIPPED):
         if path is not None:
             file = _read(path)

@@ -1,0 +1,104 @@
+"""Draw pairs for people, so that every pair's chance of being drawn is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeler.agreement.tables import FloatArray
+from labeler.data import Pair
+from labeler.errors import Misuse
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A pair, and the probability with which a draw like this holds it."""
+
+    pair: Pair
+    probability: float
+
+
+def draw(
+    strata: Mapping[Pair, int | None], pairs: int, queries: int | None, seed: int
+) -> list[Drawn]:
+    """Draw `pairs` pairs; `strata` holds each pair of the pool with the assessor's grade.
+
+    With `queries`, that many are drawn first, each as likely as any. Then every query gets the
+    same share of pairs, and within it a grade of `n` pairs one in proportion to the square root of
+    `n`, so that rare grades are seen; no pair's chance is 0. Systematic sampling with unequal
+    probabilities (Madow 1949, Annals of Mathematical Statistics 20(3)) keeps all these shares.
+    """
+    rng = np.random.default_rng(seed)
+    known = sorted({pair.query_id for pair in strata})
+    if queries is not None and not 0 < queries <= len(known):
+        raise Misuse(f"cannot draw {queries} of {len(known)} queries")
+    chosen = known if queries is None else sorted(rng.choice(known, queries, replace=False))
+    first = len(chosen) / len(known)
+    inside = set(map(str, chosen))
+    pool = _shuffled([pair for pair in strata if pair.query_id in inside], rng)
+    pool.sort(key=lambda pair: (pair.query_id, _order(strata[pair])))
+    if not 0 < pairs <= len(pool):
+        raise Misuse(f"cannot draw {pairs} pairs; these {len(chosen)} queries have {len(pool)}")
+    probability = _scaled(_appeal(pool, strata), pairs)
+    places = _systematic(probability, float(rng.random()))
+    return [Drawn(pool[place], float(first * probability[place])) for place in places]
+
+
+def _shuffled(pairs: Sequence[Pair], rng: np.random.Generator) -> list[Pair]:
+    ordered = sorted(pairs)
+    return [ordered[place] for place in rng.permutation(len(ordered))]
+
+
+def _order(grade: int | None) -> tuple[bool, int]:
+    return grade is None, grade or 0
+
+
+def _appeal(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> FloatArray:
+    """Each pair's share: the same for every query, by the square root within."""
+    sizes = Counter((pair.query_id, strata[pair]) for pair in pool)
+    whole: Counter[str] = Counter()
+    for (query_id, _), size in sizes.items():
+        whole[query_id] += np.sqrt(size)
+    return np.array(
+        [1 / np.sqrt(sizes[pair.query_id, strata[pair]]) / whole[pair.query_id] for pair in pool]
+    )
+
+
+def _scaled(appeal: FloatArray, pairs: int) -> FloatArray:
+    """Probabilities in proportion to `appeal`, at most 1, that sum to `pairs`."""
+    certain = np.zeros(len(appeal), dtype=bool)
+    while True:
+        rest = appeal[~certain]
+        scaled = np.where(certain, 1.0, appeal * (pairs - certain.sum()) / max(rest.sum(), 1e-300))
+        above = (scaled > 1) & ~certain
+        if not above.any():
+            return np.minimum(scaled, 1.0)
+        certain |= above
+
+
+def _systematic(probability: FloatArray, start: float) -> list[int]:
+    """The places where the running sum of probabilities passes `start`, `start` + 1, ..."""
+    passed = np.floor(np.cumsum(probability) - start + 1e-9)
+    before = np.concatenate([[np.floor(-start + 1e-9)], passed[:-1]])
+    return [int(place) for place in np.flatnonzero(passed > before)]
+
+
+def share_out(drawn: Sequence[Drawn], raters: int, overlap: float, seed: int) -> list[list[Drawn]]:
+    """Deal the pairs to raters: a random `overlap` of them to all, the rest evenly to one each.
+
+    Each rater's probabilities are those of the pair being drawn and dealt to this rater.
+    """
+    if raters == 1:
+        return [list(drawn)]
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(drawn))
+    shared = round(overlap * len(drawn))
+    dealt = []
+    for rater in range(raters):
+        mine = sorted([*order[:shared], *order[shared + rater :: raters]])
+        share = len(mine) / len(drawn)
+        dealt.append([Drawn(drawn[i].pair, drawn[i].probability * share) for i in mine])
+    return dealt

@@ -1,0 +1,46 @@
+"""`labeler sample`: draw pairs for people, as a sheet to grade in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labeler.cli.options import Folder
+from labeler.cli.screen import note, say
+
+
+def command(
+    folder: Folder,
+    *,
+    pairs: Annotated[int, typer.Option(min=1, help="How many pairs people grade.")] = 200,
+    queries: Annotated[
+        int | None, typer.Option(min=1, help="Of how many random queries; otherwise of all.")
+    ] = None,
+    sheets: Annotated[
+        list[Path], typer.Option("-o", help="The sheet, CSV; give one a rater for several raters.")
+    ],
+    source: Annotated[
+        str | None, typer.Option("--from", help="The labels whose grades are the strata.")
+    ] = None,
+    overlap: Annotated[
+        str, typer.Option(help="With several sheets: the share of pairs that all raters grade.")
+    ] = "20%",
+    scale: Annotated[
+        str | None, typer.Option(help="The grades, as 0:3; otherwise the judging prompt's.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+) -> None:
+    """Draw pairs for people to grade, blind, with known probabilities; back: import-labels."""
+    from labeler.agreement.options import parse_scale, parse_share
+    from labeler.formats.collection import open_collection
+    from labeler.sampling import Wish, draw_sheets
+
+    grades = parse_scale(scale)
+    named = dict.fromkeys(grades, "") if grades else None
+    wish = Wish(pairs, queries, parse_share(overlap), seed, named)
+    samples = draw_sheets(open_collection(folder), source, wish, sheets)
+    for sheet, sample in zip(sheets, samples, strict=True):
+        say(f"{sheet}: sample {sample}")
+    note(f"when graded: labeler import-labels {sheets[0]} {folder} --as human2")

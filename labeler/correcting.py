@@ -1,0 +1,142 @@
+"""Scores corrected by people: the assessor's labels on all queries, people's on some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, correct
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.evaluating import named_runs
+from labeler.formats.collection import open_collection
+from labeler.formats.trec import read_qrels, read_run
+from labeler.metrics import evaluate, parse_all
+
+
+@dataclass(frozen=True)
+class CorrectedScores:
+    """A run's figure by one measure, and what people's labels leave open in its queries.
+
+    `unjudged` is the share of its first ten documents, in the queries that people labelled, which
+    they did not judge: above 0 people's score is too low.
+    """
+
+    run: str
+    measure: str
+    found: Corrected
+    unjudged: float
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """All runs by all measures, and what a reader should know."""
+
+    target: str
+    rows: tuple[CorrectedScores, ...]
+    warnings: tuple[str, ...]
+
+
+def correct_files(
+    paths: Sequence[Path], people: str, assessor: str | None, measures: Sequence[str], target: str
+) -> Corrections:
+    """Correct the runs of a collection, `people` and `assessor` naming its qrels; or of files.
+
+    The files are runs, after the assessor's qrels where `assessor` is not given.
+    """
+    if target not in TARGETS:
+        raise Misuse(f"no target {target!r}; known: {', '.join(TARGETS)}")
+    runs = list(paths)
+    if paths[0].is_dir():
+        collection = open_collection(paths[0])
+        runs = [collection.run(name) for name in collection.run_names()]
+        chosen = [_named(collection.folder, name) for name in (people, _given(assessor))]
+    elif assessor is None:
+        chosen, runs = [Path(people), paths[0]], runs[1:]
+    else:
+        chosen = [Path(people), Path(assessor)]
+    if not runs:
+        raise Misuse("no run to score; as in: labeler evaluate LLM.qrels RUN --people HUMAN.qrels")
+    named = {name: read_run(path) for name, path in named_runs(runs).items()}
+    return correct_all(read_qrels(chosen[0]), read_qrels(chosen[1]), named, measures, target)
+
+
+def _given(assessor: str | None) -> str:
+    if assessor is None:
+        raise Misuse("--people needs --assessor: whose labels of all queries are corrected?")
+    return assessor
+
+
+def _named(folder: Path, name: str) -> Path:
+    inside = folder / "qrels" / f"{name}.qrels"
+    if inside.exists() or Path(name).exists():
+        return inside if inside.exists() else Path(name)
+    known = ", ".join(sorted(path.stem for path in folder.glob("qrels/*.qrels"))) or "none"
+    raise FileProblem(f"{inside}: no such qrels, and no file {name!r}; there are: {known}")
+
+
+def correct_all(
+    people: Qrels, assessor: Qrels, runs: dict[str, Run], measures: Sequence[str], target: str
+) -> Corrections:
+    """Correct every run's mean by every measure."""
+    queries = sorted(assessor)
+    both = [place for place, query in enumerate(queries) if query in people]
+    if len(both) < FEWEST:
+        raise BadInput(
+            f"people and the assessor share {len(both)} queries; correcting needs {FEWEST} or more"
+        )
+    labelled = {queries[place]: people[queries[place]] for place in both}
+    rows = []
+    for name, run in runs.items():
+        unjudged = 1 - evaluate(labelled, run, ["Judged@10"]).means()["Judged@10"]
+        for measure in parse_all(measures):
+            theirs = np.nan_to_num(evaluate(assessor, run, [measure]).of(measure))
+            ours = np.nan_to_num(evaluate(labelled, run, [measure]).of(measure))
+            found = correct(ours, theirs, np.array(both), target)
+            rows.append(CorrectedScores(name, str(measure), found, unjudged))
+    return Corrections(target, tuple(rows), tuple(_warnings(people, queries, rows)))
+
+
+def _warnings(people: Qrels, queries: list[str], rows: list[CorrectedScores]) -> list[str]:
+    found = ["the intervals hold if the queries that people labelled are a random sample of all"]
+    extra = len(people.keys() - set(queries))
+    if extra:
+        found.append(f"{extra} queries that people labelled have no labels of the assessor")
+    worst = max(rows, key=lambda row: row.unjudged)
+    if worst.unjudged > 0:
+        share = f"{worst.unjudged:.0%} of the first ten documents of {worst.run}"
+        found.append(f"people did not judge {share}, so their scores are too low")
+    return found
+
+
+def as_json(corrections: Corrections) -> dict[str, Any]:
+    """What `labeler evaluate --people … --json` prints."""
+    rows = [
+        {"run": row.run, "measure": row.measure, "unjudged": row.unjudged, **asdict(row.found)}
+        for row in corrections.rows
+    ]
+    return {"target": corrections.target, "scores": rows, "warnings": list(corrections.warnings)}
+
+
+def table_rows(corrections: Corrections) -> list[list[str]]:
+    """A row a run and measure: people alone, the assessor alone, corrected, lambda."""
+    return [
+        [
+            row.run,
+            row.measure,
+            *(_mean(asdict(mean)) for mean in (row.found.people, row.found.assessor)),
+            _mean(asdict(row.found.corrected)),
+            f"{row.found.power:.2f}",
+        ]
+        for row in corrections.rows
+    ]
+
+
+def _mean(mean: dict[str, Any]) -> str:
+    if mean["low"] is None:
+        return f"{mean['value']:.4f}"
+    return f"{mean['value']:.4f} [{mean['low']:.3f}, {mean['high']:.3f}]"

@@ -1,0 +1,285 @@
+"""Qrels and runs from their files straight to `Rankings`, without a Python object a line.
+
+The same answers as `rankings(read_qrels(…), read_run(…))`, to the last bit, and the same errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from labeler.data import Qrels
+from labeler.errors import BadInput
+from labeler.formats.columns import (
+    Floats,
+    Integers,
+    Keys,
+    Odd,
+    Words,
+    fields,
+    integers,
+    keys,
+    keys_of,
+    widened,
+)
+from labeler.formats.lines import Groups, Lines, Scattered, gathered, joined, run_blocks
+from labeler.formats.trec import QRELS_COLUMNS, read_qrels, read_run
+from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
+
+BLOCK = 1 << 22
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The pairs of a qrels file, by query (sorted by id), then by grade, best first."""
+
+    path: Path
+    queries: tuple[str, ...]
+    query: Integers
+    grade: Integers
+    documents: Keys
+    twins: bool = False
+    """Two pairs share a hash, so that runs must be read the slow way."""
+
+    @cached_property
+    def number(self) -> dict[bytes, int]:
+        """Query id to its place."""
+        return {query.encode(): place for place, query in enumerate(self.queries)}
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where each query's pairs begin, and where the last one's end."""
+        return np.searchsorted(self.query, np.arange(len(self.queries) + 1))
+
+    @cached_property
+    def qrels(self) -> Qrels:
+        """The same as a dict, read again by the slow reader."""
+        return read_qrels(self.path)
+
+    @cached_property
+    def max_grade(self) -> int:
+        """The largest grade."""
+        return top_grade(self.grade)
+
+
+@dataclass
+class Facts:
+    """What a reader of the scores should know of a run file."""
+
+    common: int = 0
+    extra: int = 0
+    some_ids: list[str] = field(default_factory=list)
+    tied_pairs: int = 0
+    contradictions: int = 0
+
+
+def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Pool:
+    """The pairs of a qrels file; repeated pairs and bad lines as `read_qrels` has them."""
+    try:
+        blocks = fields(path, QRELS_COLUMNS, block)
+        pool = _pool(path, [(Groups.of(b), integers(b, 3), keys(b, 2)) for b in blocks])
+        _refuse_twins(pool.documents.hashes + _mixed(pool.query))
+    except (Odd, BadInput):  # of several bad lines the slow reader names the first
+        pool = pool_of(path, read_qrels(path, warn))
+    return pool
+
+
+def _pool(path: Path, parts: list[tuple[Groups, Integers, Keys]]) -> Pool:
+    names = sorted({name for groups, _, _ in parts for name in groups.names})
+    place = {name: i for i, name in enumerate(names)}
+    query = np.concatenate(
+        [np.array([place[name] for name in groups.names])[groups.group] for groups, _, _ in parts]
+    )
+    grade = np.concatenate([grades for _, grades, _ in parts])
+    order = np.lexsort((-grade, query))
+    documents = joined([documents for _, _, documents in parts]).take(order)
+    names_of = tuple(name.decode() for name in names)
+    return Pool(path, names_of, query[order], grade[order], documents)
+
+
+def pool_of(path: Path, qrels: Qrels) -> Pool:
+    """The pool of qrels that were read already."""
+    sizes = [len(grades) for grades in qrels.values()]
+    groups = Groups([q.encode() for q in qrels], np.repeat(np.arange(len(sizes)), sizes))
+    grades = np.array([grade for grades in qrels.values() for grade in grades.values()])
+    ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
+    pool = _pool(path, [(groups, grades, keys_of(ids))])
+    try:
+        _refuse_twins(pool.documents.hashes + _mixed(pool.query))
+    except Odd:
+        return replace(pool, twins=True)
+    return pool
+
+
+def read_rankings(
+    path: Path, pool: Pool, ties: str = "trec", block: int = BLOCK
+) -> tuple[Rankings, Facts]:
+    """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts."""
+    try:
+        if pool.twins:
+            raise Odd
+        try:
+            return _ranked(run_blocks(path, block), pool, ties)
+        except Scattered:
+            return _ranked(iter([Lines.of(gathered(path))]), pool, ties)
+    except (Odd, BadInput):
+        run = read_run(path)
+        common = len(pool.qrels.keys() & run.keys())
+        facts = Facts(common, len(run) - common, list(run)[:3])
+        return rankings(pool.qrels, run, ties=ties), facts
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """The documents of the pool in some lines of a run, by query and rank."""
+
+    queries: Integers
+    retrieved: Integers
+    query: Integers
+    rank: Integers
+    grade: Integers
+    score: Floats
+
+
+def _ranked(parts: Iterator[Lines], pool: Pool, ties: str) -> tuple[Rankings, Facts]:
+    facts = Facts()
+    placed = [_placed(lines, pool, ties, facts) for lines in parts]
+    n = len(pool.queries)
+    retrieved = np.zeros(n, dtype=np.int64)
+    for part in placed:
+        retrieved[part.queries] = part.retrieved
+    query = np.concatenate([part.query for part in placed])
+    order = np.argsort(query, kind="stable")
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in placed])[order]
+        for name in ("query", "rank", "grade", "score")
+    }
+    ranked = Rankings(
+        pool.queries,
+        retrieved,
+        **columns,
+        pool_query=pool.query,
+        pool_grade=pool.grade,
+        max_grade=pool.max_grade,
+    )
+    return ranked, facts
+
+
+def _placed(lines: Lines, pool: Pool, ties: str, facts: Facts) -> _Placed:
+    place = np.array([pool.number.get(name, -1) for name in lines.names])
+    _note(facts, lines, place)
+    mixed = lines.documents.hashes + _mixed(lines.group)
+    _refuse_twins(mixed)
+    hits, pairs = _matches(lines, mixed, pool, place)
+    order = _order(lines)
+    facts.tied_pairs += _tied_pairs(lines.group[order], lines.score[order])
+    facts.contradictions += _contradictions(lines)
+    position = np.arange(len(order))
+    if ties != "file":
+        position[order] = np.arange(len(order))
+    sizes = np.bincount(lines.group, minlength=len(place))
+    starts = np.cumsum(sizes) - sizes
+    rank = position[hits] - starts[lines.group[hits]]
+    query = place[lines.group[hits]]
+    sort = np.lexsort((rank, lines.group[hits]))
+    known = place >= 0
+    return _Placed(
+        place[known],
+        sizes[known],
+        query[sort],
+        rank[sort],
+        pool.grade[pairs][sort],
+        lines.score[hits][sort],
+    )
+
+
+def _note(facts: Facts, lines: Lines, place: Integers) -> None:
+    facts.common += int((place >= 0).sum())
+    facts.extra += int((place < 0).sum())
+    if len(facts.some_ids) < 3:
+        facts.some_ids += [name.decode() for name in lines.names[: 3 - len(facts.some_ids)]]
+
+
+def _mixed(group: Integers) -> Words:
+    """A number for each query to keep equal documents of different queries apart."""
+    spread = (group.astype(np.uint64) + np.uint64(1)) * _GOLDEN
+    return spread ^ (spread >> np.uint64(29))
+
+
+def _refuse_twins(mixed: Words) -> None:
+    """`Odd` where two lines look like one pair; the slow reader tells whether they are."""
+    ordered = np.sort(mixed)
+    if (ordered[1:] == ordered[:-1]).any():
+        raise Odd
+
+
+def _matches(lines: Lines, mixed: Words, pool: Pool, place: Integers) -> tuple[Integers, Integers]:
+    """Which lines stand in the pool, and as which pairs."""
+    known = np.flatnonzero(place >= 0)
+    sizes = pool.starts[place[known] + 1] - pool.starts[place[known]]
+    owner = np.repeat(np.arange(len(known)), sizes)
+    pairs = ordinals(owner) + pool.starts[place[known]][owner]
+    wanted = pool.documents.hashes[pairs] + _mixed(known[owner])
+    order = np.argsort(wanted)
+    wanted, pairs = wanted[order], pairs[order]
+    maybe = _maybe(mixed, wanted)
+    found = np.searchsorted(wanted, mixed[maybe])
+    same = wanted[np.minimum(found, len(wanted) - 1)] == mixed[maybe] if len(wanted) else maybe < 0
+    hits, matched = maybe[same], pairs[found[same]]
+    width = max(lines.documents.words.shape[1], pool.documents.words.shape[1])
+    ours = widened(lines.documents.words[hits], width)
+    if (ours != widened(pool.documents.words[matched], width)).any():
+        raise Odd
+    return hits, matched
+
+
+def _maybe(mixed: Words, wanted: Words) -> Integers:
+    """The indices of those that may be wanted: all that are, and few others."""
+    bits = max(12, len(wanted).bit_length() + 4)
+    shift = np.uint64(64 - bits)
+    table = np.zeros(1 << bits, dtype=np.bool_)
+    table[wanted >> shift] = True
+    return np.flatnonzero(table[mixed >> shift])
+
+
+def _order(lines: Lines) -> Integers:
+    """trec_eval's order: by query, then score, then document id, the latter two descending."""
+    order = np.arange(len(lines.group))
+    wrong = (lines.score[1:] >= lines.score[:-1]) & (lines.group[1:] == lines.group[:-1])
+    if not wrong.any():
+        return order
+    unsorted = np.zeros(len(lines.names), dtype=np.bool_)
+    unsorted[lines.group[1:][wrong]] = True
+    chosen = np.flatnonzero(unsorted[lines.group])
+    words = lines.documents.words[chosen]
+    by_id = [~words[:, i] for i in reversed(range(words.shape[1]))]
+    order[chosen] = chosen[np.lexsort((*by_id, -lines.score[chosen], lines.group[chosen]))]
+    return order
+
+
+def _tied_pairs(group: Integers, score: Floats) -> int:
+    """How many pairs of one query's documents have one score, in lines that are in order."""
+    tied = (score[1:] == score[:-1]) & (group[1:] == group[:-1])
+    if not tied.any():
+        return 0
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
+    sizes = edges[1::2] - edges[::2] + 1
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _contradictions(lines: Lines) -> int:
+    """How many lines have a higher score than the line that the rank column puts before them."""
+    numbered = lines.declared >= 0
+    group, declared, score = lines.group, lines.declared, lines.score
+    if not numbered.all():
+        group, declared, score = group[numbered], declared[numbered], score[numbered]
+    same = group[1:] == group[:-1]
+    if (same & (declared[1:] < declared[:-1])).any():
+        order = np.lexsort((declared, group))
+        declared, score = declared[order], score[order]
+    return int((same & (declared[1:] > declared[:-1]) & (score[1:] > score[:-1])).sum())

@@ -1,0 +1,100 @@
+"""`samples/ID.jsonl`: what a sheet's rows are; `people/NAME.jsonl`: what people answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeler.data import Pair
+from labeler.errors import BadInput, FileProblem
+from labeler.formats.jsonl import identifier, read_rows, text_of, write_rows
+
+_SAID = ("rater", "time", "comment")
+
+
+@dataclass(frozen=True)
+class SampledPair:
+    """A row of a sheet: its number, its pair, and the probability that a sample holds it."""
+
+    number: int
+    pair: Pair
+    probability: float
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A person's answer; `grade` is `None` where they skipped the pair."""
+
+    pair: Pair
+    grade: int | None
+    rater: str
+    time: str
+    comment: str
+    probability: float
+
+
+def sample_path(folder: Path, sample: str) -> Path:
+    """Where a collection keeps a sample."""
+    return folder / "samples" / f"{sample}.jsonl"
+
+
+def people_path(folder: Path, name: str) -> Path:
+    """Where a collection keeps people's answers."""
+    return folder / "people" / f"{name}.jsonl"
+
+
+def write_sample(path: Path, rows: Iterable[SampledPair]) -> None:
+    """Write a sample; it reads back as the same rows."""
+    written = ({"row": r.number, **r.pair._asdict(), "probability": r.probability} for r in rows)
+    write_rows(path, written, check=read_sample)
+
+
+def read_sample(path: Path) -> list[SampledPair]:
+    """The rows of a sample."""
+    if not path.exists():
+        raise FileProblem(f"{path}: no such sample; was the sheet drawn from this collection?")
+    return [
+        SampledPair(int(row["row"]), _pair(path, number, row), _probability(path, number, row))
+        for number, row in read_rows(path)
+    ]
+
+
+def write_people(path: Path, rows: Iterable[Graded]) -> None:
+    """Write people's answers; they read back as the same."""
+    written = (
+        {
+            **r.pair._asdict(),
+            "grade": r.grade,
+            "rater": r.rater,
+            "time": r.time,
+            "comment": r.comment,
+            "probability": r.probability,
+        }
+        for r in rows
+    )
+    write_rows(path, written, check=read_people)
+
+
+def read_people(path: Path) -> list[Graded]:
+    """People's answers."""
+    rows = []
+    for number, row in read_rows(path):
+        grade = row.get("grade")
+        if grade is not None and type(grade) is not int:
+            raise BadInput.at(path, number, f"expected an integer grade or null, found {grade!r}")
+        rater, time, comment = (text_of(path, number, row, key, "") for key in _SAID)
+        pair, chance = _pair(path, number, row), _probability(path, number, row)
+        rows.append(Graded(pair, grade, rater, time, comment, chance))
+    return rows
+
+
+def _pair(path: Path, number: int, row: dict[str, object]) -> Pair:
+    return Pair(identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id"))
+
+
+def _probability(path: Path, number: int, row: dict[str, object]) -> float:
+    value = row.get("probability")
+    if not isinstance(value, int | float) or not 0 < value <= 1:
+        raise BadInput.at(path, number, f"expected a probability above 0, found {value!r}")
+    return float(value)

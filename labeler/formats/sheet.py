@@ -1,0 +1,135 @@
+"""A sheet that people grade in: CSV that a spreadsheet opens without harm, and reads back.
+
+The sheet is blind: it holds no assessor's grade and no probability, which would tell the grade.
+Ids carry an apostrophe in front, so that no spreadsheet takes `007` or `1e5` for a number.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeler.errors import BadInput
+from labeler.files import file_problems, replacing
+
+COLUMNS = ("sample", "row", "query_id", "query", "doc_id", "title", "text")
+FILLED = ("rater", "time", "comment")
+GRADE = "grade"
+LONGEST = 30_000
+"""Spreadsheets cut a cell at 32,767 characters."""
+
+_FORMULA = re.compile(r"^[=+\-@\t\r]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_NUMBER = re.compile(r"-?\d+(\.0+)?")
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    """One pair of a sheet; `text` is what a person reads."""
+
+    number: int
+    query_id: str
+    query: str
+    doc_id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person wrote in one row; `grade` is `None` where they skipped it."""
+
+    line: int
+    sample: str
+    number: int
+    query_id: str
+    doc_id: str
+    grade: int | None
+    rater: str
+    time: str
+    comment: str
+
+
+def write_sheet(
+    path: Path, sample: str, rows: Iterable[SheetRow], scale: Mapping[int, str]
+) -> None:
+    """Write a sheet whose grade column says the scale in its header."""
+    meanings = "; ".join(f"{g} = {name}" if name else str(g) for g, name in sorted(scale.items()))
+    header = [*COLUMNS, f"{GRADE} ({meanings})", *FILLED]
+    with replacing(path) as out:
+        out.write("\ufeff")
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow(header)
+        for row in rows:
+            ids = f"'{row.query_id}", f"'{row.doc_id}"
+            texts = [harmless(text) for text in (row.query, row.title, row.text)]
+            cells = [sample, str(row.number), ids[0], texts[0], ids[1], *texts[1:]]
+            writer.writerow([*cells, *[""] * (1 + len(FILLED))])
+
+
+def harmless(text: str) -> str:
+    """A text that no spreadsheet runs as a formula, cut where its cell would be."""
+    clean = _CONTROL.sub(" ", text)
+    short = clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
+    return f"'{short}" if _FORMULA.match(short) else short
+
+
+def read_sheet(path: Path) -> list[Answer]:
+    """What people wrote, of a sheet that a spreadsheet may have saved with another separator."""
+    with file_problems(path):
+        text = path.read_text(encoding="utf-8-sig", errors="strict") if _is_utf8(path) else ""
+    if not text.strip():
+        raise BadInput(f"{path}: not a sheet in UTF-8; save it as CSV (UTF-8)")
+    separator = max(",;\t", key=text.split("\n", 1)[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        rows = [(reader.line_num, row) for row in reader if any(row)]
+    except csv.Error as error:
+        raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
+    places = _places(path, rows[0][1])
+    return [_answer(path, line, row, places) for line, row in rows[1:]]
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"not UTF-8 (byte {error.start + 1}); save the sheet as CSV (UTF-8)"
+        raise BadInput(f"{path}: {problem}") from error
+    return True
+
+
+def _places(path: Path, header: Sequence[str]) -> dict[str, int]:
+    names = [GRADE if name.startswith(GRADE) else name.strip() for name in header]
+    missing = [name for name in (*COLUMNS[:3], "doc_id", GRADE) if name not in names]
+    if missing:
+        raise BadInput.at(path, 1, f"no column {', '.join(missing)}; is this a sheet of ours?")
+    return {name: place for place, name in enumerate(names)}
+
+
+def _answer(path: Path, line: int, row: Sequence[str], places: Mapping[str, int]) -> Answer:
+    def cell(name: str) -> str:
+        place = places.get(name, len(row))
+        return row[place].strip() if place < len(row) else ""
+
+    if not cell("row").isdigit():
+        raise BadInput.at(path, line, f"expected the row's number, found {cell('row')[:20]!r}")
+    written = cell(GRADE)
+    if written and not _NUMBER.fullmatch(written):
+        problem = f"expected a grade or an empty cell, found {written[:20]!r}"
+        raise BadInput.at(path, line, problem)
+    return Answer(
+        line,
+        cell("sample"),
+        int(cell("row")),
+        cell("query_id").removeprefix("'"),
+        cell("doc_id").removeprefix("'"),
+        int(float(written)) if written else None,
+        cell("rater"),
+        cell("time"),
+        cell("comment"),
+    )

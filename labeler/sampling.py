@@ -1,0 +1,222 @@
+"""Draw pairs for people to grade, and take their grades in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeler.agreement.drawing import Drawn, draw, share_out
+from labeler.assessors import scale_names
+from labeler.data import Document, Failure, Pair, Query
+from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.formats.beir import read_corpus, read_queries
+from labeler.formats.collection import Collection, check_name, read_card, update_card
+from labeler.formats.judgements import read_judgements
+from labeler.formats.pool import read_pool
+from labeler.formats.samples import (
+    Graded,
+    SampledPair,
+    people_path,
+    read_people,
+    read_sample,
+    sample_path,
+    write_people,
+    write_sample,
+)
+from labeler.formats.sheet import Answer, SheetRow, read_sheet, write_sheet
+from labeler.formats.trec import read_qrels, write_qrels
+
+Strata = dict[Pair, int | None]
+DEFAULT_SCALE = {0: "", 1: "", 2: "", 3: ""}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to draw: how many pairs, of how many queries, and for how many raters together."""
+
+    pairs: int
+    queries: int | None = None
+    overlap: float = 0.0
+    seed: int = 0
+    scale: Mapping[int, str] | None = None
+
+
+def draw_sheets(
+    collection: Collection, source: str | None, wish: Wish, sheets: Sequence[Path]
+) -> list[str]:
+    """Write one sheet a rater, and keep each one's probabilities in the collection.
+
+    `source` names the labels whose grades are the strata. Returns the samples' ids.
+    """
+    if len({sheet.resolve() for sheet in sheets}) < len(sheets):
+        raise Misuse("two sheets have the same path")
+    strata, names = _strata(collection, source)
+    drawn = draw(strata, wish.pairs, wish.queries, wish.seed)
+    corpus, queries = read_corpus(collection.corpus), read_queries(collection.queries)
+    scale = wish.scale or names or DEFAULT_SCALE
+    ids = []
+    for sheet, mine in zip(
+        sheets, share_out(drawn, len(sheets), wish.overlap, wish.seed), strict=True
+    ):
+        rows = _sheet_rows(mine, corpus, queries, wish.seed)
+        sample = _keep(collection, rows, mine, {"source": source, "seed": wish.seed}, scale)
+        write_sheet(sheet, sample, rows, scale)
+        ids.append(sample)
+    return ids
+
+
+def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping[int, str]]:
+    """Every pair of the pool with its grade, `None` where it has none; and the grades' names."""
+    if source is None:
+        source = _only(collection)
+    judgements = collection.judgements(source)
+    if judgements.exists():
+        rows = list(read_judgements(judgements))
+        grades: Strata = {
+            row.judged.outcome.pair: None
+            if isinstance(row.judged.outcome, Failure)
+            else row.judged.outcome.grade
+            for row in rows
+        }
+        return grades, scale_names({row.origin.prompt for row in rows})
+    qrels = read_qrels(collection.qrels(source))
+    graded: Strata = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items()}
+    if collection.pool.exists():
+        graded = {p.pair: graded.get(p.pair) for p in read_pool(collection.pool)} | graded
+    return graded, {}
+
+
+def _only(collection: Collection) -> str:
+    names = [name for name in collection.qrels_names() if name != "human"]
+    if len(names) != 1:
+        known = ", ".join(names) or "none"
+        raise Misuse(f"whose grades are the strata? choose with --from; there are: {known}")
+    return names[0]
+
+
+def _sheet_rows(
+    drawn: Sequence[Drawn],
+    corpus: Mapping[str, Document],
+    queries: Mapping[str, Query],
+    seed: int,
+) -> list[SheetRow]:
+    """By query, in an order of documents that tells nothing."""
+    ordered = sorted(drawn, key=lambda one: (one.pair.query_id, _scattered(one.pair, seed)))
+    rows = []
+    for number, one in enumerate(ordered, start=1):
+        query, document = queries.get(one.pair.query_id), corpus.get(one.pair.doc_id)
+        if query is None or document is None:
+            what = "query" if query is None else "document"
+            raise BadInput(f"the pair {' '.join(one.pair)} has no {what} in the collection")
+        rows.append(
+            SheetRow(number, query.id, query.text, document.id, document.title, document.text)
+        )
+    return rows
+
+
+def _scattered(pair: Pair, seed: int) -> str:
+    return hashlib.sha256(f"{seed}\0{pair.query_id}\0{pair.doc_id}".encode()).hexdigest()
+
+
+def _keep(
+    collection: Collection,
+    rows: Sequence[SheetRow],
+    drawn: Sequence[Drawn],
+    made: Mapping[str, object],
+    scale: Mapping[int, str],
+) -> str:
+    """Write the sample's file and its entry in the card; returns its id."""
+    chance = {one.pair: one.probability for one in drawn}
+    kept = [
+        SampledPair(row.number, pair, chance[pair])
+        for row in rows
+        for pair in [Pair(row.query_id, row.doc_id)]
+    ]
+    text = "\n".join(f"{k.number} {k.pair} {k.probability!r}" for k in kept)
+    sample = "s" + hashlib.sha256(text.encode()).hexdigest()[:8]
+    write_sample(sample_path(collection.folder, sample), kept)
+    entry = {**made, "pairs": len(kept), "scale": {str(g): name for g, name in scale.items()}}
+    update_card(collection, "samples", {**read_card(collection).get("samples", {}), sample: entry})
+    return sample
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a sheet brought: grades, skipped rows, and the rows that are gone from it."""
+
+    graded: int
+    skipped: int
+    missing: int
+
+
+def import_sheet(collection: Collection, sheet: Path, name: str, rater: str, now: str) -> Imported:
+    """Read a graded sheet into `qrels/NAME.qrels` and `people/NAME.jsonl`, beside what is there.
+
+    Every row is checked against the sample that the sheet was drawn as; a pair that `name` already
+    graded otherwise stops with both grades.
+    """
+    check_name(name)
+    answers = read_sheet(sheet)
+    samples = {answer.sample for answer in answers}
+    if len(samples) != 1:
+        raise BadInput(f"{sheet}: expected the rows of one sample, found {len(samples)}")
+    (sample,) = samples
+    known = {row.number: row for row in read_sample(sample_path(collection.folder, sample))}
+    scale = read_card(collection).get("samples", {}).get(sample, {}).get("scale", {})
+    found = {}
+    for answer in answers:
+        row = _checked(sheet, answer, known, set(map(int, scale)))
+        if row.pair in found:
+            raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
+        said = (answer.rater or rater, answer.time or now, answer.comment)
+        found[row.pair] = Graded(row.pair, answer.grade, *said, probability=row.probability)
+    _merge(collection, name, found, sheet)
+    graded = sum(one.grade is not None for one in found.values())
+    return Imported(graded, len(found) - graded, len(known) - len(found))
+
+
+def _checked(
+    sheet: Path, answer: Answer, known: Mapping[int, SampledPair], scale: set[int]
+) -> SampledPair:
+    row = known.get(answer.number)
+    if row is None:
+        raise BadInput.at(sheet, answer.line, f"the sample has no row {answer.number}")
+    for said, true in ((answer.query_id, row.pair.query_id), (answer.doc_id, row.pair.doc_id)):
+        if said != true and not _same_number(said, true):
+            problem = f"row {answer.number} was {true!r}, and is {said[:40]!r} in the sheet"
+            raise BadInput.at(sheet, answer.line, problem)
+    if answer.grade is not None and scale and answer.grade not in scale:
+        grades = ", ".join(map(str, sorted(scale)))
+        raise BadInput.at(sheet, answer.line, f"the grade {answer.grade} is none of {grades}")
+    return row
+
+
+def _same_number(said: str, true: str) -> bool:
+    """Whether a spreadsheet took an id for a number: `007` became `7`."""
+    try:
+        return float(said) == float(true)
+    except ValueError:
+        return False
+
+
+def _merge(collection: Collection, name: str, found: Mapping[Pair, Graded], sheet: Path) -> None:
+    path = people_path(collection.folder, name)
+    if not path.exists() and collection.qrels(name).exists():
+        raise FileProblem(f"{collection.qrels(name)}: exists, and not from a sheet; another --as")
+    before = {row.pair: row for row in read_people(path)} if path.exists() else {}
+    for pair, row in found.items():
+        old = before.get(pair)
+        if old is not None and None not in (old.grade, row.grade) and old.grade != row.grade:
+            problem = f"{' '.join(pair)} is {row.grade}, and {old.grade} in {name}"
+            raise BadInput(f"{sheet}: {problem}; import another rater under another --as")
+    kept = {**before, **{p: r for p, r in found.items() if r.grade is not None or p not in before}}
+    qrels: dict[str, dict[str, int]] = {}
+    for pair, row in sorted(kept.items()):
+        if row.grade is not None:
+            qrels.setdefault(pair.query_id, {})[pair.doc_id] = row.grade
+    if not qrels:
+        raise BadInput(f"{sheet}: no row has a grade")
+    write_people(path, [kept[pair] for pair in sorted(kept)])
+    write_qrels(collection.qrels(name), qrels)

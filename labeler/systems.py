@@ -1,0 +1,132 @@
+"""What several runs say together: leaderboards by two qrels, and how many queries are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeler.errors import BadInput, Misuse
+from labeler.evaluating import Options, evaluate_files, named_runs
+from labeler.metrics import parse
+from labeler.metrics.leaderboard import Leaderboards, leaderboards
+from labeler.metrics.power import detectable, paired_deviations, pooled, queries_needed
+from labeler.metrics.rankings import Floats
+
+
+def _scores(
+    qrels: Path, runs: Sequence[Path], measure: str, warnings: list[str]
+) -> tuple[list[str], list[str], Floats]:
+    """Names of the runs, ids of the queries, and `(runs, queries)` values of one measure."""
+    if parse(measure).definition.summary != "mean":
+        raise Misuse(f"{measure} is no mean over queries")
+    report = evaluate_files(qrels, runs, Options((measure,), scenarios=False))
+    warnings += report.warnings
+    queries = list(report.runs[0].scores.queries)
+    values = np.array([run.scores.values[0] for run in report.runs])
+    return [run.name for run in report.runs], queries, values
+
+
+def compare_leaderboards(
+    first: Path, second: Path, runs: Sequence[Path], measure: str, seed: int = 0
+) -> tuple[Leaderboards, list[str]]:
+    """The leaderboards of some runs by two qrels, over the queries that both judge; warnings."""
+    if len(runs) < 2:
+        raise Misuse("a leaderboard needs at least two runs")
+    warnings: list[str] = []
+    names, ours, x = _scores(first, runs, measure, warnings)
+    _, theirs, y = _scores(second, runs, measure, warnings)
+    common = sorted(set(ours) & set(theirs))
+    if not common:
+        raise BadInput(f"{first} and {second} share no query")
+    if dropped := len(set(ours) | set(theirs)) - len(common):
+        warnings.append(f"{dropped} queries are in one of the two qrels only and were left out")
+    x, y = x[:, [ours.index(q) for q in common]], y[:, [theirs.index(q) for q in common]]
+    undefined = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
+    if undefined.all():
+        raise BadInput(f"{measure} is undefined for some run in every query")
+    if undefined.any():
+        warnings.append(f"{measure} is undefined in {int(undefined.sum())} queries: left out")
+    return leaderboards(names, x[:, ~undefined], y[:, ~undefined], seed), warnings
+
+
+def leaderboard_json(found: Leaderboards, qrels: Sequence[Path], measure: str) -> dict[str, Any]:
+    """The comparison as `--json` prints it."""
+    (x, y), (rank_x, rank_y) = found.means, found.ranks
+    rows = zip(found.runs, x.tolist(), y.tolist(), rank_x, rank_y, strict=True)
+    keys = ("run", "first", "second", "rank_first", "rank_second")
+    return {
+        "qrels": [str(path) for path in qrels],
+        "measure": measure,
+        "queries": found.queries,
+        "runs": [dict(zip(keys, row, strict=True)) for row in rows],
+        "statistics": {
+            name: dict(zip(("value", "low", "high"), map(_number, values), strict=True))
+            for name, values in found.statistics.items()
+        },
+        "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in found.swaps],
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What so many queries can tell, and how many a difference needs.
+
+    `deviation` is that of the paired differences, pooled over all pairs of runs; `largest` is of
+    the pair that varies most. Detectable differences are with both.
+    """
+
+    measure: str
+    queries: int
+    runs: int
+    deviation: float
+    largest: float
+    widest_pair: tuple[str, str]
+    power: float
+    level: float
+    detectable: dict[int, tuple[float, float]]
+    needed: dict[float, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What to plan for: numbers of queries, differences, power and significance level."""
+
+    queries: tuple[int, ...] = ()
+    differences: tuple[float, ...] = ()
+    power: float = 0.8
+    level: float = 0.05
+
+
+def plan(qrels: Path, runs: Sequence[Path], measure: str, wishes: Wishes) -> tuple[Plan, list[str]]:
+    """Plan a comparison from the per-query scores of earlier runs; warnings."""
+    if len(named_runs(runs)) < 2:
+        raise Misuse("power needs two or more runs, whose differences vary from query to query")
+    if not (0 < wishes.level < 1 and wishes.level < wishes.power < 1):
+        raise Misuse("--level lies between 0 and 1, and --power between the level and 1")
+    warnings: list[str] = []
+    names, queries, values = _scores(qrels, runs, measure, warnings)
+    deviations = paired_deviations(values)
+    i, j = max(deviations, key=lambda pair: deviations[pair])
+    spread, largest = pooled(list(deviations.values())), deviations[i, j]
+    if not largest > 0:
+        raise BadInput(f"the runs do not differ in {measure} at any query, so nothing varies")
+    numbers = wishes.queries or (len(queries), 25, 50, 100, 200, 500, 1000)
+    chance = (wishes.power, wishes.level)
+    found = {
+        n: (detectable(n, spread, *chance), detectable(n, largest, *chance))
+        for n in sorted(set(numbers))
+    }
+    needed = {
+        d: (queries_needed(d, spread, *chance), queries_needed(d, largest, *chance))
+        for d in wishes.differences or (0.01, 0.02, 0.05, 0.1)
+    }
+    facts = (measure, len(queries), len(names), spread, largest, (names[i], names[j]))
+    return Plan(*facts, wishes.power, wishes.level, found, needed), warnings

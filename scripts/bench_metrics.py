@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Measure labeler's scoring beside pytrec_eval, ir_measures and ranx: CPU time, memory, growth.
+
+    .venv/test/bin/python scripts/bench_metrics.py [-o bench/] [--queries 10000] [--only NAME]
+
+Writes random qrels and a run (10,000 queries of up to 1,000 documents and 100 judgements: 9.7
+million lines), has each tool read, sort and score them in a process of its own, and checks that the
+values agree. Then: the library on dicts, a whole `labeler evaluate` process over 50 queries, and
+CPU time from 10 thousand to 10 million lines as a table and a plot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MEASURES = [
+    "nDCG",
+    "nDCG@10",
+    "nDCG@20",
+    "AP",
+    "RR",
+    "P@5",
+    "P@10",
+    "P@20",
+    "R@10",
+    "R@100",
+    "R@1000",
+    "Success@10",
+    "Bpref",
+]
+PYTREC_EVAL = {
+    *("ndcg", "ndcg_cut.10,20", "map", "recip_rank", "P.5,10,20", "recall.10,100,1000"),
+    *("success.10", "bpref"),
+}
+RANX = [
+    "ndcg",
+    "ndcg@10",
+    "ndcg@20",
+    "map",
+    "mrr",
+    "precision@5",
+    "precision@10",
+    "precision@20",
+    "recall@10",
+    "recall@100",
+    "recall@1000",
+    "hit_rate@10",
+    "bpref",
+]
+
+
+def write_files(folder: Path, queries: int, depth: int = 1000, judged: int = 100) -> Path:
+    """Random qrels and a run; rankings hold .94 to 1 of `depth` documents, 40 % of them judged."""
+    rng = np.random.default_rng(queries)
+    stem = folder / f"{queries}x{depth}"
+    if stem.with_suffix(".trec").exists():
+        return stem
+    unseen = max(1, judged * 6 // 10)
+    with stem.with_suffix(".trec").open("w") as run, stem.with_suffix(".qrels").open("w") as qrels:
+        for query in range(100_000, 100_000 + queries):
+            ids = rng.choice(8_841_823, size=depth + unseen, replace=False)
+            size = max(1, int(depth * rng.uniform(0.94, 1)))
+            scores = np.sort(rng.normal(50, 10, size))[::-1].tolist()
+            found = enumerate(zip(ids[:size].tolist(), scores, strict=True), 1)
+            run.writelines(f"{query} Q0 {d} {rank} {s:.4f} bench\n" for rank, (d, s) in found)
+            seen = rng.choice(ids[:size], min(size, judged - unseen), replace=False)
+            grades = rng.choice([0, 0, 0, 1, 1, 2, 3], size=judged).tolist()
+            known = [*seen.tolist(), *ids[depth:].tolist()]
+            qrels.writelines(f"{query} 0 {d} {g}\n" for d, g in zip(known, grades, strict=False))
+    return stem
+
+
+def labeler_files(qrels: Path, run: Path) -> dict[str, float]:
+    from labeler.formats.ranked import read_pool, read_rankings
+    from labeler.metrics import score
+
+    ranked, _ = read_rankings(run, read_pool(qrels, print))
+    return score(ranked, MEASURES).means()
+
+
+def pytrec_eval_files(qrels: Path, run: Path) -> dict[str, float]:
+    import pytrec_eval
+
+    with qrels.open() as lines:
+        judged = pytrec_eval.parse_qrel(lines)
+    with run.open() as lines:
+        found = pytrec_eval.parse_run(lines)
+    values = pytrec_eval.RelevanceEvaluator(judged, PYTREC_EVAL).evaluate(found)
+    return {"AP": float(np.mean([row["map"] for row in values.values()]))}
+
+
+def ir_measures_files(qrels: Path, run: Path) -> dict[str, float]:
+    import ir_measures
+
+    measures = [ir_measures.parse_measure(name) for name in MEASURES]
+    found = ir_measures.calc_aggregate(
+        measures, ir_measures.read_trec_qrels(str(qrels)), ir_measures.read_trec_run(str(run))
+    )
+    return {str(measure): float(value) for measure, value in found.items()}
+
+
+def ranx_files(qrels: Path, run: Path) -> dict[str, float]:
+    import warnings
+
+    warnings.simplefilter("ignore")
+    import ranx
+
+    judged = ranx.Qrels.from_file(str(qrels), kind="trec")
+    found = ranx.Run.from_file(str(run), kind="trec")
+    return {"AP": float(ranx.evaluate(judged, found, RANX)["map"])}
+
+
+TOOLS: dict[str, Callable[[Path, Path], dict[str, float]]] = {
+    "labeler": labeler_files,
+    "pytrec_eval": pytrec_eval_files,
+    "ir_measures": ir_measures_files,
+    "ranx": ranx_files,
+}
+
+
+def measured(tool: str, stem: Path) -> dict[str, Any]:
+    """One tool over one pair of files in a process of its own: AP, CPU seconds, peak megabytes."""
+    command = [sys.executable, __file__, "--tool", tool, "--stem", str(stem)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def run_tool(tool: str, stem: Path) -> None:
+    values = TOOLS[tool](stem.with_suffix(".qrels"), stem.with_suffix(".trec"))
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = usage.ru_utime + usage.ru_stime
+    print(json.dumps({"AP": values["AP"], "cpu": seconds, "mb": usage.ru_maxrss / 1024}))
+
+
+def dicts(stem: Path) -> dict[str, float]:
+    """CPU seconds of the library call on dicts, and of pytrec_eval with its parsing of them."""
+    import pytrec_eval
+
+    from labeler.formats.trec import read_qrels, read_run
+    from labeler.metrics import evaluate
+
+    qrels, run = read_qrels(stem.with_suffix(".qrels")), read_run(stem.with_suffix(".trec"))
+    found = {}
+    for name, call in {
+        "labeler": lambda: evaluate(qrels, run, MEASURES).means(),
+        "pytrec_eval": lambda: pytrec_eval.RelevanceEvaluator(qrels, PYTREC_EVAL).evaluate(run),
+    }.items():
+        call()
+        started = time.process_time()
+        call()
+        found[name] = time.process_time() - started
+    return found
+
+
+def command_cpu(stem: Path) -> float:
+    """CPU seconds of one whole `labeler evaluate` process; the least of five."""
+    labeler = Path(sys.executable).with_name("labeler")
+    command = [str(labeler), "evaluate", *(str(stem.with_suffix(s)) for s in (".qrels", ".trec"))]
+    spent = []
+    for _ in range(5):
+        before = os.times()
+        subprocess.run(command, check=True, capture_output=True)
+        after = os.times()
+        spent.append(
+            after.children_user
+            + after.children_system
+            - before.children_user
+            - before.children_system
+        )
+    return min(spent)
+
+
+def plot(curve: dict[int, float], path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
+    axes.loglog(list(curve), list(curve.values()), "o-")
+    axes.set(xlabel="lines of the run", ylabel="CPU seconds", title="labeler: read, sort, score")
+    axes.grid(alpha=0.3)
+    figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", type=Path, default=Path("bench"), help="folder for files and plot")
+    parser.add_argument("--queries", type=int, default=10_000)
+    parser.add_argument("--only", choices=TOOLS, action="append", help="these tools alone")
+    parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
+    parser.add_argument("--stem", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.tool:
+        run_tool(given.tool, given.stem)
+        return
+    given.o.mkdir(parents=True, exist_ok=True)
+    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
+    report(given.o, given.queries, given.only or list(TOOLS))
+
+
+def report(folder: Path, queries: int, tools: list[str]) -> None:
+    stem = write_files(folder, queries)
+    print(f"\n{queries} queries, from files: CPU seconds, peak MB, share of pytrec_eval's time")
+    results = {tool: measured(tool, stem) for tool in tools}
+    base = results.get("pytrec_eval", {}).get("cpu", float("nan"))
+    for tool, found in results.items():
+        if tool != "ranx" and abs(found["AP"] - results[tools[0]]["AP"]) > 1e-12:
+            sys.exit(f"{tool} found another AP: {found['AP']}")  # ranx breaks ties its own way
+        share = found["cpu"] / base
+        print(f"{tool:12} {found['cpu']:7.2f} {found['mb']:7.0f} {share:6.2f}   AP {found['AP']}")
+    small = dicts(write_files(folder, min(queries, 1000)))
+    share = small["labeler"] / small["pytrec_eval"]
+    print(f"\n{min(queries, 1000)} queries, dicts: {small}, share {share:.2f}")
+    spent = command_cpu(write_files(folder, 50))
+    print(f"\n50 queries, one whole `labeler evaluate` process: {spent:.2f} s of CPU")
+    curve = {}
+    for many in [n for n in (10, 100, 1000, 10_000) if n <= queries]:
+        files = write_files(folder, many)
+        with files.with_suffix(".trec").open("rb") as lines:
+            count = sum(1 for _ in lines)
+        curve[count] = measured("labeler", files)["cpu"]
+        print(f"{count:9} lines: {curve[count]:.2f} s")
+    plot(curve, folder / "bench_metrics.svg")
+    print(f"plot: {folder / 'bench_metrics.svg'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Scores corrected by people's labels of some queries."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from labeler.agreement.leaderboard import leaderboard
+from labeler.agreement.ppi import LIKE_THESE, correct, simulate
+from labeler.cli import run
+from labeler.formats.trec import read_qrels, read_run, write_qrels
+from labeler.metrics import parse
+
+RNG = np.random.default_rng(0)
+PEOPLE = RNG.random(40)
+ASSESSOR = 0.3 + 0.6 * PEOPLE + RNG.normal(0, 0.05, 40)
+
+
+def test_the_corrected_mean_is_the_regression_estimate() -> None:
+    labelled = np.arange(12)
+    found = correct(PEOPLE[labelled], ASSESSOR, labelled)
+    fit = sm.OLS(PEOPLE[labelled], sm.add_constant(ASSESSOR[labelled])).fit()
+    assert found.power == pytest.approx(fit.params[1])
+    assert found.corrected.value == pytest.approx(fit.predict([[1, ASSESSOR.mean()]])[0])
+
+
+def test_with_every_query_labelled_nothing_is_left_to_correct() -> None:
+    found = correct(PEOPLE, ASSESSOR, np.arange(40))
+    assert found.corrected.value == pytest.approx(PEOPLE.mean())
+    assert found.corrected.low == pytest.approx(found.corrected.high)
+    like_these = correct(PEOPLE, ASSESSOR, np.arange(40), LIKE_THESE).corrected
+    error = PEOPLE.std(ddof=1) / np.sqrt(40)
+    assert like_these.high - like_these.low == pytest.approx(2 * 2.0244 * error, rel=1e-4)
+
+
+def test_an_assessor_that_tells_nothing_is_given_no_weight() -> None:
+    labelled = np.arange(12)
+    found = correct(PEOPLE[labelled], np.full(40, 0.5), labelled)
+    assert found.power == 0
+    assert found.corrected == found.people
+
+
+def test_a_good_assessor_makes_the_interval_narrower_wherever_it_is_biased() -> None:
+    labelled = np.arange(12)
+    found = correct(PEOPLE[labelled], ASSESSOR, labelled)
+    width = found.corrected.high - found.corrected.low
+    assert width < 0.5 * (found.people.high - found.people.low)
+    assert not found.assessor.low <= PEOPLE.mean() <= found.assessor.high
+    assert found.corrected.low <= PEOPLE.mean() <= found.corrected.high
+
+
+def test_on_dl19_the_assessor_alone_misses_and_the_correction_covers(shared: Path) -> None:
+    folder = shared / "dl19"
+    runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
+    people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
+    board = leaderboard(people, judge, runs, parse("nDCG@10"))
+    assert board is not None
+    found = simulate(board.scores[0], board.scores[1], labelled=20, draws=200, seed=1)
+    assert found.covered["assessor"] < 0.3
+    assert found.covered["people"] > 0.9
+    assert found.covered["corrected"] > 0.92
+    assert found.width["corrected"] < 0.9 * found.width["people"]
+
+
+def test_the_command_prints_all_three(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    people = read_qrels(folder / "nist.qrels")
+    some = {query: people[query] for query in sorted(people)[::3]}
+    write_qrels(tmp_path / "people.qrels", some)
+    files = [str(folder / "gpt-4o.qrels"), str(folder / "runs/minilm-reranker.trec.gz")]
+    option = ["--people", str(tmp_path / "people.qrels")]
+    assert run(["evaluate", *files, *option, "-m", "nDCG@10", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["scores"]
+    assert (row["labelled"], row["queries"]) == (15, 43)
+    assert row["corrected"]["low"] < row["corrected"]["value"] < row["corrected"]["high"]
+    assert run(["evaluate", files[1], *option, "--assessor", files[0], "-m", "nDCG@10"]) == 0
+    assert "corrected" in capsys.readouterr().out
+    assert run(["evaluate", *files, *option, "--target", "moon"]) == 2

@@ -1,0 +1,186 @@
+"""Comparing systems: intervals, tests, power and leaderboards."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from labeler.cli import run as labeler
+from labeler.errors import Misuse
+from labeler.metrics import evaluate
+from labeler.metrics.comparing import compare
+from labeler.metrics.power import detectable, power, queries_needed
+from labeler.metrics.rankings import Floats
+from labeler.metrics.resampling import bootstrap, holm, interval, randomisation
+from labeler.metrics.student import t_below, t_quantile, two_sided
+
+OFTEN = settings(derandomize=True, deadline=None)
+
+
+@OFTEN
+@given(st.floats(-50, 50), st.integers(1, 500))
+def test_students_t_equals_scipy(t: float, freedom: int) -> None:
+    assert t_below(t, freedom) == pytest.approx(stats.t.cdf(t, freedom), abs=1e-12)
+    assert two_sided(t, freedom) == pytest.approx(2 * stats.t.sf(abs(t), freedom), abs=1e-12)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 10, 49, 1000])
+@pytest.mark.parametrize("probability", [0.005, 0.025, 0.5, 0.9, 0.975, 0.9995])
+def test_quantiles_of_students_t_equal_scipy(probability: float, freedom: int) -> None:
+    wanted = stats.t.ppf(probability, freedom)
+    assert t_quantile(probability, freedom) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("queries", [5, 10, 25, 50, 200])
+@pytest.mark.parametrize("effect", [0.1, 0.3, 0.5, 1.0])
+def test_power_equals_scipys_noncentral_t(queries: int, effect: float) -> None:
+    bound = stats.t.ppf(0.975, queries - 1)
+    shift = effect * math.sqrt(queries)
+    wanted = stats.nct.sf(bound, queries - 1, shift) + stats.nct.cdf(-bound, queries - 1, shift)
+    assert power(queries, effect, 1.0) == pytest.approx(wanted, abs=1e-6)
+
+
+def simulated_power(queries: int, difference: float, deviation: float) -> float:
+    drawn = np.random.default_rng(7).normal(difference, deviation, size=(20_000, queries))
+    t = drawn.mean(axis=1) / (drawn.std(axis=1, ddof=1) / math.sqrt(queries))
+    return float(np.mean(np.abs(t) > t_quantile(0.975, queries - 1)))
+
+
+def test_power_holds_in_simulation() -> None:
+    assert simulated_power(50, 0.05, 0.15) == pytest.approx(power(50, 0.05, 0.15), abs=0.01)
+    found = detectable(50, 0.15)
+    assert simulated_power(50, found, 0.15) == pytest.approx(0.8, abs=0.01)
+    assert simulated_power(queries_needed(0.03, 0.15), 0.03, 0.15) == pytest.approx(0.8, abs=0.01)
+
+
+def test_the_number_of_queries_is_the_smallest_that_is_enough() -> None:
+    n = queries_needed(0.05, 0.16)
+    assert power(n, 0.05, 0.16) >= 0.8 > power(n - 1, 0.05, 0.16)
+    assert detectable(n, 0.16) <= 0.05 < detectable(n - 1, 0.16)
+    with pytest.raises(Misuse, match="no sample size"):
+        queries_needed(0.0, 0.1)
+
+
+def test_bootstrap_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(3)
+    hits = 0
+    for seed in range(300):
+        low, high = interval(bootstrap(rng.beta(2, 1, size=(1, 50)), seed, rounds=500))
+        hits += low[0] <= 2 / 3 <= high[0]
+    assert 0.90 <= hits / 300 <= 0.98
+
+
+def test_randomisation_equals_the_exact_test_over_all_assignments() -> None:
+    differences = np.array([[0.3, 0.1, -0.05, 0.2, 0.15, 0.02, 0.4]])
+    exact = stats.permutation_test(
+        (differences[0], np.zeros(7)),
+        lambda x, y: np.mean(x - y),
+        permutation_type="samples",
+        n_resamples=10_000,
+    ).pvalue
+    p, p_max = randomisation(differences, seed=0, rounds=40_000)
+    assert p[0] == pytest.approx(exact, abs=0.01)
+    assert p_max[0] == p[0]
+
+
+def test_max_t_corrects_for_the_best_of_many_systems_without_a_difference() -> None:
+    rng = np.random.default_rng(11)
+    rejected = 0
+    for seed in range(100):
+        p_max = randomisation(rng.normal(size=(8, 20)), seed, rounds=400)[1]
+        rejected += p_max.min() < 0.05
+    assert rejected <= 12  # 5 expected; without a correction about 34
+
+
+def test_holm_equals_the_textbook() -> None:
+    assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm(np.array([0.5, 0.9])) == pytest.approx([1.0, 1.0])
+
+
+@OFTEN
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_a_run_against_itself_cannot_be_told_apart(values: list[float]) -> None:
+    qrels = {str(i): {"a": 1} for i in range(len(values))}
+    run = {str(i): {"a": v, "b": 0.5} for i, v in enumerate(values)}
+    scores = evaluate(qrels, run, ["RR"])
+    (found,) = compare({"x": scores, "y": scores}, "x")
+    assert (found.difference, found.p, found.verdict) == (0, 1, "cannot tell apart")
+    assert (found.wins, found.ties, found.losses) == (0, len(values), 0)
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "t"])
+def test_a_paired_t_test_equals_scipy_and_agrees_with_randomisation(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    qrels = {str(i): {"a": 1} for i in range(60)}
+    places = rng.integers(1, 8, size=(2, 60))
+
+    def run(row: Floats) -> dict[str, dict[str, float]]:
+        return {
+            str(i): {"a": -float(place), **{f"x{n}": -float(n) - 0.5 for n in range(8)}}
+            for i, place in enumerate(row)
+        }
+
+    scores = {
+        name: evaluate(qrels, run(row), ["RR"]) for name, row in zip("xy", places, strict=True)
+    }
+    (found,) = compare(scores, "x", kind)
+    wanted = stats.ttest_rel(scores["y"].values[0], scores["x"].values[0])
+    assert found.p == pytest.approx(wanted.pvalue, abs=1e-9 if kind == "t" else 0.02)
+    if kind == "t":
+        low, high = wanted.confidence_interval()
+        assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_leaderboards_of_real_systems_by_two_qrels(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    runs = sorted(map(str, (folder / "runs").glob("*.gz")))
+    qrels = [str(folder / "nist.qrels"), str(folder / "gpt-4o.qrels")]
+    assert labeler(["leaderboard", *qrels, *runs, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (len(found["runs"]), found["queries"]) == (11, 43)
+    x = [row["first"] for row in found["runs"]]
+    y = [row["second"] for row in found["runs"]]
+    value = found["statistics"]["tau_b"]
+    assert value["value"] == pytest.approx(stats.kendalltau(x, y).statistic)
+    assert value["low"] <= value["value"] <= value["high"]
+    assert len(found["swaps"]) == round((1 - value["value"]) / 2 * 55)
+    assert {swap["significant_by"] for swap in found["swaps"]} == {"neither"}
+
+
+def test_a_leaderboard_with_itself_is_perfect_and_one_run_is_none(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    runs = sorted(map(str, (folder / "runs").glob("m*.gz")))
+    nist = str(folder / "nist.qrels")
+    assert labeler(["leaderboard", nist, nist, *runs, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: row["value"] for name, row in found["statistics"].items()} == {
+        "tau_b": pytest.approx(1),
+        "tau_ap": pytest.approx(1),
+        "tau_ap_b": pytest.approx(1),
+        "rbo": pytest.approx(1),
+        "max_drop": 0,
+    }
+    assert labeler(["leaderboard", nist, nist, runs[0]]) == 2
+    assert "at least two runs" in capsys.readouterr().err
+
+
+def test_power_of_real_systems(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = shared / "dl19"
+    runs = sorted(map(str, (folder / "runs").glob("mono*.gz")))
+    arguments = ["power", str(folder / "nist.qrels"), *runs, "--queries", "43", "--json"]
+    assert labeler([*arguments, "--difference", "0.02"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (needed,) = found["needed"].values()
+    assert needed[0] == needed[1] == queries_needed(0.02, found["deviation"])
+    assert labeler(["power", str(folder / "nist.qrels"), runs[0]]) == 2
+    assert "two or more runs" in capsys.readouterr().err
+    assert labeler([*arguments, "--power", "1"]) == 2
