@@ -109,12 +109,12 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
         out.writelines(lines)
 
 
-def write_sorted_qrels(path: Path, rows: Iterable[tuple[str, str, int]]) -> None:
-    """Write `(query, document, grade)` rows as `write_qrels` would, in memory a part at a time.
+def write_sorted_qrels(path: Path, grades: Iterable[tuple[str, str, int]]) -> None:
+    """Write `(query, document, grade)` as `write_qrels` would, in memory a part at a time.
 
     No pair may stand there twice; it reads back as the same lines.
     """
-    source = iter(rows)
+    source = iter(grades)
     with TemporaryDirectory(prefix="labeler-qrels-") as folder:
         parts: list[Path] = []
         while part := sorted(islice(source, _ROWS_OF_A_PART)):
@@ -143,8 +143,8 @@ def _merged(parts: Sequence[Path]) -> Iterator[str]:
 def _check_lines(written: Path, meant: bytes, path: Path) -> None:
     """Refuse a file whose rows, written anew, are not the lines of this digest."""
     found = blake2b()
-    rows = _rows(written, QRELS_COLUMNS) if written.stat().st_size else ()
-    for number, columns in rows:
+    there = rows(written, QRELS_COLUMNS) if written.stat().st_size else ()
+    for number, columns in there:
         query, document = _texts(written, number, columns[0], columns[2])
         found.update(f"{query} 0 {document} {grade_of(written, number, columns[3])}\n".encode())
     if found.digest() != meant:
