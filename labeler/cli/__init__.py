@@ -31,12 +31,12 @@ from labeler.cli import (
     prompts,
     qrels,
     relabel,
-    run_files,
     sample,
     status,
     store,
     trec_eval,
 )
+from labeler.cli import run as run_files
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
