@@ -21,7 +21,7 @@ def qrels_warnings(
     """Of the qrels: queries without a relevant document, and a top grade that nobody named."""
     found = []
     n = len(pool.queries)
-    empty = n - len(np.unique(pool.query[pool.grade > 0]))
+    empty = int((np.bincount(pool.query[pool.grade > 0], minlength=n) == 0).sum())
     if empty:
         what = "left out" if skipped else "they score 0 (--unanswerable skip)"
         found.append(f"{empty} of {n} queries have no relevant document; {what}")

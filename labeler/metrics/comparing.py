@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
@@ -78,6 +77,8 @@ def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> 
 
 def wilson(values: Floats) -> tuple[float, float]:
     """The 95 % interval of a share after Wilson (1927), JASA 22; not empty where all are alike."""
+    from statistics import NormalDist
+
     defined = values[~np.isnan(values)]
     n = len(defined)
     if n == 0:
