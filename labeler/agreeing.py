@@ -9,13 +9,14 @@ from labeler.agreement.align import Rules, grades_of_other, grades_of_people, sc
 from labeler.agreement.calibration import calibration
 from labeler.agreement.ceiling import Ceiling, ceiling
 from labeler.agreement.circularity import circularities
-from labeler.agreement.compare import Options, agree, chosen_statistics, estimated
+from labeler.agreement.compare import Agreement, Options, agree, chosen_statistics, estimated
 from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
 from labeler.agreement.finding import Details, Finding
 from labeler.agreement.gates import Gate, shortfall
 from labeler.agreement.leaderboard import leaderboard
 from labeler.agreement.options import parse_maps, rules_for
+from labeler.agreement.planning import Plan, plan
 from labeler.agreement.raters import Ratings, joint, ratings
 from labeler.agreement.statistics import find_statistic
 from labeler.assessors import Source, Sources
@@ -24,17 +25,22 @@ from labeler.errors import GateFailed
 from labeler.metrics import parse
 
 CEILING_STATISTICS = ("kappa-quadratic", "kappa")
+PLANNED = ("kappa", "kappa-quadratic")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a user asks for: how grades are read, which statistics, what orders the systems."""
+    """What a user asks for: how grades are read, which statistics, what orders the systems.
+
+    `width` is that of the interval for which `--how-many` plans.
+    """
 
     rules: Rules = field(default_factory=Rules)
     maps: Mapping[str, Mapping[int, int]] = field(default_factory=lambda: parse_maps(()))
     options: Options = field(default_factory=Options)
     measure: str = "nDCG@10"
     unweighted: bool = False
+    width: float | None = None
 
 
 def agree_all(sources: Sources, wanted: Wanted) -> list[Finding]:
@@ -70,7 +76,18 @@ def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
         board,
         tuple(circularities(board, sources.tags, named)) if board else (),
         ceiling=_ceilings(sources, source, rules, options),
+        plans=_plans(found, wanted),
     )
+
+
+def _plans(found: Agreement, wanted: Wanted) -> tuple[Plan, ...]:
+    """For the statistics that were asked for by name, else for the two kappas."""
+    if wanted.width is None or not found.pairs:
+        return ()
+    names = wanted.options.names or PLANNED
+    chosen = chosen_statistics(replace(wanted.options, names=names), found.scale)
+    plans = (plan(found, one, wanted.width, wanted.options.seed) for one in chosen)
+    return tuple(one for one in plans if one is not None)
 
 
 def _mapped(sources: Sources, source: Source, rules: Rules) -> tuple[Qrels, Qrels]:

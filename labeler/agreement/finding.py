@@ -11,6 +11,7 @@ from labeler.agreement.compare import Agreement
 from labeler.agreement.details import ClassFigures, GradeBias, QueryFigures
 from labeler.agreement.differences import Difference
 from labeler.agreement.leaderboard import Leaderboard
+from labeler.agreement.planning import Plan
 from labeler.agreement.raters import Joint
 
 
@@ -38,6 +39,7 @@ class Finding:
     differences: tuple[Difference, ...] = ()
     ceiling: tuple[Ceiling, ...] = ()
     joint: Joint | None = None
+    plans: tuple[Plan, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:

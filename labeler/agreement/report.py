@@ -47,6 +47,8 @@ def _finding(finding: Finding, *, details: bool) -> Json:
         row["joint"] = _joint(finding.joint)
     if finding.ceiling:
         row["ceiling"] = {c.statistic: _ceiling(c) for c in finding.ceiling}
+    if finding.plans:
+        row["how_many"] = [asdict(plan) for plan in finding.plans]
     if details:
         row["details"] = _details(finding.details)
     return row

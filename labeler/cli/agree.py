@@ -71,6 +71,13 @@ def command(
     unweighted: Annotated[
         bool, typer.Option("--unweighted", help="Do not weight sampled pairs back to the pool.")
     ] = False,
+    how_many: Annotated[
+        float | None,
+        typer.Option(metavar="WIDTH", min=0.001, help="What an interval so wide would take."),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--plot", help="Draw matrix, queries and systems (.png, .svg).")
+    ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Also by grade and by query, and calibration.")
     ] = False,
@@ -92,6 +99,7 @@ def command(
         Options(tuple(statistics) if statistics else None, method, draws, seed, show_naive),
         measure,
         unweighted,
+        how_many,
     )
     opened = open_sources(sources, raters or (), runs or (), note)
     found = agree_all(opened, wanted)
@@ -100,6 +108,11 @@ def command(
     else:
         names = {source.name: source.scale_names for source in opened.others}
         _show_all(found, names, opened.query_texts(), details)
+    if picture is not None:
+        from labeler.plotting import plot
+
+        plot(found, picture)
+        note(f"drawn: {picture}")
     check_gates(found, gates, wanted.options)
 
 
@@ -117,6 +130,7 @@ def _show_all(
             text.show_details(finding.details, texts)
         text.show_leaderboard(finding.board)
         text.show_ceiling(finding.ceiling)
+        text.show_plans(finding.plans)
         say()
         for warning in finding.warnings:
             note(f"warning: {warning}")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from labeler.agreement.details import QueryFigures
     from labeler.agreement.finding import Details, Finding
     from labeler.agreement.leaderboard import Leaderboard
+    from labeler.agreement.planning import Plan
     from labeler.agreement.raters import Joint
 
 WORST = 5
@@ -147,6 +148,16 @@ def show_ceiling(ceilings: Sequence[Ceiling]) -> None:
             for row in (*found.rows, found.overall)
         ]
         table(("left out", "this person", "the assessor", "difference"), rows)
+
+
+def show_plans(plans: Sequence[Plan]) -> None:
+    """How much more people would have to grade."""
+    from labeler.agreement.planning import in_words
+
+    if plans:
+        say()
+    for plan in plans:
+        say(in_words(plan))
 
 
 def show_differences(finding: Finding) -> None:

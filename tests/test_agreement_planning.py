@@ -1,0 +1,93 @@
+"""How much more must be graded, and the picture of what was found."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.agreement.compare import Options, compare_qrels
+from labeler.agreement.intervals import Sample, jackknife
+from labeler.agreement.planning import in_words, plan
+from labeler.agreement.registry import Statistic
+from labeler.agreement.statistics import find_statistic
+from labeler.cli import run
+from labeler.data import Qrels
+from labeler.formats.trec import read_qrels
+
+
+def made(queries: int, pairs: int, seed: int) -> tuple[Qrels, Qrels]:
+    """A judge whose care differs from query to query."""
+    rng = np.random.default_rng(seed)
+    people: Qrels = {}
+    other: Qrels = {}
+    for q in range(queries):
+        keep = rng.beta(3, 2)
+        grades = rng.choice(3, pairs, p=[0.5, 0.3, 0.2])
+        guess = np.where(rng.random(pairs) < keep, grades, rng.choice(3, pairs))
+        people[f"q{q}"] = {f"d{d}": int(g) for d, g in enumerate(grades)}
+        other[f"q{q}"] = {f"d{d}": int(g) for d, g in enumerate(guess)}
+    return people, other
+
+
+def mean_width(chosen: Statistic, queries: int, pairs: int) -> float:
+    """Of the jackknife's intervals over worlds like these."""
+    widths = []
+    for seed in range(30):
+        found = compare_qrels(*made(queries, pairs, seed), None, Options(("kappa",), draws=100))
+        low, high = jackknife(
+            Sample(found.tables), lambda t: chosen.compute(t, np.arange(3.0)), False
+        ) or (0, 0)
+        widths.append(high - low)
+    return float(np.mean(widths))
+
+
+def test_as_many_queries_or_pairs_as_planned_give_the_wished_width() -> None:
+    kappa = find_statistic("kappa", range(3))
+    plans = []
+    for seed in range(30):
+        found = compare_qrels(*made(40, 10, seed), None, Options(("kappa",), draws=100))
+        plans.append(plan(found, kappa, 0.11))
+    queries = round(float(np.mean([p.queries for p in plans if p])))
+    assert queries > 40
+    assert mean_width(kappa, queries, 10) == pytest.approx(0.11, rel=0.12)
+    generous = []
+    for seed in range(30):
+        found = compare_qrels(*made(40, 10, seed), None, Options(("kappa",), draws=100))
+        generous.append(plan(found, kappa, 0.17))
+    pairs = [p.pairs for p in generous if p and p.pairs]
+    assert len(pairs) > 20
+    assert mean_width(kappa, 40, round(float(np.median(pairs)))) == pytest.approx(0.17, rel=0.12)
+
+
+def test_no_number_of_pairs_makes_up_for_queries_that_differ(shared: Path) -> None:
+    folder = shared / "dl19"
+    people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
+    found = compare_qrels(people, judge, None, Options(("kappa",)))
+    tight = plan(found, find_statistic("kappa", range(4)), 0.05)
+    assert tight is not None
+    assert tight.pairs is None
+    assert tight.floor > 0.05
+    assert "No number of further pairs" in in_words(tight)
+    wide = plan(found, find_statistic("kappa", range(4)), 0.5)
+    assert wide is not None
+    assert "as narrow as wished" in in_words(wide)
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None:
+    folder = shared / "dl19"
+    files = [str(folder / f"{name}.qrels") for name in ("nist", "gpt-4o", "llama-3.1-8b")]
+    path = tmp_path / f"new/p.{ending}"
+    given = ["-s", "kappa", "--run", str(folder / "runs"), "--plot", str(path)]
+    assert run(["agree", *files, *given]) == 0
+    starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    assert path.read_bytes().startswith(starts[ending])
+    if ending == "svg":
+        drawn = path.read_text(encoding="utf-8")
+        assert "snowflake-base-retriever" in drawn
+        assert "1112341" in drawn
+
+
+def test_a_picture_of_unknown_kind_is_misuse(shared: Path, tmp_path: Path) -> None:
+    files = [str(shared / "dl19" / f"{name}.qrels") for name in ("nist", "gpt-4o")]
+    assert run(["agree", *files, "-s", "kappa", "--plot", str(tmp_path / "p.doc")]) == 2
