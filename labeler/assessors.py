@@ -10,7 +10,6 @@ from labeler.agreement.align import Other
 from labeler.agreement.calibration import Distributions
 from labeler.data import Failure, Judgement, Pair, Qrels, Run
 from labeler.errors import FileProblem, Misuse
-from labeler.evaluating import RUN_SUFFIXES, named_runs
 from labeler.formats.beir import read_queries
 from labeler.formats.collection import Collection, open_collection, read_card
 from labeler.formats.judgements import read_judgements
@@ -19,6 +18,7 @@ from labeler.formats.samples import people_path, read_people
 from labeler.formats.tags import read_tag
 from labeler.formats.trec import read_qrels, read_run
 from labeler.prompt import find_prompt, prompt_files
+from labeler.run_names import RUN_SUFFIXES, named_runs
 
 Warn = Callable[[str], None]
 

@@ -28,6 +28,9 @@ _BYTE_ORDER_MARKS = {
     b"\xfe\xff": "a byte-order mark of UTF-16",
 }
 _SHOWN = 3
+VERDICTS = dict.fromkeys((b"yes", b"pass", b"true", b"1"), True) | dict.fromkeys(
+    (b"no", b"fail", b"false", b"0"), False
+)
 
 
 def _silent(_message: str) -> None:
@@ -95,6 +98,20 @@ def read_loose_run(path: Path) -> tuple[Run, str]:
         scores[doc_id] = score_of(path, number, columns[4])
         tag = columns[5]
     return run, tag.decode("utf-8", "replace")
+
+
+def read_verdicts(path: Path) -> dict[str, bool]:
+    """Whether a person passed each query that they looked at: `yes` or `no` after its id."""
+    found: dict[str, bool] = {}
+    for number, columns in rows(path, "query verdict"):
+        (query_id,) = _texts(path, number, columns[0])
+        verdict = VERDICTS.get(columns[1].lower())
+        if verdict is None:
+            raise BadInput.at(path, number, f"expected yes or no, found {shown(columns[1])}")
+        if query_id in found:
+            raise BadInput.at(path, number, f"the query {query_id} stands in an earlier line too")
+        found[query_id] = verdict
+    return found
 
 
 def write_qrels(path: Path, qrels: Qrels) -> None:
