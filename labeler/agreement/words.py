@@ -37,8 +37,8 @@ def _how_often(other: str, found: Agreement) -> str:
     said = f"{other} gives people's grade to {100 * same:.0f} of 100 pairs"
     if len(found.scale) > 2:
         said += f" and is one grade off in {100 * near:.0f} more"
-    kappa = found.statistics.get("kappa")
-    if kappa is None or kappa.value is None:
+    kappa = found.headline["kappa"]
+    if kappa.value is None:
         return f"{said}."
     return f"{said}; beyond chance that is a kappa of {kappa.value:.2f}{_sure(kappa)}."
 
@@ -50,8 +50,8 @@ def _sure(e: Estimate) -> str:
 
 
 def _who_is_stricter(found: Agreement) -> str:
-    shift = found.statistics.get("bias")
-    if shift is None or shift.value is None:
+    shift = found.headline["bias"]
+    if shift.value is None:
         return ""
     size = f"by {abs(shift.value):.2f} of a grade on average"
     who = "more generous" if shift.value > 0 else "stricter"
