@@ -6,11 +6,11 @@ cut, whatever its length, and a line that leads up to something (it ends in a co
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+
+from labeler.sentences import count_words, short_stretches
 
 USUAL = 200
 """Words of a passage where there is enough text."""
@@ -84,34 +84,6 @@ class _Draft:
 
 _Test = Callable[[_Draft, _Draft], bool]
 
-_UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    r"\U00020000-\U0003fffd]"
-)
-"""Thai, Lao, Burmese, Khmer, Chinese and Japanese are written without spaces between words."""
-
-_LONG_WORD = 20
-
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?…])[\"'”’»)\]]*(\s+)(?=[^\sa-z])|(?<=[。！？])[」』”’）]*(\s*)(?=\S)"
-)
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|al|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|Eq|Sec|Vol|pp|ca)|\b[A-Z])\.$"
-)
-
-
-def count_words(text: str) -> int:
-    """Words as a reader would count them.
-
-    Tokens between white space; two characters count as a word in scripts without spaces, and so do
-    20 characters of an overlong token (an address, a hash, a table of numbers).
-    """
-    total = 0
-    for token in text.split():
-        unspaced = len(_UNSPACED.findall(token))
-        total += -(-unspaced // 2) + -(-(len(token) - unspaced) // _LONG_WORD)
-    return total
-
 
 def passages(blocks: Iterable[Block]) -> list[Passage]:
     """Cut a document's blocks, in their order, into passages.
@@ -175,7 +147,7 @@ def _pieces(block: Block) -> list[_Piece]:
         return [_Piece(block.text, words, gap, block.line, block.code)]
     found: list[_Piece] = []
     position, line = 0, block.line
-    for start, end in _short_stretches(block.text):
+    for start, end in short_stretches(block.text, MOST):
         before = block.text[position:start] if found else gap
         line += block.text.count("\n", position, start)
         stretch = block.text[start:end]
@@ -183,45 +155,6 @@ def _pieces(block: Block) -> list[_Piece]:
         line += stretch.count("\n")
         position = end
     return found
-
-
-def _short_stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a text begin and end; words where a sentence is too long."""
-    for start, end in _sentences(text):
-        if count_words(text[start:end]) <= MOST:
-            yield start, end
-            continue
-        for word in re.finditer(r"\S+", text[start:end]):
-            for first, last in _slices(word[0]):
-                yield start + word.start() + first, start + word.start() + last
-
-
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    start = len(text) - len(text.lstrip())
-    for found in _SENTENCE_END.finditer(text):
-        end, after = found.span(1) if found[1] is not None else found.span(2)
-        if not _ABBREVIATION.search(text, max(start, end - 10), end):
-            yield start, end
-            start = after
-    if text[start:].rstrip():
-        yield start, len(text.rstrip())
-
-
-def _slices(word: str) -> Iterator[tuple[int, int]]:
-    """Cut what has no spaces, never before a character that combines with the one before it."""
-    start = 0
-    while len(word) - start > USUAL:
-        end = start + USUAL
-        while end < len(word) and _combines(word[end]):
-            end += 1
-        yield start, end
-        start = end
-    if start < len(word):
-        yield start, len(word)
-
-
-def _combines(character: str) -> bool:
-    return character == "\u200d" or unicodedata.category(character) in ("Mn", "Mc", "Me")
 
 
 def _packed(units: Iterable[list[_Piece]]) -> list[list[_Piece]]:

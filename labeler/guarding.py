@@ -28,10 +28,13 @@ class Guard:
 def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -> Model:
     """A model that stops when told, keeps to the budget, the server's pace and the memory.
 
-    Every try goes through the gate and counts toward the budget; what is remembered does neither.
+    Every try goes through the gate, where there is a server to spare, and counts toward the budget;
+    what is remembered does neither.
     Where not `patient`, it raises `Elsewhere` for what another process is asking.
     """
-    asked = limited(budgeted(braked(model, guard.brake), guard.budget), guard.gate)
+    asked = budgeted(braked(model, guard.brake), guard.budget)
+    if model.is_server:
+        asked = limited(asked, guard.gate)
     tried = retried(asked, guard.patience, guard.brake.sleep)
     kept = remembered(tried, store, patient=patient)
     return _adapted(kept, tried, store) if model.is_server else kept

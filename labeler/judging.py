@@ -150,7 +150,7 @@ class _Task:
         self.model = reply.model or self.model
         self.remembered = self.remembered and reply.remembered
         if not self.has_grade:
-            self.request = _next_request(self.request, self.outcome)
+            self.request = next_request(self.request, self.outcome)
 
     def calls_left(self, retry_failed: bool) -> int:
         """How many times the pair may be asked, after what is remembered of it."""
@@ -170,7 +170,7 @@ class _Task:
         return Judged(self.outcome, self.attempts, *spent, self.model, self.remembered)
 
 
-def _next_request(request: Request, outcome: Outcome) -> Request:
+def next_request(request: Request, outcome: Outcome) -> Request:
     """The next attempt: the same question, with twice the room where the reply was cut."""
     parameters = request.parameters
     if isinstance(outcome, Failure) and outcome.status == "truncated":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from labeler.assessing import Assessor, Texts
@@ -13,9 +12,9 @@ from labeler.errors import BadInput, Misuse
 from labeler.files import replacing
 from labeler.formats.beir import read_corpus, read_queries
 from labeler.formats.collection import Collection, check_name, safe_name
-from labeler.formats.judgements import Origin, origin_of, qrels_of, read_judgements, row_of
-from labeler.formats.pool import read_pool
-from labeler.formats.trec import write_qrels
+from labeler.formats.judgements import Origin, grades_of, origin_of, read_judgements, row_of
+from labeler.formats.pool import PoolPairs, pool_pairs
+from labeler.formats.trec import write_sorted_qrels
 from labeler.judging import Pace, judge
 
 EXAMPLES = 3
@@ -93,9 +92,13 @@ def texts_of(collection: Collection) -> Texts:
     return Texts(read_queries(collection.queries), read_corpus(collection.corpus))
 
 
-def pairs_of(collection: Collection) -> list[Pair]:
+def pairs_of(collection: Collection) -> PoolPairs:
     """The pairs of the pool, in its order."""
-    return [pooled.pair for pooled in read_pool(collection.pool)]
+    return pool_pairs(collection.pool)
+
+
+Pairs = Sequence[Pair] | PoolPairs
+"""Pairs that can be counted and gone through more than once."""
 
 
 class Job(NamedTuple):
@@ -103,30 +106,24 @@ class Job(NamedTuple):
 
     collection: Collection
     name: str
-    pairs: Sequence[Pair]
+    pairs: Pairs
     texts: Texts
 
 
 async def judge_collection(job: Job, assessor: Assessor, pace: Pace) -> Tally:
     """Judge pairs of a collection; write `judgements/NAME.jsonl` and `qrels/NAME.qrels`.
 
-    Both are written when all pairs are done; what an interrupted run was answered is in the store,
-    so that the same call goes on where it stopped.
+    Both are written when all pairs are done, the qrels from the judgements as they read back. What
+    an interrupted run was answered is in the store, so that the same call goes on where it stopped.
     """
     check_free(job.collection, job.name, assessor)
     tally, made_by = Tally(job.name), origin(assessor)
-    path = job.collection.judgements(job.name)
-    with replacing(path, _check_rows) as out:
+    path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
+    with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
         async for judged in judge(job.pairs, job.texts, assessor, pace):
             tally.add(judged)
             out.write(row_of(judged, made_by) + "\n")
-    write_qrels(job.collection.qrels(job.name), qrels_of(path))
     return tally
-
-
-def _check_rows(path: Path) -> None:
-    for _ in read_judgements(path):
-        pass
 
 
 def pairs_of_labels(collection: Collection, name: str) -> list[Pair]:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.chunking import FEW, MOST, Block, count_words, passages
+from labeler.chunking import FEW, MOST, Block, passages
+from labeler.sentences import count_words
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
 settings.load_profile("steady")

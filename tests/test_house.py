@@ -20,6 +20,7 @@ FLOORS = {
     "pooling": PURE,
     "parsing": PURE,
     "chunking": PURE,
+    "sentences": PURE,
     "similarity": PURE,
     "terms": PURE,
     "metrics": PURE,

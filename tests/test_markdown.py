@@ -81,7 +81,7 @@ def test_code_is_one_block_between_fences(source: str, wanted: list[str]) -> Non
         ("a\nb\n\nc", ["a b", "c"]),
         ("a  \nb\\\nc", ["a\nb\nc"]),
         ("- a\n- b\n  more\n\n+ c", ["- a", "- b more", "+ c"]),
-        ("- a\n  - b\n\n    c", ["- a", "- b", "c"]),
+        ("- a\n  - b\n\n    c\n  - d\n    1. e", ["- a", "  - b", "c", "  - d", "    1. e"]),
         ("| a | b |\n|---|:-:|\n| 1 | 2 |\n\nx", ["| a | b |", "| 1 | 2 |", "x"]),
         ("a <!-- gone\n\ngone --> b", ["a", "b"]),
         ("`<!-- kept -->` x", ["`<!-- kept -->` x"]),

@@ -15,18 +15,26 @@ from labeler.cli import (
     build,
     demo,
     diff,
+    doctor,
     evaluate,
+    explain,
     fetch,
+    fuse,
     generate,
     import_labels,
     ingest,
     judge,
     leaderboard,
+    mmr,
     pool,
     power,
     prompts,
+    qrels,
     relabel,
+    run_files,
     sample,
+    status,
+    store,
     trec_eval,
 )
 from labeler.cli.screen import complain
@@ -53,15 +61,15 @@ COMMANDS: dict[str, Command] = {
     "ingest": Command(ingest.command, BUILD, "labeler ingest docs/ -o coll/"),
     "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
     "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
+    "sample": Command(sample.command, JUDGE, "labeler sample coll/ --pairs 200 -o sheet.csv"),
+    "import-labels": Command(
+        import_labels.command, JUDGE, "labeler import-labels sheet.csv coll/ --as human2"
+    ),
     "judge": Command(
         judge.command, JUDGE, "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first"
     ),
     "relabel": Command(
         relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
-    ),
-    "sample": Command(sample.command, JUDGE, "labeler sample coll/ --pairs 200 -o sheet.csv"),
-    "import-labels": Command(
-        import_labels.command, JUDGE, "labeler import-labels sheet.csv coll/ --as human2"
     ),
     "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
     "evaluate": Command(
@@ -77,8 +85,16 @@ COMMANDS: dict[str, Command] = {
         power.command, MEASURE, "labeler power human.qrels runs/*.trec --difference 0.02"
     ),
     "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
+    "fuse": Command(fuse.command, MEASURE, "labeler fuse bm25.trec dense.trec -o hybrid.trec"),
+    "mmr": Command(mmr.command, MEASURE, "labeler mmr dense.trec coll/ -o diverse.trec"),
+    "qrels": Command(qrels.app, MEASURE, "labeler qrels stats human.qrels"),
+    "run": Command(run_files.app, MEASURE, "labeler run cut bm25.trec -o top.trec --depth 100"),
     "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
     "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
+    "doctor": Command(doctor.command, JUDGE, "labeler doctor --model gpt-4.1-mini --pairs 5000"),
+    "status": Command(status.command, JUDGE, "labeler status coll/"),
+    "explain": Command(explain.command, JUDGE, "labeler explain coll/ q1 d7"),
+    "store": Command(store.app, JUDGE, "labeler store verify coll/"),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,14 +11,14 @@ from labeler.cli.screen import note, one_line, say
 from labeler.errors import Incomplete, Misconfigured, Misuse
 
 if TYPE_CHECKING:
-    from labeler.assessing import Assessor
+    from labeler.assessing import Assessor, Texts
     from labeler.choosing import Choice
-    from labeler.data import Model, Pair, Request
+    from labeler.data import Model, Request
     from labeler.formats.collection import Collection
     from labeler.formats.judgements import Origin
     from labeler.guarding import Guard
     from labeler.judging import Pace
-    from labeler.labeling import Job, Tally
+    from labeler.labeling import Job, Pairs, Tally
     from labeler.models.brake import Brake
     from labeler.models.prices import Price
     from labeler.store import Store
@@ -58,9 +57,7 @@ class Asked:
     limits: Limits = field(default_factory=Limits)
 
 
-async def label(
-    collection: Collection, pairs: Sequence[Pair], asked: Asked, brake: Brake
-) -> Tally | None:
+async def label(collection: Collection, pairs: Pairs, asked: Asked, brake: Brake) -> Tally | None:
     """Choose the model and judge `pairs` with it; with `dry_run`, only say what that would take."""
     from labeler.assessing import Assessor
     from labeler.choosing import choose, ready
@@ -110,13 +107,15 @@ async def relabel_from_store(
     job = Job(collection, name, pairs, texts_of(collection))
     with open_store(collection.store) as store:
         model = only_remembered(made_by.model, store)
-        assessor = await _same_assessor(made_by, model, prompt, job)
+        assessor = await same_assessor(made_by, model, prompt, job.texts)
         check_free(collection, name, assessor)
         asked = Asked(how="quiet")
         return await judge_with_board(job, assessor, guard_of(asked, 16, None, brake), asked)
 
 
-async def _same_assessor(made_by: Origin, model: Model, prompt: str | None, job: Job) -> Assessor:
+async def same_assessor(
+    made_by: Origin, model: Model, prompt: str | None, texts: Texts
+) -> Assessor:
     """The assessor that made a set of labels, to look its replies up with."""
     from labeler.assessing import Assessor
     from labeler.choosing import choose, ready
@@ -129,7 +128,7 @@ async def _same_assessor(made_by: Origin, model: Model, prompt: str | None, job:
     if not made_by.model.startswith("similarity "):
         return Assessor(found, model, made_by.parameters)
     choice = await choose("judge", "similarity", None)
-    async with ready(choice, job.texts.documents.values()) as there:
+    async with ready(choice, texts.documents.values()) as there:
         return Assessor(found, model, made_by.parameters, there.inputs)
 
 

@@ -7,6 +7,7 @@ which a passage could drive the terminal, are shown as `\\x1b` rather than sent.
 from __future__ import annotations
 
 import sys
+import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -104,12 +105,13 @@ def progress(label: str) -> Iterator[Advance]:
 
 
 def _plain_progress(label: str) -> Advance:
-    shown = -1
+    """A line every 10 %, from the second second on: what is done at once needs no progress."""
+    shown, started = -1, time.monotonic()
 
     def advance(done: int, total: int) -> None:
         nonlocal shown
         tenth = 10 * done // total if total else 10
-        if tenth > shown:
+        if tenth > shown and time.monotonic() - started > 1:
             shown = tenth
             note(f"{label}: {done}/{total}")
 

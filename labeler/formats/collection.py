@@ -78,6 +78,10 @@ class Collection:
             )
         )
 
+    def judgement_names(self) -> tuple[str, ...]:
+        """The sets of judgements that are there, sorted."""
+        return tuple(sorted(path.stem for path in (self.folder / "judgements").glob("*.jsonl")))
+
     def qrels_names(self) -> tuple[str, ...]:
         """The sets of qrels that are there, sorted."""
         return tuple(sorted(path.stem for path in (self.folder / "qrels").glob("*.qrels")))

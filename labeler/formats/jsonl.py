@@ -24,7 +24,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line, object_pairs_hook=_unique_keys)
+        row = _DECODER.decode(line)
         line.encode("utf-8") if "\\u" not in line else json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise BadInput.at(path, number, "half a surrogate pair (\\ud800 …) in a text") from error
@@ -42,6 +42,9 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the key {twice!r} stands there twice")
     return row
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 
 def write_rows(

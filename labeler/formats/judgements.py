@@ -113,6 +113,14 @@ def origin_of(path: Path) -> Origin | None:
     return next((row.origin for row in read_judgements(path)), None)
 
 
+def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
+    """The query, document and grade of each row that has one, in the file's order."""
+    for row in read_judgements(path):
+        outcome = row.judged.outcome
+        if isinstance(outcome, Judgement):
+            yield (*outcome.pair, outcome.grade)
+
+
 def qrels_of(path: Path) -> Qrels:
     """The grades of a file of judgements; failures are left out."""
     qrels: Qrels = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,53 @@ def read_pool(path: Path) -> list[Pooled]:
     pool: list[Pooled] = []
     seen: set[Pair] = set()
     for number, row in read_rows(path):
-        pair = Pair(
-            identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id")
-        )
+        pair = _pair(path, number, row)
         if pair in seen:
             raise BadInput.at(path, number, f"the pair {pair[0]} {pair[1]} stands there twice")
         seen.add(pair)
         pool.append(Pooled(pair, _runs(path, number, row), _rank(path, number, row)))
     return pool
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPairs:
+    """The pairs of a `pool.jsonl`, read anew each time and never all in memory."""
+
+    path: Path
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Pair]:
+        for number, row in read_rows(self.path):
+            yield _pair(self.path, number, row)
+
+
+def pool_pairs(path: Path) -> PoolPairs:
+    """The pairs of a pool, all of it read once and found well-formed, no pair twice.
+
+    Eight bytes a pair are held meanwhile: two pairs of one hash are looked at more closely.
+    """
+    seen = array("q")
+    for number, row in read_rows(path):
+        _runs(path, number, row)
+        _rank(path, number, row)
+        seen.append(hash(_pair(path, number, row)))
+    if _has_equals(seen):
+        read_pool(path)
+    return PoolPairs(path, len(seen))
+
+
+def _has_equals(numbers: array[int]) -> bool:
+    import numpy as np
+
+    ordered = np.sort(np.frombuffer(numbers, dtype=np.int64))
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def _pair(path: Path, number: int, row: dict[str, Any]) -> Pair:
+    return Pair(identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id"))
 
 
 def _runs(path: Path, number: int, row: dict[str, Any]) -> tuple[str, ...]:

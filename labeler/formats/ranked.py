@@ -85,7 +85,7 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
         pool = _pool(path, [(Groups.of(b), integers(b, 3), keys(b, 2)) for b in blocks])
         _refuse_twins(pool.documents.hashes + _mixed(pool.query))
     except (Odd, BadInput):  # of several bad lines the slow reader names the first
-        pool = _pool_of_dict(path, read_qrels(path, warn))
+        pool = pool_of(path, read_qrels(path, warn))
     return pool
 
 
@@ -102,8 +102,8 @@ def _pool(path: Path, parts: list[tuple[Groups, Integers, Keys]]) -> Pool:
     return Pool(path, names_of, query[order], grade[order], documents)
 
 
-def _pool_of_dict(path: Path, qrels: Qrels) -> Pool:
-    """The pool of qrels that only the slow reader could read."""
+def pool_of(path: Path, qrels: Qrels) -> Pool:
+    """The pool of qrels that were read already."""
     sizes = [len(grades) for grades in qrels.values()]
     groups = Groups([q.encode() for q in qrels], np.repeat(np.arange(len(sizes)), sizes))
     grades = np.array([grade for grades in qrels.values() for grade in grades.values()])

@@ -44,7 +44,10 @@ class Abilities:
     thinks: bool = False
 
     def fit(self, request: Request) -> Request:
-        """The request with what the server would refuse left out or said in its way."""
+        """The request with what the server would refuse left out or said in its way.
+
+        What filled the template is left out too: a server reads the messages alone.
+        """
         parameters = {
             name: value
             for name, value in request.parameters.items()
@@ -59,7 +62,7 @@ class Abilities:
         if request.schema is not None and self.shape == "json_object":
             parameters["response_format"] = {"type": "json_object"}
         schema = request.schema if self.shape == "json_schema" else None
-        return replace(request, parameters=parameters, schema=schema)
+        return replace(request, parameters=parameters, schema=schema, inputs={})
 
 
 def adapted(

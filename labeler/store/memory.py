@@ -89,19 +89,23 @@ class _Clerk:
         self._waiting = _Waiting()
         self._writing: asyncio.Task[None] | None = None
         self._beating: asyncio.Task[None] | None = None
-        self._held: set[bytes] = set()
+        self._held: dict[bytes, asyncio.Event] = {}
 
     async def claim(self, key: bytes) -> _Claimed:
         """The reply if it is there, or whether the caller may ask: nobody else does, here or
-        in another process.
+        in another process. Equal requests of this one wait for the first.
         """
-        if key in self._held:
-            return False
-        self._held.add(key)
+        while key in self._held:
+            await self._held[key].wait()
+        self._held[key] = asyncio.Event()
         self._waiting.claimed.append(key)
-        granted = await self._wait(key)
+        try:
+            granted = await self._wait(key)
+        except BaseException:
+            self.give_back(key)
+            raise
         if granted is not True:
-            self._held.discard(key)
+            self.give_back(key)
         return granted
 
     async def keep(self, kept: Kept) -> Reply:
@@ -111,18 +115,20 @@ class _Clerk:
         """
         self._waiting.kept.append(kept)
         earlier = await self._wait(kept.key)
-        self._held.discard(kept.key)
+        self.give_back(kept.key)
         return earlier if isinstance(earlier, Reply) else kept.reply
 
     async def fail(self, failed: Failed) -> None:
         """Keep the news of a failed call."""
         self._waiting.failed.append(failed)
         await self._wait(failed.key)
-        self._held.discard(failed.key)
+        self.give_back(failed.key)
 
     def give_back(self, key: bytes) -> None:
         """Let the key be asked again; its lease ends with the process' others."""
-        self._held.discard(key)
+        held = self._held.pop(key, None)
+        if held:
+            held.set()
 
     async def _wait(self, key: bytes) -> _Claimed:
         done: asyncio.Future[_Claimed] = asyncio.get_running_loop().create_future()

@@ -7,6 +7,12 @@ from dataclasses import dataclass
 
 from labeler.chunking import Block
 from labeler.formats.documents.markdown_inline import heading_text, label, plain
+from labeler.formats.documents.markdown_lines import (
+    FENCE,
+    fence_after,
+    without_comments,
+    without_front_matter,
+)
 from labeler.formats.documents.outline import (
     DEEPEST,
     Lines,
@@ -14,10 +20,10 @@ from labeler.formats.documents.outline import (
     dedented,
     indentation,
     indented_block,
+    inside_item,
     lines_of,
 )
 
-_FENCE = re.compile(r" *(`{3,}(?=[^`]*$)|~{3,})\s*(.*)")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:\s+(.*?))??(?:\s+#+)?\s*")
 _SETEXT = re.compile(r" {0,3}(=+|-+) *")
 _BREAK = re.compile(r" {0,3}([-*_])(?: *\1){2,} *")
@@ -29,7 +35,6 @@ _ADMONITION = re.compile(r" {0,3}(?:!!!|\?\?\?\+?|===\+?) +(.*)")
 _ALERT = re.compile(r"\[!(\w+)\] *")
 _UNSHOWN = re.compile(r" {0,3}<(script|style)\b", re.IGNORECASE)
 _PREFORMATTED = re.compile(r" {0,3}<pre\b[^>]*>", re.IGNORECASE)
-_TITLE = re.compile(r"title\s*[:=]\s*(.+?)\s*")
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
 
 
@@ -45,72 +50,13 @@ class _Reader:
 
 def read_markdown(text: str) -> tuple[str, list[Block]]:
     """The title in a document's front matter ("" without one) and its blocks."""
-    title, lines = _without_front_matter(lines_of(text))
-    lines = _without_comments(lines)
+    title, lines = without_front_matter(lines_of(text))
+    lines = without_comments(lines)
     found = (_DEFINITION.fullmatch(line) for _, line in lines)
     reader = _Reader(frozenset(label(match[1]) for match in found if match))
     outline = Outline()
     _read(reader, lines, outline, 0)
     return title, outline.blocks
-
-
-def _without_front_matter(lines: Lines) -> tuple[str, Lines]:
-    """The title given in YAML between `---` or TOML between `+++`, and the lines after it."""
-    fence = lines[0][1].rstrip()
-    if fence not in ("---", "+++"):
-        return "", lines
-    ends = {fence, "..."} if fence == "---" else {fence}
-    for position, (_, line) in enumerate(lines[1:], start=1):
-        if line.rstrip() in ends:
-            inside = (_TITLE.fullmatch(entry) for _, entry in lines[1:position])
-            titles = [match[1].strip("\"'") for match in inside if match]
-            return (titles or [""])[0], lines[position + 1 :]
-    return "", lines
-
-
-def _without_comments(lines: Lines) -> Lines:
-    """The lines with HTML comments taken out, except those in code; one without an end stays."""
-    kept: Lines = []
-    fence = ""
-    inside = False
-    last = max((i for i, (_, line) in enumerate(lines) if "-->" in line), default=-1)
-    for position, (number, line) in enumerate(lines):
-        if not inside:
-            fence = _fence_after(line, fence)
-        if fence:
-            kept.append((number, line))
-            continue
-        shown, inside = _outside_comments(line, inside, position < last)
-        kept.append((number, shown))
-    return kept
-
-
-def _fence_after(line: str, fence: str) -> str:
-    """The fence that is open after a line, quotes disregarded; "" for none."""
-    found = _FENCE.fullmatch(re.sub(r"^(?: {0,3}> ?)+", "", line))
-    if not found:
-        return fence
-    if not fence:
-        return found[1]
-    closes = found[1][0] == fence[0] and len(found[1]) >= len(fence) and not found[2]
-    return "" if closes else fence
-
-
-def _outside_comments(line: str, inside: bool, ends_later: bool) -> tuple[str, bool]:
-    shown, position = "", 0
-    while True:
-        if inside:
-            end = line.find("-->", position)
-            if end < 0:
-                return shown, True
-            position, inside = end + 3, False
-        start = line.find("<!--", position)
-        in_code = start >= 0 and line.count("`", 0, start) % 2 == 1
-        opens = start >= 0 and not in_code and (ends_later or line.find("-->", start) >= 0)
-        if not opens:
-            return shown + line[position:], False
-        shown += line[position:start]
-        position, inside = start + 4, True
 
 
 def _read(reader: _Reader, lines: Lines, outline: Outline, depth: int) -> None:
@@ -145,10 +91,10 @@ def _take_mark(reader: _Reader, lines: Lines, start: int, outline: Outline, _dep
 def _take_code(_reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
     """A fenced, indented or preformatted block; scripts and styles are passed over."""
     line = lines[start][1]
-    fence = _FENCE.fullmatch(line)
+    fence = FENCE.fullmatch(line)
     if fence:
         end = start + 1
-        while end < len(lines) and _fence_after(lines[end][1], fence[1]):
+        while end < len(lines) and fence_after(lines[end][1], fence[1]):
             end += 1
         outline.code(_unindented(lines[start + 1 : end], indentation(line)), fence[2])
         return end + 1
@@ -216,7 +162,7 @@ def _begins_block(lines: Lines, position: int) -> bool:
     item = _ITEM.match(line)
     return bool(
         _ATX.fullmatch(line)
-        or _FENCE.fullmatch(line)
+        or FENCE.fullmatch(line)
         or _BREAK.fullmatch(line)
         or _QUOTE.match(line)
         or (item and indentation(line) < 4 and (item[2][:-1] in ("", "1")))
@@ -269,7 +215,7 @@ def _add_item(
             text = f"{marker} {block.text}"
             outline.prose(text, block.line, tight=tight and position == 0, leads=block.leads)
         else:
-            outline.blocks.append(block)
+            outline.blocks.append(inside_item(block))
 
 
 def _begins_table(lines: Lines, position: int) -> bool:

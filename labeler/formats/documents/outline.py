@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from labeler.chunking import Block
 
@@ -13,6 +13,7 @@ Lines = list[tuple[int, str]]
 DEEPEST = 20
 """Levels of nesting that are followed; what lies deeper is read as plain paragraphs."""
 
+_ITEM = re.compile(r" *(?:[-*+•]|\(?(?:\d{1,9}|#|[A-Za-z])[.)]) ")
 _INCLUSION = re.compile(r"\s*\{\{#\w+[^{}]*\}\}\s*")
 
 
@@ -25,6 +26,11 @@ def lines_of(text: str) -> Lines:
         (number, line.removesuffix("\r").expandtabs(4))
         for number, line in enumerate(text.split("\n"), start=1)
     ]
+
+
+def line_at(lines: Lines, position: int) -> str:
+    """The line there, without the white space at its end; "" after the last."""
+    return lines[position][1].rstrip() if position < len(lines) else ""
 
 
 def indentation(line: str) -> int:
@@ -55,6 +61,12 @@ def indented_block(lines: Lines, start: int, least: int) -> int:
     while end < len(lines) and (not lines[end][1].strip() or indentation(lines[end][1]) >= least):
         end += 1
     return end
+
+
+def inside_item(block: Block) -> Block:
+    """A block that stands in a list's item: an item itself keeps its distance from the margin."""
+    nested = not block.code and _ITEM.match(block.text)
+    return replace(block, text=f"  {block.text}") if nested else block
 
 
 @dataclass

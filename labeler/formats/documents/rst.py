@@ -17,27 +17,23 @@ from labeler.formats.documents.outline import (
     dedented,
     indentation,
     indented_block,
+    inside_item,
+    line_at,
     lines_of,
     trimmed,
 )
-from labeler.formats.documents.rst_inline import one_line, plain
+from labeler.formats.documents.rst_inline import one_line
+from labeler.formats.documents.rst_rows import EXPLICIT, GRID_RULE, RULE, substituted, take_rows
 
-_RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
 _UNDERLINE = re.compile(r"(?!(?:::|\.\.) *$)([!-/:-@\[-`{-~])\1* *")
 _DIRECTIVE = re.compile(r"\.\. +(?:\|[^|]+\| +)?([\w+.-]+(?::[\w+.-]+)*) ?:: *(.*)")
-_SUBSTITUTION = re.compile(r"\.\. +\|([^|\s](?:[^|]*[^|\s])?)\| +replace:: *(.*)")
 _FOOTNOTE = re.compile(r"\.\. +\[([^\]]+)\] *(.*)")
-_EXPLICIT = re.compile(r"(?:\.\.|__)(?: +.*)?")
 _OPTION = re.compile(r" *:([\w-]+(?: [\w-]+)*):(?: +(.*)| *$)")
 _FIELD = re.compile(r":((?:[^:\\`]|\\.)+):(?: +|$)(.*)")
 _FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
 _ITEM = re.compile(
     r"((?:[-*+•]|(?:\d{1,9}|#|[A-Za-z]|[ivxlcdm]{1,8})[.)]|\((?:\d{1,9}|#|[A-Za-z])\))(?: +|$))(.*)"
 )
-_LINE_BLOCK = re.compile(r"\| ?(.*)")
-_GRID_RULE = re.compile(r"\+(?:[-=]+\+)+ *")
-_SIMPLE_RULE = re.compile(r"=+(?: +=+)+ *")
-_INNER_RULE = re.compile(r"[-=]+(?: +[-=]+)* *")
 
 _CODE = re.compile(
     r"code|code-block|sourcecode|literal|parsed-literal|prompt|ipython|doctest|testcode|testoutput"
@@ -74,26 +70,8 @@ class _Reader:
 def read_rst(text: str) -> tuple[str, list[Block]]:
     """An empty title, since the first heading is one, and the document's blocks."""
     outline = Outline()
-    _read(_Reader(), _substituted(lines_of(text)), outline, 0)
+    _read(_Reader(), substituted(lines_of(text)), outline, 0)
     return "", outline.blocks
-
-
-def _substituted(lines: Lines) -> Lines:
-    """The lines with every `|name|` that the document defines as a text replaced by it."""
-    texts: dict[str, str] = {}
-    for position, (_, line) in enumerate(lines):
-        found = _SUBSTITUTION.fullmatch(line)
-        if found:
-            end = indented_block(lines, position + 1, 1)
-            more = (text.strip() for _, text in lines[position + 1 : end])
-            texts[found[1]] = " ".join(filter(None, (found[2].strip(), *more)))
-    if not texts:
-        return lines
-    named = re.compile(r"\|(" + "|".join(map(re.escape, texts)) + r")\|(?:__?(?!\w))?")
-    return [
-        (number, line if line.startswith("..") else named.sub(lambda m: texts[m[1]], line))
-        for number, line in lines
-    ]
 
 
 def _read(reader: _Reader, lines: Lines, outline: Outline, depth: int) -> None:
@@ -112,22 +90,18 @@ def _read(reader: _Reader, lines: Lines, outline: Outline, depth: int) -> None:
         position = after
 
 
-def _line(lines: Lines, position: int) -> str:
-    return lines[position][1].rstrip() if position < len(lines) else ""
-
-
 def _take_heading(reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
     """A title with a rule below it, or one above and below; a rule alone is a transition."""
-    first, second, third = (_line(lines, start + i) for i in range(3))
+    first, second, third = (line_at(lines, start + i) for i in range(3))
     number = lines[start][0]
-    if _RULE.fullmatch(first):
-        framed = second.strip() and third[:1] == first[:1] and _RULE.fullmatch(third)
+    if RULE.fullmatch(first):
+        framed = second.strip() and third[:1] == first[:1] and RULE.fullmatch(third)
         if framed and len(third) >= min(4, len(second.strip())):
             outline.heading(reader.level(first[0] * 2), one_line(second), number)
             return start + 3
         return start + 1 if len(first) >= 4 and not second else start
     underlined = _UNDERLINE.fullmatch(second) and len(second) >= min(4, len(first))
-    if underlined and indentation(first) == 0 and not _GRID_RULE.fullmatch(first):
+    if underlined and indentation(first) == 0 and not GRID_RULE.fullmatch(first):
         outline.heading(reader.level(second[0]), one_line(first), number)
         return start + 2
     return start
@@ -136,7 +110,7 @@ def _take_heading(reader: _Reader, lines: Lines, start: int, outline: Outline, _
 def _take_explicit(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
     """A directive or a footnote; comments, targets and substitutions are passed over."""
     number, line = lines[start]
-    if not _EXPLICIT.fullmatch(line):
+    if not EXPLICIT.fullmatch(line):
         return start
     end = indented_block(lines, start + 1, 1)
     directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE.fullmatch(line)
@@ -210,54 +184,9 @@ def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:
     return argument, options, body[position:]
 
 
-def _take_rows(reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
+def _take_rows(_reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
     """A table, a line block or a doctest session."""
-    line = lines[start][1].rstrip()
-    if _GRID_RULE.fullmatch(line) or _SIMPLE_RULE.fullmatch(line):
-        return _take_table(lines, start, outline)
-    if line.startswith(">>> "):
-        end = start
-        while _line(lines, end):
-            end += 1
-        outline.code(lines[start:end], "python")
-        return end
-    if not _LINE_BLOCK.fullmatch(line):
-        return start
-    end = start
-    while end < len(lines) and (found := _LINE_BLOCK.fullmatch(lines[end][1])):
-        outline.prose(one_line(found[1]), lines[end][0], tight=end > start)
-        end += 1
-    return end
-
-
-def _take_table(lines: Lines, start: int, outline: Outline) -> int:
-    """A grid or a simple table, a block a line, so that a long one can be cut between them."""
-    grid = _GRID_RULE.fullmatch(lines[start][1].rstrip()) is not None
-    end, rules, first = start, 0, True
-    while end < len(lines):
-        text = _line(lines, end)
-        if grid and not text.startswith(("+", "|")):
-            break
-        if not text and (rules >= 3 or not _more_of_simple_table(lines, end)):
-            break
-        if not grid and _SIMPLE_RULE.fullmatch(text):
-            rules += 1
-        elif text and not (_GRID_RULE.fullmatch(text) or _INNER_RULE.fullmatch(text)):
-            row = plain(text.strip("|") if grid else text)
-            outline.prose(re.sub(r" {2,}", "  ", row.strip()), lines[end][0], tight=not first)
-            first = False
-        end += 1
-    return end
-
-
-def _more_of_simple_table(lines: Lines, position: int) -> bool:
-    """Whether a blank line stands within a simple table: rows and a rule still follow."""
-    for _, text in lines[position + 1 : position + 200]:
-        if _SIMPLE_RULE.fullmatch(text):
-            return True
-        if _EXPLICIT.fullmatch(text) or _RULE.fullmatch(text):
-            return False
-    return False
+    return take_rows(lines, start, outline)
 
 
 def _take_nested(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
@@ -275,7 +204,7 @@ def _take_nested(reader: _Reader, lines: Lines, start: int, outline: Outline, de
         inner = [(number, item[2]), *_unindented(lines[start + 1 : end])]
         nested = Outline([], outline.path)
         _read(reader, inner, nested, depth + 1)
-        tight = start > 0 and bool(_line(lines, start - 1))
+        tight = start > 0 and bool(line_at(lines, start - 1))
         _add_marked(nested.blocks, item[1].strip(), outline, tight=tight)
         return end
     found = _FIELD.fullmatch(line)
@@ -302,7 +231,7 @@ def _is_item(lines: Lines, start: int, inside: int) -> bool:
 
     A paragraph may begin with "A. Smith" or "- "; its second line is not indented then.
     """
-    following = _line(lines, start + 1)
+    following = line_at(lines, start + 1)
     return (
         not following
         or indentation(following) >= min(2, inside)
@@ -319,7 +248,7 @@ def _add_marked(blocks: list[Block], marker: str, outline: Outline, *, tight: bo
         if texts and block is texts[0] and not block.code:
             outline.prose(f"{marker} {block.text}", block.line, tight=tight, leads=block.leads)
         else:
-            outline.blocks.append(block)
+            outline.blocks.append(inside_item(block))
 
 
 def _take_paragraph(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
@@ -327,7 +256,7 @@ def _take_paragraph(reader: _Reader, lines: Lines, start: int, outline: Outline,
     number = lines[start][0]
     margin = indentation(lines[start][1])
     end = start + 1
-    while _line(lines, end) and indentation(lines[end][1]) == margin:
+    while line_at(lines, end) and indentation(lines[end][1]) == margin:
         end += 1
     text = " ".join(line.strip() for _, line in lines[start:end])
     body_end = indented_block(lines, end, margin + 1)
@@ -339,7 +268,7 @@ def _take_paragraph(reader: _Reader, lines: Lines, start: int, outline: Outline,
             outline.code(dedented(body))
             return body_end
         return _quoted_literal(lines, end, outline)
-    defines = bool(_line(lines, end)) and body_end > end and depth < DEEPEST
+    defines = bool(line_at(lines, end)) and body_end > end and depth < DEEPEST
     outline.prose(one_line(text), number, leads=defines)
     if defines:
         _read(reader, dedented(lines[end:body_end]), outline.nested(), depth + 1)
@@ -352,10 +281,10 @@ def _quoted_literal(lines: Lines, start: int, outline: Outline) -> int:
     begin = start
     while begin < len(lines) and not lines[begin][1].strip():
         begin += 1
-    mark = _line(lines, begin)[:1]
+    mark = line_at(lines, begin)[:1]
     end = begin
     if mark and not mark.isalnum() and not mark.isspace() and mark != ".":
-        while _line(lines, end)[:1] == mark:
+        while line_at(lines, end)[:1] == mark:
             end += 1
     if end > begin:
         outline.code(lines[begin:end])

@@ -1,0 +1,80 @@
+"""`labeler doctor`: which model would be asked, whether that works, and what it would cost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli import options
+from labeler.cli.asking import Limits, known_price
+from labeler.cli.board import dollars
+from labeler.cli.screen import say
+
+if TYPE_CHECKING:
+    from labeler.choosing import Choice
+    from labeler.data import Model
+    from labeler.models.abilities import Abilities
+
+TOKENS_OF_A_PAIR = (400, 10)
+"""In and out: what the umbrela prompt and a passage of 200 words take, by a rule of thumb."""
+
+
+def command(
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    pairs: Annotated[int, typer.Option(min=1, help="How many pairs to estimate for.")] = 1000,
+    prices: options.Prices = None,
+    seconds: options.Seconds = 60.0,
+) -> None:
+    """Say which model would judge and why, try one call, and estimate the cost."""
+    asyncio.run(examine(model, base_url, pairs, Limits(prices=prices, seconds=seconds)))
+
+
+async def examine(model: str | None, base_url: str | None, pairs: int, limits: Limits) -> None:
+    """Print the findings; what does not work is raised, with what to do about it."""
+    from labeler.choosing import choose, ready
+
+    key = "set" if os.environ.get("OPENAI_API_KEY") else "not set"
+    say(f"OPENAI_API_KEY   {key}")
+    choice = await choose("judge", model, base_url)
+    say(f"model            {choice}")
+    async with ready(choice, (), limits.seconds) as there:
+        if there.model.is_server:
+            try:
+                await _try_a_call(there.model)
+            finally:
+                await there.model.close()
+        else:
+            say("test call        none: this judge asks no server")
+    _show_cost(choice, pairs, limits)
+
+
+async def _try_a_call(model: Model) -> None:
+    from labeler.models.abilities import probe
+    from labeler.models.retrying import Patience, retried
+
+    began = time.monotonic()
+    found = await probe(retried(model, Patience(tries=2)))
+    say(f"test call        works ({time.monotonic() - began:.1f} s)")
+    say(f"it accepts       {_accepts(found)}")
+
+
+def _accepts(found: Abilities) -> str:
+    flags = ("temperature", "seed", "stop", "logprobs")
+    named = [name for name in flags if getattr(found, name)]
+    thinks = ["reasons before it answers"] if found.thinks else []
+    return ", ".join([f"replies as {found.shape}", found.limit, *named, *thinks])
+
+
+def _show_cost(choice: Choice, pairs: int, limits: Limits) -> None:
+    price = known_price(choice, limits)
+    tokens_in, tokens_out = (pairs * tokens for tokens in TOKENS_OF_A_PAIR)
+    if price:
+        cost = f"about {dollars(price.of(tokens_in, tokens_out))}, at prices of {price.as_of}"
+    else:
+        cost = "nothing: it runs here" if choice.is_embedded else "unknown: no price of it is known"
+    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {tokens_in:,} tokens in)")

@@ -1,0 +1,101 @@
+"""`labeler explain`: one pair's whole story."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.board import dollars
+from labeler.cli.options import Folder
+from labeler.cli.screen import note, say
+from labeler.data import Failure, Pair
+from labeler.errors import LabelerError, Misuse
+
+if TYPE_CHECKING:
+    from labeler.data import Outcome
+    from labeler.explaining import Story
+    from labeler.formats.collection import Collection
+
+
+def command(
+    folder: Folder,
+    query_id: Annotated[str, typer.Argument(metavar="QID", help="The query's id.")],
+    doc_id: Annotated[str, typer.Argument(metavar="DOCID", help="The document's id.")],
+    name: Annotated[str | None, typer.Option("--as", help="One set of labels; else all.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="The prompt's file, where it is no longer as it was.")
+    ] = None,
+) -> None:
+    """Show how a pair came by its grade: prompt as sent, reply as received, every attempt, cost."""
+    import asyncio
+
+    from labeler.formats.collection import open_collection
+
+    collection, pair = open_collection(folder), Pair(query_id, doc_id)
+    names = [name] if name else list(collection.judgement_names())
+    found = 0
+    for each in names:
+        found += asyncio.run(_explain(collection, pair, each, prompt))
+    if not found:
+        raise Misuse(f"no judgements of {query_id} {doc_id}; there are: {', '.join(names) or '-'}")
+
+
+async def _explain(collection: Collection, pair: Pair, name: str, prompt: str | None) -> int:
+    """Print the story of a pair under one name; 0 where that name does not hold it."""
+    from labeler.cli.asking import same_assessor
+    from labeler.explaining import story_of
+    from labeler.formats.judgements import read_judgements
+    from labeler.guarding import only_remembered
+    from labeler.labeling import texts_of
+    from labeler.store import open_store
+
+    rows = read_judgements(collection.judgements(name))
+    row = next((row for row in rows if row.judged.outcome.pair == pair), None)
+    if row is None:
+        return 0
+    say(f"== {name}: {row.origin.prompt}, {row.origin.model}")
+    say(f"now: {_verdict(row.judged.outcome)}")
+    texts = texts_of(collection)
+    with open_store(collection.store) as store:
+        try:
+            model = only_remembered(row.origin.model, store)
+            assessor = await same_assessor(row.origin, model, prompt, texts)
+        except LabelerError as error:
+            note(f"its replies cannot be looked up: {error}")
+            return 1
+        show_story(story_of(pair, texts, assessor, store))
+    return 1
+
+
+def show_story(story: Story) -> None:
+    """Print all attempts."""
+    for number, (request, record, outcome) in enumerate(story.attempts, start=1):
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.at))
+        tokens = f"{record.prompt_tokens:,} tokens in, {record.completion_tokens:,} out"
+        say(f"\n-- attempt {number}, {at}, {record.served}, {tokens}, cost {dollars(record.cost)}")
+        if number == 1:
+            for role, content in request.messages:
+                say(f"[{role}]\n{content}\n")
+        sent = {**request.parameters, "schema": request.schema is not None}
+        say(f"parameters: {sent}")
+        say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
+        if record.refusal:
+            say(f"refusal: {record.refusal}")
+        if record.body:
+            say(f"as received: {record.body.decode('utf-8', 'replace')}")
+        say(f"read as: {_verdict(outcome)}")
+    if story.failed:
+        moment, status, detail = story.failed
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
+        say(f"\n-- the last call, {when}: {status}: {detail}")
+
+
+def _verdict(outcome: Outcome) -> str:
+    if isinstance(outcome, Failure):
+        return f"{outcome.status}: {outcome.detail}"
+    reason = f" ({outcome.reason})" if outcome.reason else ""
+    shares = outcome.distribution
+    spread = ", ".join(f"{grade}: {share:.2f}" for grade, share in shares.items()) if shares else ""
+    return f"grade {outcome.grade}{reason}" + (f"; {spread}" if spread else "")

@@ -1,0 +1,31 @@
+"""`labeler mmr`: a run re-ranked for diversity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labeler.cli.screen import note
+
+
+def command(
+    run: Annotated[Path, typer.Argument(help="The run to re-rank.")],
+    collection: Annotated[Path, typer.Argument(metavar="COLL", help="Whose documents it ranks.")],
+    *,
+    output: Annotated[Path, typer.Option("-o", help="The run to write (.gz is compressed).")],
+    balance: Annotated[
+        float, typer.Option("--lambda", help="1 keeps the run's order, 0 looks at novelty alone.")
+    ] = 0.5,
+    depth: Annotated[int, typer.Option(help="Documents to re-rank and keep a query.")] = 100,
+    tag: Annotated[str, typer.Option(help="The run's last column.")] = "mmr",
+) -> None:
+    """Re-rank a run by maximal marginal relevance, with the embedded encoder's vectors."""
+    from labeler.formats.beir import read_corpus
+    from labeler.formats.trec import read_run, write_run
+    from labeler.fusing import diversify
+
+    documents = read_corpus(collection / "corpus.jsonl")
+    write_run(output, diversify(read_run(run), documents, balance, depth), tag)
+    note(f"wrote {output}")

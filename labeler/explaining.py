@@ -1,0 +1,52 @@
+"""One pair's whole story: what was asked, what came back, and what was made of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from labeler.assessing import Assessor, Texts
+from labeler.data import Outcome, Pair, Reply, Request
+from labeler.judging import next_request
+from labeler.models.abilities import Abilities, read_abilities
+from labeler.store import Store, key_of
+from labeler.store.upkeep import Record, failure_of, record_of
+
+
+class Attempt(NamedTuple):
+    """One attempt: the request as it was sent, the reply as it is kept, and what it says."""
+
+    request: Request
+    record: Record
+    outcome: Outcome
+
+
+class Story(NamedTuple):
+    """All attempts at a pair, and the last call that failed for good, if none came after it."""
+
+    attempts: tuple[Attempt, ...]
+    failed: tuple[float, str, str] | None
+
+
+def story_of(pair: Pair, texts: Texts, assessor: Assessor, store: Store) -> Story:
+    """What the store knows of a pair that this assessor judged."""
+    known = store.fact(f"abilities of {assessor.model.id}")
+    abilities = read_abilities(known) if known else None
+    request = assessor.request(*texts.of(pair))
+    attempts: list[Attempt] = []
+    while True:
+        sent = _sent(request, abilities)
+        key = key_of(assessor.model.id, sent)
+        record, kept = record_of(store, key), store.replies([key]).get(key)
+        if record is None or kept is None:
+            return Story(tuple(attempts), failure_of(store, key))
+        outcome = _read(pair, kept, assessor)
+        attempts.append(Attempt(sent, record, outcome))
+        request = next_request(request, outcome)
+
+
+def _sent(request: Request, abilities: Abilities | None) -> Request:
+    return abilities.fit(request) if abilities else request
+
+
+def _read(pair: Pair, reply: Reply, assessor: Assessor) -> Outcome:
+    return assessor.verdict(pair, reply)

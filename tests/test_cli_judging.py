@@ -1,0 +1,196 @@
+"""What a person sees of judging: reports, status, explain, doctor, store, relabel --reparse."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from made import grade_in, make_collection, pair_calls, pair_of
+
+from labeler.cli import run
+from labeler.cli.board import Board, shown
+from labeler.data import Failure, Judged, Judgement, Pair
+from labeler.formats.collection import Collection
+from labeler.formats.trec import read_qrels
+from labeler.models.budget import Budget
+from labeler.models.limiting import Ceiling, Gate
+from labeler.models.prices import Price
+from labeler.testing import Answer, Call, FakeServer, completion
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-7d1f0a")
+    for name in ("OPENAI_BASE_URL", "LABELER_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def answer(call: Call) -> Answer | str:
+    """A grade, except for d1 (no grade), d2 (a filter) and d3 (a failed call)."""
+    pair = pair_of(call)
+    document = pair.doc_id if pair else ""
+    if document == "d1":
+        return "I would rather not say."
+    if document == "d2":
+        return Answer(completion("", finish_reason="content_filter"))
+    if document == "d3":
+        return Answer({"error": {"message": "too long", "code": "context_length_exceeded"}}, 400)
+    return grade_in(call)
+
+
+@pytest.fixture
+def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Collection, str]:
+    """A collection of ten pairs, six of them with no grade, and what `judge` printed."""
+    collection = make_collection(tmp_path)
+    with FakeServer(answer) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a"]
+        assert run(["judge", str(tmp_path), *options]) == 3
+    said = capsys.readouterr()
+    return collection, said.out + said.err
+
+
+def test_the_report_adds_up_to_the_pool_and_names_examples(
+    judged: tuple[Collection, str],
+) -> None:
+    _, said = judged
+    assert "4 of 10 pairs judged" in said
+    counts = [
+        int(n) for n in re.findall(r"^(\d+) (?:unparsable|filtered|call_failed), as:", said, re.M)
+    ]
+    assert counts == [2, 2, 2] or sum(counts) == 6
+    assert "q0 d1: no JSON object with a grade" in said
+    assert "6 of 10 pairs have no label" in said
+    assert "--retry-failed" in said
+    assert "cost of this run: unknown" in said
+
+
+def test_status_says_the_same_later(
+    judged: tuple[Collection, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection, _ = judged
+    assert run(["status", str(collection.folder)]) == 0
+    said = capsys.readouterr().out
+    assert "pool: 10 pairs" in said
+    assert re.search(r"^a +umbrela@\w{8} +4 +6 ", said, re.M)
+    assert "2 unparsable" in said
+
+
+def test_explain_shows_every_attempt_as_sent_and_as_received(
+    judged: tuple[Collection, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(judged[0].folder)
+    assert run(["explain", folder, "q0", "d1"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("-- attempt") == 3
+    assert "what q0?" in said
+    assert "I would rather not say." in said
+    assert '"object": "chat.completion"' in said
+    assert "unparsable" in said
+    assert run(["explain", folder, "q0", "d3"]) == 0
+    assert "context_length_exceeded" in capsys.readouterr().out
+    assert run(["explain", folder, "q0", "nothing"]) == 2
+
+
+def test_reparse_makes_the_same_labels_with_no_call(
+    judged: tuple[Collection, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection, _ = judged
+    command = ["relabel", str(collection.folder), "--from", "a", "--reparse"]
+    assert run([*command, "--as", "b"]) == 3
+    assert "0 of 10 pairs moved from a to b" in capsys.readouterr().out
+    assert read_qrels(collection.qrels("b")) == read_qrels(collection.qrels("a"))
+    assert run(command) == 2
+    assert run([*command, "--as", "c", "--model", "x"]) == 2
+
+
+def test_relabel_ends_with_what_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        where = ["--model", "fake", "--base-url", server.base_url]
+        assert run(["judge", str(tmp_path), *where, "--as", "a"]) == 0
+        server.answer = '{"reason": "x", "grade": 0}'
+        options = ["--from", "a", "--prompt", "basic", "--as", "b"]
+        assert run(["relabel", str(tmp_path), *where, *options]) == 0
+    assert "7 of 10 pairs moved from a to b" in capsys.readouterr().out
+
+
+def test_doctor_says_what_would_be_used_and_whether_it_works(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with FakeServer(grade_in) as server:
+        assert run(["doctor", "--model", "fake", "--base-url", server.base_url]) == 0
+        said = capsys.readouterr().out
+        assert "OPENAI_API_KEY   set" in said
+        assert "works" in said
+        assert "json_schema" in said
+        assert "unknown" in said
+        server.answer = lambda _: Answer({"error": {"message": "no"}}, 401)
+        assert run(["doctor", "--model", "fake", "--base-url", server.base_url]) == 78
+    said = capsys.readouterr()
+    assert "sk-canary" not in said.out + said.err
+
+
+def test_the_store_commands_look_after_the_store(
+    judged: tuple[Collection, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = str(judged[0].folder), tmp_path / "out.jsonl.gz"
+    assert run(["store", "verify", folder]) == 0
+    assert run(["store", "stats", folder]) == 0
+    assert "12 replies, all as they were written" in capsys.readouterr().out
+    assert run(["store", "export", folder, "-o", str(out)]) == 0
+    other = make_collection(tmp_path / "other")
+    assert run(["store", "verify", str(other.folder)]) == 74
+    assert run(["store", "import", str(other.folder), str(out)]) == 0
+    assert "12 new replies" in capsys.readouterr().out
+    assert run(["store", "prune", folder]) == 2
+    assert run(["store", "prune", folder, "--before", "2100-01-01"]) == 0
+    assert run(["store", "gc", folder]) == 0
+    assert "forgot 12 replies" in capsys.readouterr().out
+
+
+def test_json_progress_is_json_and_quiet_is_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
+        assert run([*command, "--json-progress"]) == 0
+        lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+        assert json.loads(lines[-1])["done"] == 10
+        assert run([*command, "--quiet", "--as", "b"]) == 0
+        assert "judging" not in capsys.readouterr().err
+        assert len(pair_calls(server)) == 10
+        assert run([*command, "--quiet", "--json-progress"]) == 2
+
+
+def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 0.0
+    budget = Budget(price=Price(1.0, 1.0))
+    board = Board(100, Gate(Ceiling(8)), budget, clock=lambda: now)
+    with shown(board, "panel") as told:
+        for number in range(40):
+            now += 1.0
+            budget.spent.calls, budget.spent.tokens, budget.spent.cost = number + 1, 100, 0.5
+            pair = Pair("q", str(number))
+            outcome = Failure(pair, "unparsable", "x") if number == 3 else Judgement(pair, 1)
+            told(Judged(outcome))
+        figures = board.figures()
+    assert figures["per_second"] == 1.0
+    assert figures["seconds_left"] == 60
+    assert figures["projected_cost"] == pytest.approx(1.25)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert "40/100 pairs" in lines[-1]
+    assert "1 unparsable" in lines[-1]
+    assert "1:00 left" in lines[-1]
+
+
+def test_a_judge_that_has_nothing_to_do_is_done_at_once(tmp_path: Path) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
+        run(command)
+        began = time.process_time()
+        assert run(command) == 0
+        assert time.process_time() - began < 1
