@@ -19,7 +19,7 @@ from labeler.errors import Misuse
 
 DEFAULT_METHOD = "cluster-bootstrap"
 ALL = "all"
-HEADLINE = ("kappa", "bias")
+HEADLINE = ("agreement", "kappa", "bias", "spearman", "prevalence", "kappa-max", "ac1")
 """What a summary in words needs, whatever else was asked for."""
 FEW_QUERIES = 25
 COVERED_BY_FEW = {
@@ -121,10 +121,9 @@ def agree(
     headline = [find_statistic(name, scale) for name in HEADLINE]
     estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in chosen}
     also = {s.name: estimate(s, sample, grades, options, pairs) for s in headline}
-    order = _value(find_statistic("spearman", scale), sample.total, grades)
     warnings = [
         *_weighted(sample.total, pairs, weights is not None),
-        *suspicions(people, other.labels, rules, scale, order),
+        *suspicions(people, other.labels, rules, scale, _surely_below_zero(also["spearman"])),
         *_too_few(len(aligned.pairs.queries), options.method),
         *_undefined(chosen, estimates, pairs),
     ]
@@ -205,6 +204,11 @@ def _scenario(
         agree[place, place] += count
         differ[place, farthest] += count
     return Scenario(_value(chosen, agree, grades), _value(chosen, differ, grades))
+
+
+def _surely_below_zero(e: Estimate) -> float | None:
+    """The value, where even the interval's high end is below 0."""
+    return e.value if e.value is not None and (e.value if e.high is None else e.high) < 0 else None
 
 
 def _weighted(table: FloatArray, pairs: int, weighted: bool) -> Iterator[str]:
