@@ -28,6 +28,11 @@ def test_a_label_that_is_no_grade_is_kept_as_it_stands(tmp_path: Path) -> None:
     assert found.labels == {"q1": {"a": "ERROR: timed out", "b": "2.5", "c": "(none)", "007": "1"}}
 
 
+def test_beirs_tsv_is_read_as_well(tmp_path: Path) -> None:
+    found = read_labels(write(tmp_path / "x", "query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t2.5\n"))
+    assert found.labels == {"q": {"a": "1", "b": "2.5"}}
+
+
 def test_two_different_labels_of_a_pair_are_a_conflict_and_no_grade(tmp_path: Path) -> None:
     found = read_labels(write(tmp_path / "x", "q 0 a 1\nq 0 a 2\nq 0 b 1\nq 0 b 1\nq 0 a 1\n"))
     assert found.labels == {"q": {"b": "1"}}
@@ -218,6 +223,9 @@ def test_failures_of_a_collection_are_counted_by_status(
     assert found["pairs"] == 2
     assert found["left_out"]["failures"] == {"refused": 1, "truncated": 1}
     assert run(["agree", str(tmp_path), "human", "nobody"]) == 74
+    files = [str(tmp_path / name) for name in ("qrels/human.qrels", "judgements/llm.jsonl")]
+    assert run(["agree", *files, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["left_out"] == found["left_out"]
 
 
 def test_a_diff_shows_grades_and_failures_and_the_farthest_moves_first(
@@ -255,7 +263,9 @@ def test_nothing_in_common_is_said_and_is_no_crash(
     assert all(row["value"] is None for row in found["statistics"].values())
     assert any("no pair in common" in warning for warning in found["warnings"])
     picture = str(tmp_path / "p.png")
-    everything = ["--rater", people, "--details", "--how-many", "0.1", "--plot", picture]
+    more = str(write(tmp_path / "more", "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n"))
+    assert run(["agree", people, other, people]) == 2
+    everything = ["--rater", more, "--details", "--how-many", "0.1", "--plot", picture]
     assert run(["agree", people, other, third, *everything]) == 0
     assert "Nothing can be compared" in capsys.readouterr().out
 
