@@ -12,10 +12,10 @@ import numpy as np
 from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, correct
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.evaluating import named_runs
 from labeler.formats.collection import open_collection
 from labeler.formats.trec import read_qrels, read_run
 from labeler.metrics import evaluate, parse_all
+from labeler.run_names import named_runs
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,13 @@ def file_problems(path: Path) -> Iterator[None]:
 
 def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file, plain or gzip, numbered from 1, as they are, with their line ends."""
+    number = 0
     with file_problems(path), _open_for_reading(path) as lines:
-        yield from enumerate(lines, start=1)
+        try:
+            for number, line in enumerate(lines, start=1):
+                yield number, line
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise BadInput.at(path, number + 1, f"damaged gzip file ({error})") from error
 
 
 def byte_blocks(path: Path, size: int) -> Iterator[bytes]:

@@ -13,10 +13,10 @@ from labeler.metrics import Measure, parse
 
 @dataclass(frozen=True)
 class Gate:
-    """The least mean that every run must reach."""
+    """The mean that every run must reach: the least, or the most where lower is better."""
 
     measure: Measure
-    least: float
+    bound: float
 
 
 def parse_gates(texts: Sequence[str]) -> list[Gate]:
@@ -25,12 +25,12 @@ def parse_gates(texts: Sequence[str]) -> list[Gate]:
     for text in texts:
         name, colon, number = text.rpartition(":")
         try:
-            least = float(number) if colon else math.nan
+            bound = float(number) if colon else math.nan
         except ValueError:
-            least = math.nan
-        if not math.isfinite(least):
+            bound = math.nan
+        if not math.isfinite(bound):
             raise Misuse(f"cannot read the gate {text!r}; write it as nDCG@10:0.45")
-        gates.append(Gate(parse(name), least))
+        gates.append(Gate(parse(name), bound))
     return gates
 
 
@@ -44,12 +44,15 @@ def check_gates(report: Report, gates: Sequence[Gate], no_worse_than: str | None
         means = run.scores.means()
         for gate in gates:
             value = means[str(gate.measure)]
-            if not value >= gate.least:
-                failed.append(f"{run.name}: {gate.measure} is {value:.4f}, below {gate.least:g}")
+            lower = gate.measure.definition.lower_is_better
+            if not (value <= gate.bound if lower else value >= gate.bound):
+                side = "above" if lower else "below"
+                failed.append(f"{run.name}: {gate.measure} is {value:.4f}, {side} {gate.bound:g}")
     if no_worse_than is not None:
         worse = [c for c in report.comparisons if c.verdict == "worse"]
         failed += [
-            f"{c.run}: {c.measure} is {-c.difference:.4f} below {c.baseline}'s (p {c.p_holm:.3f})"
+            f"{c.run}: {c.measure} is {abs(c.difference):.4f} worse than {c.baseline}'s"
+            f" (p {c.p_holm:.3f})"
             for c in worse
         ]
     if failed:

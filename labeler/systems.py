@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 
 from labeler.errors import BadInput, Misuse
-from labeler.evaluating import Options, evaluate_files, named_runs
+from labeler.evaluating import Options, evaluate_files
 from labeler.metrics import parse
+from labeler.metrics.comparing import MEANS
 from labeler.metrics.leaderboard import Leaderboards, leaderboards
 from labeler.metrics.power import detectable, paired_deviations, pooled, queries_needed
 from labeler.metrics.rankings import Floats
+from labeler.run_names import named_runs
 
 
 def _scores(
     qrels: Path, runs: Sequence[Path], measure: str, warnings: list[str]
 ) -> tuple[list[str], list[str], Floats]:
     """Names of the runs, ids of the queries, and `(runs, queries)` values of one measure."""
-    if parse(measure).definition.summary != "mean":
+    if parse(measure).definition.summary not in MEANS:
         raise Misuse(f"{measure} is no mean over queries")
     report = evaluate_files(qrels, runs, Options((measure,), scenarios=False))
     warnings += report.warnings

@@ -87,7 +87,7 @@ def test_no_worse_than_needs_a_difference_that_can_be_told(
     (tmp_path / "down.trec").write_text("".join(f"q{q} Q0 b 1 1 t\n" for q in queries))
     files = [str(tmp_path / name) for name in ("h.qrels", "up.trec", "down.trec")]
     assert labeler(["evaluate", *files, "-m", "P@1", "--no-worse-than", "up"]) == 5
-    assert "down: P@1 is 1.0000 below up's" in capsys.readouterr().err
+    assert "down: P@1 is 1.0000 worse than up's" in capsys.readouterr().err
     assert labeler(["evaluate", *files, "-m", "P@1", "--no-worse-than", "down"]) == 0
 
 
@@ -141,3 +141,98 @@ def test_what_cannot_be_meant_is_one_line(
     err = capsys.readouterr().err
     assert problem in err
     assert err.count("\n") == 1
+
+
+def test_a_shared_mean_of_one_has_no_empty_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(43)))
+    (tmp_path / "r.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in range(43)))
+    files = [str(tmp_path / name) for name in ("h.qrels", "r.trec")]
+    assert labeler(["evaluate", *files, "-m", "Success@5", "--json"]) == 0
+    found = printed_json(capsys)["runs"][0]["scores"]["Success@5"]
+    # Wilson's interval of 43 of 43: n / (n + z²)
+    assert found == {"value": 1.0, "low": pytest.approx(43 / (43 + 1.959964**2)), "high": 1.0}
+
+
+def test_people_pass_the_first_documents_of_some_queries(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "seen.txt").write_text("q1 yes\nq2 no\n# q3: not yet\n")
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    seen = ["--lgtm", str(folder / "seen.txt"), "-m", "LGTM@5"]
+    assert labeler(["evaluate", *files, *seen, "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["runs"][0]["scores"]["LGTM@5"]["value"] == 0.5
+    assert any(
+        "LGTM@5 is undefined for 1 of 3 queries, left out: q3" in w for w in found["warnings"]
+    )
+    assert labeler(["evaluate", *files, "-m", "LGTM@5"]) == 2
+    assert "needs a person's verdicts" in capsys.readouterr().err
+    assert labeler(["evaluate", *files, str(folder / "bad.run.txt"), *seen]) == 2
+    capsys.readouterr()
+    (folder / "seen.txt").write_text("q1 maybe\n")
+    assert labeler(["evaluate", *files, *seen]) == 65
+    assert "seen.txt:1: expected yes or no, found 'maybe'" in capsys.readouterr().err
+
+
+def test_queries_without_a_first_relevant_rank_are_counted_and_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec"), str(folder / "bad.run.txt")]
+    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["runs"][0]["scores"]["MeanRank"]["value"] == 1.0
+    assert found["runs"][1]["scores"]["MeanRank"]["value"] is None
+    assert "good: MeanRank is undefined for 1 of 3 queries, left out: q3" in found["warnings"]
+    assert found["comparisons"][0]["baseline"] == "good"
+
+
+def test_a_lower_mean_rank_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries = range(30)
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in queries))
+    (tmp_path / "up.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in queries))
+    late = "".join(f"q{q} Q0 b 1 2 t\nq{q} Q0 a 2 1 t\n" for q in queries)
+    (tmp_path / "down.trec").write_text(late)
+    files = [str(tmp_path / name) for name in ("h.qrels", "down.trec", "up.trec")]
+    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
+    (found,) = printed_json(capsys)["comparisons"]
+    assert (found["run"], found["baseline"], found["verdict"]) == ("down", "up", "worse")
+    assert (found["wins"], found["losses"]) == (0, 30)
+    assert labeler(["evaluate", *files, "--require", "MeanRank:1.5"]) == 5
+    assert "down: MeanRank is 2.0000, above 1.5" in capsys.readouterr().err
+
+
+def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    collection = folder / "coll"
+    for name in ("runs", "qrels"):
+        (collection / name).mkdir(parents=True)
+    (collection / "runs" / "a.trec").write_text(GOOD)
+    (collection / "runs" / "b.trec").write_text(BAD)
+    (collection / "qrels" / "human.qrels").write_text(QRELS)
+    (collection / "queries.jsonl").write_text('{"_id": "q1", "text": "steam engines"}\n')
+    arguments = ["evaluate", str(collection), "-m", "P@1", "--movers", "1"]
+    assert labeler([*arguments, "--json"]) == 0
+    (lost,) = printed_json(capsys)["movers"]
+    assert (lost["run"], lost["query"], lost["difference"]) == ("b", "q2", -1)
+    assert labeler([*arguments[:-1], "5"]) == 0
+    assert "steam engines" in capsys.readouterr().out
+
+
+def test_the_top_grade_comes_from_the_card(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = folder / "coll"
+    for name in ("runs", "qrels"):
+        (collection / name).mkdir(parents=True)
+    (collection / "runs" / "a.trec").write_text(GOOD)
+    (collection / "qrels" / "human.qrels").write_text(QRELS)
+    assert labeler(["evaluate", str(collection), "-m", "ERR", "--json"]) == 0
+    before = printed_json(capsys)
+    assert any("took 2 for the scale's top" in warning for warning in before["warnings"])
+    (collection / "card.json").write_text('{"fetch": {"grades": {"bad": 0, "good": 3}}}')
+    assert labeler(["evaluate", str(collection), "-m", "ERR", "--json"]) == 0
+    after = printed_json(capsys)
+    assert not any("the scale's top" in warning for warning in after["warnings"])
+    scores = [found["runs"][0]["scores"]["ERR"]["value"] for found in (before, after)]
+    assert scores[1] < scores[0]

@@ -6,6 +6,7 @@ the nearest (9 adds .9 and cuts), which changes IPrec and 11pt_avg.
 """
 
 import math
+import shutil
 import warnings
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
+from labeler.fusion import ranking
 from labeler.metrics import evaluate, rankings
 from labeler.metrics.treceval import Line
 from labeler.metrics.treceval_names import lines
@@ -202,3 +204,69 @@ def test_equal_to_ir_measures(qrels: Qrels, run: Run) -> None:
 @pytest.mark.parametrize("name", IN_IR_MEASURES)
 def test_ir_measures_reads_our_names(name: str) -> None:
     assert str(ir_measures.parse_measure(name)) == name
+
+
+def untied_grades(seed: int) -> tuple[Qrels, Run]:
+    """Grades from 0 to 4, which gdeval takes for the scale, and no ties."""
+    rng = np.random.default_rng(seed)
+    ids = [f"d{number}" for number in range(60)]
+    run = {q: {d: float(n) for n, d in enumerate(rng.permutation(ids)[:40])} for q in ("1", "2")}
+    qrels = {
+        q: {str(d): int(rng.integers(0, 5)) for d in rng.permutation(ids)[:30]} for q in ("1", "2")
+    }
+    return qrels, {q: {str(d): s for d, s in scores.items()} for q, scores in run.items()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exponential_gains_and_err_equal_gdeval(seed: int) -> None:
+    if shutil.which("perl") is None:
+        pytest.skip("ir_measures runs TREC's gdeval.pl, which needs perl")
+    qrels, run = untied_grades(seed)
+    names = ["nDCG(dcg='exp-log2')@20", "ERR@20", "nDCG(dcg='exp-log2')@5", "ERR@5"]
+    measures = [ir_measures.parse_measure(name) for name in names]
+    ours = evaluate(qrels, run, names, max_grade=4).per_query()
+    for metric in ir_measures.iter_calc(measures, qrels, run):
+        found = ours[metric.query_id][str(metric.measure)]
+        assert found == pytest.approx(metric.value, abs=6e-6)  # gdeval prints five digits
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_share_judged_equals_ir_measures(seed: int) -> None:
+    qrels, run = untied_grades(seed)
+    names = ["Judged@5", "Judged@100"]
+    ours = evaluate(qrels, run, names).per_query()
+    for metric in ir_measures.iter_calc(list(map(ir_measures.parse_measure, names)), qrels, run):
+        assert ours[metric.query_id][str(metric.measure)] == pytest.approx(metric.value)
+
+
+@OFTEN
+@given(SOME_QRELS, SOME_RUN)
+def test_area_under_curve_counts_pairs_in_order(qrels: Qrels, run: Run) -> None:
+    ours = evaluate(qrels, run, ["AUC"]).per_query()
+    for query, judged in qrels.items():
+        scores = run.get(query, {})
+        good = [scores.get(d, -math.inf) for d, g in judged.items() if g >= 1]
+        bad = [scores.get(d, -math.inf) for d, g in judged.items() if g == 0]
+        won = sum((x > y) + (x == y) / 2 for x in good for y in bad)
+        wanted = won / (len(good) * len(bad)) if good and bad else math.nan
+        assert ours[query]["AUC"] == pytest.approx(wanted, nan_ok=True)
+
+
+def slow_q(qrels: dict[str, int], ranked: list[str]) -> float:
+    """Sakai's definition, term by term."""
+    ideal = sorted((g for g in qrels.values() if g > 0), reverse=True)
+    total = gain = seen = 0.0
+    for rank, doc in enumerate(ranked, start=1):
+        if (grade := qrels.get(doc, 0)) > 0:
+            seen, gain = seen + 1, gain + grade
+            total += (seen + gain) / (rank + sum(ideal[:rank]))
+    return total / len(ideal)
+
+
+@OFTEN
+@given(SOME_QRELS, SOME_RUN)
+def test_q_measure_equals_its_definition(qrels: Qrels, run: Run) -> None:
+    ours = evaluate(qrels, run, ["Q"]).per_query()
+    for query, judged in qrels.items():
+        wanted = slow_q(judged, ranking(run.get(query, {})))
+        assert ours[query]["Q"] == pytest.approx(wanted)

@@ -75,6 +75,14 @@ def test_bootstrap_intervals_cover_the_truth_about_as_often_as_they_say() -> Non
     assert 0.90 <= hits / 300 <= 0.98
 
 
+@OFTEN
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=50))
+def test_intervals_are_numpys_percentiles(values: list[float]) -> None:
+    low, high = interval(np.array([*values, math.nan])[:, None])
+    wanted = np.percentile(values, [2.5, 97.5])
+    assert (low[0], high[0]) == pytest.approx(tuple(wanted))
+
+
 def test_randomisation_equals_the_exact_test_over_all_assignments() -> None:
     differences = np.array([[0.3, 0.1, -0.05, 0.2, 0.15, 0.02, 0.4]])
     exact = stats.permutation_test(

@@ -46,6 +46,13 @@ def command(
     interval: Annotated[
         str, typer.Option(help="bootstrap over queries, or t (with the paired t test).")
     ] = "bootstrap",
+    lgtm: Annotated[
+        Path | None,
+        typer.Option(help="For LGTM@k of one run: a query and yes or no a line, by a person."),
+    ] = None,
+    movers: Annotated[
+        int, typer.Option(help="List so many queries that gained and lost most.", min=0)
+    ] = 0,
     scenarios: Annotated[
         bool, typer.Option(help="Work out what unjudged documents leave open.")
     ] = True,
@@ -78,8 +85,11 @@ def command(
     """Score runs against qrels, with intervals, tests and the share that is judged."""
     from labeler import evaluating
     from labeler.cli.corrected import print_corrected
-    from labeler.cli.tables import check_format, deliver
+    from labeler.cli.tables import check_format, deliver, rendered
+    from labeler.errors import Misuse
+    from labeler.formats.trec import read_verdicts
     from labeler.gates import check_gates, parse_gates
+    from labeler.moving import move_rows, moves
     from labeler.scoreboard import as_json as as_json_object
 
     form = "json" if as_json else check_format(form)
@@ -97,17 +107,34 @@ def command(
         no_worse_than or baseline,
         scenarios,
         seed,
+        read_verdicts(lgtm) if lgtm else None,
     )
+    if lgtm and len(paths) != 2:
+        raise Misuse("--lgtm is a person's look at one run: give qrels and that run alone")
     gates = parse_gates(require or [])
     report = _report(paths, qrels, options.also([gate.measure for gate in gates]))
     for warning in report.warnings:
         note(f"warning: {warning}")
     if form == "json":
         found = as_json_object(report, per_query=per_query)
+        if movers:
+            found["movers"] = [move.as_dict() for move in moves(report, movers, _texts(paths[0]))]
         deliver(json.dumps(found, ensure_ascii=False, indent=1) + "\n", output)
     else:
-        deliver("\n".join(_tables(report, form, per_query=per_query)), output)
+        tables = list(_tables(report, form, per_query=per_query))
+        if movers:
+            listed = move_rows(moves(report, movers, _texts(paths[0])))
+            tables.append(rendered(*listed, form, 3))
+        deliver("\n".join(tables), output)
     check_gates(report, gates, no_worse_than)
+
+
+def _texts(path: Path) -> dict[str, str]:
+    """The queries' texts, where the first argument is a collection."""
+    from labeler.formats.beir import read_queries
+
+    queries = path / "queries.jsonl"
+    return {q.id: q.text for q in read_queries(queries).values()} if queries.is_file() else {}
 
 
 def _report(paths: Sequence[Path], qrels: str | None, options: Options) -> Report:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from hashlib import blake2b
-from heapq import merge
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
@@ -29,6 +24,9 @@ _BYTE_ORDER_MARKS = {
     b"\xfe\xff": "a byte-order mark of UTF-16",
 }
 _SHOWN = 3
+VERDICTS = dict.fromkeys((b"yes", b"pass", b"true", b"1"), True) | dict.fromkeys(
+    (b"no", b"fail", b"false", b"0"), False
+)
 
 
 def _silent(_message: str) -> None:
@@ -98,6 +96,20 @@ def read_loose_run(path: Path) -> tuple[Run, str]:
     return run, tag.decode("utf-8", "replace")
 
 
+def read_verdicts(path: Path) -> dict[str, bool]:
+    """Whether a person passed each query that they looked at: `yes` or `no` after its id."""
+    found: dict[str, bool] = {}
+    for number, columns in rows(path, "query verdict"):
+        (query_id,) = _texts(path, number, columns[0])
+        verdict = VERDICTS.get(columns[1].lower())
+        if verdict is None:
+            raise BadInput.at(path, number, f"expected yes or no, found {shown(columns[1])}")
+        if query_id in found:
+            raise BadInput.at(path, number, f"the query {query_id} stands in an earlier line too")
+        found[query_id] = verdict
+    return found
+
+
 def write_qrels(path: Path, qrels: Qrels) -> None:
     """Write a qrels file, sorted by query and document; it reads back as the same grades."""
     lines = (
@@ -107,48 +119,6 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
     )
     with replacing(path, lambda written: _check(read_qrels, written, path, qrels)) as out:
         out.writelines(lines)
-
-
-def write_sorted_qrels(path: Path, grades: Iterable[tuple[str, str, int]]) -> None:
-    """Write `(query, document, grade)` as `write_qrels` would, in memory a part at a time.
-
-    No pair may stand there twice; it reads back as the same lines.
-    """
-    source = iter(grades)
-    with TemporaryDirectory(prefix="labeler-qrels-") as folder:
-        parts: list[Path] = []
-        while part := sorted(islice(source, _ROWS_OF_A_PART)):
-            parts.append(Path(folder) / str(len(parts)))
-            lines = (f"{query}\t{document}\t{grade}\n" for query, document, grade in part)
-            parts[-1].write_text("".join(lines), encoding="utf-8")
-        meant = blake2b()
-        with replacing(path, lambda written: _check_lines(written, meant.digest(), path)) as out:
-            for line in _merged(parts):
-                meant.update(line.encode())
-                out.write(line)
-
-
-_ROWS_OF_A_PART = 100_000
-
-
-def _merged(parts: Sequence[Path]) -> Iterator[str]:
-    """The lines of sorted parts, in the order of their rows."""
-    with ExitStack() as stack:
-        files = [stack.enter_context(part.open(encoding="utf-8", newline="\n")) for part in parts]
-        split = ((line[:-1].split("\t") for line in file) for file in files)
-        for query, document, grade in merge(*split, key=lambda row: row[:2]):
-            yield f"{query} 0 {document} {grade}\n"
-
-
-def _check_lines(written: Path, meant: bytes, path: Path) -> None:
-    """Refuse a file whose rows, written anew, are not the lines of this digest."""
-    found = blake2b()
-    there = rows(written, QRELS_COLUMNS) if written.stat().st_size else ()
-    for number, columns in there:
-        query, document = _texts(written, number, columns[0], columns[2])
-        found.update(f"{query} 0 {document} {grade_of(written, number, columns[3])}\n".encode())
-    if found.digest() != meant:
-        raise BadInput(f"{path}: would not read back as it was written")
 
 
 def write_run(path: Path, run: Run, tag: str) -> None:

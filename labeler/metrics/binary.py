@@ -43,7 +43,7 @@ def f1(r: Rankings, cutoff: int, rel: int = 1) -> Floats:
     return _harmonic(precision(r, cutoff, rel), recall(r, cutoff, rel), 1.0)
 
 
-@measure("Success", SETS)
+@measure("Success", SETS, summary="share")
 def success(r: Rankings, cutoff: int, rel: int = 1) -> Floats:
     """Hit ratio: 1 where a relevant document stands among the first k, else 0."""
     return (r.count(relevant(r, rel, cutoff)) > 0).astype(np.float64)

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.metrics.rankings import Floats
-from labeler.metrics.registry import Measure
+from labeler.metrics.registry import Measure, parse
 from labeler.metrics.resampling import LEVEL, bootstrap, holm, interval, randomisation, wins
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
 from labeler.metrics.student import t_quantile, two_sided
 
 SIGNIFICANT = 0.05
+MEANS = ("mean", "share")
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Comparison:
         """In words, at the 5 % level after Holm's correction."""
         if not self.p_holm < SIGNIFICANT:
             return "cannot tell apart"
-        return "better" if self.difference > 0 else "worse"
+        higher = self.difference > 0
+        return "better" if higher != parse(self.measure).definition.lower_is_better else "worse"
 
 
 def mean_interval(values: Floats, kind: str, seed: int) -> tuple[float, float]:
@@ -68,7 +70,24 @@ def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> 
         logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
         low, high = mean_interval(logs, kind, seed)
         return math.exp(low), math.exp(high)
+    if measure.definition.summary == "share":
+        return wilson(values)
     return mean_interval(values, kind, seed)
+
+
+def wilson(values: Floats) -> tuple[float, float]:
+    """The 95 % interval of a share after Wilson (1927), JASA 22; not empty where all are alike."""
+    from statistics import NormalDist
+
+    defined = values[~np.isnan(values)]
+    n = len(defined)
+    if n == 0:
+        return math.nan, math.nan
+    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    share = float(defined.mean())
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def compare(
@@ -78,7 +97,7 @@ def compare(
     others = [name for name in runs if name != baseline]
     found: list[Comparison] = []
     for measure in runs[baseline].measures:
-        if measure.definition.summary == "mean" and others:
+        if measure.definition.summary in MEANS and others:
             found += _by_measure(runs, baseline, measure, kind, seed)
     return found
 
@@ -98,7 +117,7 @@ def _by_measure(
         low, high = mean_interval(differences[i], kind, seed)
         start = summed_up(measure, base)
         percent = 100 * difference / start if start else math.nan
-        up, level, down = wins(defined)
+        up, level, down = wins(-defined if measure.definition.lower_is_better else defined)
         place = (name, baseline, str(measure), len(defined), difference, percent, low, high)
         chance = (float(p[i]), float(corrected[i]), float(p_max[i]))
         found.append(Comparison(*place, up, level, down, *chance))
@@ -122,6 +141,7 @@ def _paired_t(differences: Floats) -> float:
 
 
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:
-    """The run with the highest mean, the first of equals."""
+    """The run with the best mean, the first of equals."""
     means = {name: summed_up(measure, scores.of(measure)) for name, scores in runs.items()}
-    return max(means, key=lambda name: (not math.isnan(means[name]), means[name]))
+    sign = -1 if measure.definition.lower_is_better else 1
+    return max(means, key=lambda name: (not math.isnan(means[name]), sign * means[name]))

@@ -30,8 +30,10 @@ def gains(grade: Integers, dcg: str) -> Floats:
 
 def discounts(rank: Integers) -> Floats:
     """log2(rank + 2) for ranks from 0, from the C library, so that they are trec_eval's."""
-    places, where = np.unique(rank, return_inverse=True)
-    return np.array([math.log2(place + 2) for place in places.tolist()])[where]
+    places = np.flatnonzero(np.bincount(rank))
+    table = np.zeros(int(np.max(rank, initial=0)) + 1)
+    table[places] = [math.log2(place + 2) for place in places.tolist()]
+    return table[rank]
 
 
 def _sums(r: Rankings, cutoff: int | None, dcg: str) -> tuple[Floats, Floats]:

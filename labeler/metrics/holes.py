@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from labeler.errors import Misuse
 from labeler.metrics.binary import ratio
 from labeler.metrics.rankings import Floats, Integers, Rankings, sums
 from labeler.metrics.registry import measure
 
 HOLES = "holes"
 CURVE = "curve"
+PEOPLE = "people"
 
 
 @measure("Judged", HOLES)
@@ -18,6 +20,14 @@ def judged(r: Rankings, cutoff: int | None = None) -> Floats:
     seen = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
     found = r.count((r.grade >= 0) & (r.rank < seen[r.query]))
     return np.where(seen > 0, ratio(found, seen), np.nan)
+
+
+@measure("LGTM", PEOPLE, summary="share")
+def looks_good(r: Rankings, cutoff: int) -> Floats:
+    """Share of the queries looked at whose first k documents a person passed."""
+    if r.passed is None:
+        raise Misuse(f"LGTM@{cutoff} needs a person's verdicts: --lgtm FILE, a query and yes or no")
+    return r.passed
 
 
 @measure("AUC", CURVE)

@@ -29,7 +29,8 @@ class Rankings:
 
     `query`, `rank`, `grade` and `score` are parallel: one entry for a retrieved document of the
     qrels, by query, then by rank, which counts from 0. A negative grade: in the pool, not judged.
-    `pool_query` and `pool_grade` are the qrels of the same queries, best grade first.
+    `pool_query` and `pool_grade` are the qrels of the same queries, best grade first. `passed` is a
+    person's verdict on each query's first documents: 1, 0, or `nan` where nobody looked.
     """
 
     queries: tuple[str, ...]
@@ -41,6 +42,7 @@ class Rankings:
     pool_query: Integers
     pool_grade: Integers
     max_grade: int
+    passed: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -99,6 +101,7 @@ class Rankings:
             renumbered[self.pool_query[pooled]],
             self.pool_grade[pooled],
             self.max_grade,
+            None if self.passed is None else self.passed[wanted],
         )
 
 

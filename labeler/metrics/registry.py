@@ -30,6 +30,7 @@ _ALIASES = {
     "Recall": "R",
 }
 _GAINS = {"linear": "log2", "exp": "exp-log2"}
+LOWER_IS_BETTER = frozenset({"MeanRank", "RBPresidual"})
 _CHOICES = {"dcg": tuple(_GAINS.values())}
 _WORD = re.compile(r"(?:[^\s(]|\([^)]*\))+")
 
@@ -38,8 +39,8 @@ _WORD = re.compile(r"(?:[^\s(]|\([^)]*\))+")
 class Definition:
     """A measure's function, how its queries are summed up, and what its name may say.
 
-    `summary` is `mean`, `sum` or `geometric`. `cutoff` is `required`, `optional` or `none`.
-    `defaults` are the parameters that stand in parentheses.
+    `summary` is `mean`, `share` (a mean of ones and zeros), `sum` or `geometric`. `cutoff` is
+    `required`, `optional` or `none`. `defaults` are the parameters that stand in parentheses.
     """
 
     name: str
@@ -49,6 +50,11 @@ class Definition:
     cutoff: str
     cutoff_type: type
     defaults: Mapping[str, Value | None]
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a good system has a low value."""
+        return self.name in LOWER_IS_BETTER
 
     @property
     def description(self) -> str:

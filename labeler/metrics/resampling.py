@@ -40,10 +40,21 @@ def _resamples(n: int, seed: int, rounds: int) -> Iterator[Floats]:
 
 
 def interval(means: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """The percentile interval of resampled means, one a column."""
-    tail = 100 * (1 - level) / 2
-    low, high = np.nanpercentile(means, [tail, 100 - tail], axis=0)
-    return low, high
+    """The percentile interval of resampled means, one a column; `nan` values do not count."""
+    tail = (1 - level) / 2
+    ends = [[_quantile(column, share) for share in (tail, 1 - tail)] for column in means.T]
+    return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
+
+def _quantile(values: Floats, share: float) -> float:
+    """The quantile between the two nearest values (numpy's own loads its masked arrays first)."""
+    ordered = np.sort(values[~np.isnan(values)])
+    if not len(ordered):
+        return float("nan")
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return float(ordered[below] + (ordered[above] - ordered[below]) * (place - below))
 
 
 def randomisation(differences: Floats, seed: int, rounds: int = FLIPS) -> tuple[Floats, Floats]:

@@ -46,7 +46,7 @@ def cut(
     tag: Tag = "",
 ) -> None:
     """Keep the first documents of every query."""
-    from labeler.evaluating import run_name
+    from labeler.run_names import run_name
     from labeler.trec_files import cut_run, read_any_run, write_any_run
 
     write_any_run(output, cut_run(read_any_run(path), depth), tag or run_name(path))
@@ -55,7 +55,7 @@ def cut(
 @app.command(epilog="Example: labeler run sort bm25.trec -o sorted.trec")
 def sort(path: File, *, output: Output, tag: Tag = "") -> None:
     """Sort by query, then as trec_eval does, and number the ranks anew."""
-    from labeler.evaluating import run_name
+    from labeler.run_names import run_name
     from labeler.trec_files import read_any_run, sorted_run, write_any_run
 
     write_any_run(output, sorted_run(read_any_run(path)), tag or run_name(path))
@@ -64,7 +64,7 @@ def sort(path: File, *, output: Output, tag: Tag = "") -> None:
 @app.command(epilog="Example: labeler run convert bm25.trec.gz -o bm25.json")
 def convert(path: File, *, output: Output, tag: Tag = "") -> None:
     """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
-    from labeler.evaluating import run_name
+    from labeler.run_names import run_name
     from labeler.trec_files import read_any_run, write_any_run
 
     write_any_run(output, read_any_run(path), tag or run_name(path))

@@ -1,0 +1,76 @@
+"""The queries that one run answers better than another, and worse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from labeler.evaluating import Report, RunScores
+from labeler.scoreboard import Cell, Table
+
+
+@dataclass(frozen=True)
+class Move:
+    """A query's value with the baseline and with another run."""
+
+    run: str
+    baseline: str
+    measure: str
+    query: str
+    text: str
+    before: float
+    after: float
+
+    @property
+    def difference(self) -> float:
+        """How much the run gained, or lost if negative."""
+        return self.after - self.before
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields and the difference."""
+        return asdict(self) | {"difference": self.difference}
+
+
+def moves(report: Report, many: int, texts: Mapping[str, str]) -> list[Move]:
+    """The queries that gained and lost most by the first measure, for each run, best first."""
+    if not report.comparisons:
+        return []
+    baseline = report.comparisons[0].baseline
+    base = next(run for run in report.runs if run.name == baseline)
+    found: list[Move] = []
+    for run in report.runs:
+        if run is not base:
+            found += _of_run(run, base, many, texts)
+    return found
+
+
+def _of_run(run: RunScores, base: RunScores, many: int, texts: Mapping[str, str]) -> list[Move]:
+    measure = str(run.scores.measures[0])
+    pairs = zip(run.scores.queries, base.scores.values[0], run.scores.values[0], strict=True)
+    listed = [
+        Move(run.name, base.name, measure, query, texts.get(query, ""), float(old), float(new))
+        for query, old, new in pairs
+        if not math.isnan(old - new)
+    ]
+    listed.sort(key=lambda move: (-move.difference, move.query))
+    gained = [move for move in listed[:many] if move.difference > 0]
+    lost = [move for move in listed[-many:] if move.difference < 0]
+    return gained + lost
+
+
+def move_rows(moved: list[Move]) -> Table:
+    """A table of them."""
+    rows: list[list[Cell]] = [
+        [m.run, m.query, m.text[:60], m.before, m.after, f"{m.difference:+.4f}"] for m in moved
+    ]
+    header = [
+        "gained and lost",
+        "query",
+        "text",
+        "baseline",
+        "run",
+        moved[0].measure if moved else "",
+    ]
+    return header, rows

@@ -1,0 +1,56 @@
+"""Which files an evaluation reads, and what its runs are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from labeler.errors import Misuse
+from labeler.formats.collection import Collection, read_card
+
+RUN_SUFFIXES = (".gz", ".trec", ".run", ".txt")
+
+
+def collection_runs(folder: Path) -> list[Path]:
+    """The runs of a collection, `runs/*.trec[.gz]`."""
+    runs = sorted([*folder.glob("runs/*.trec"), *folder.glob("runs/*.trec.gz")])
+    if not runs:
+        raise Misuse(f"{folder}/runs holds no run (*.trec, *.trec.gz); make some: labeler pool")
+    return runs
+
+
+def collection_qrels(folder: Path, name: str | None) -> Path:
+    """`qrels/NAME.qrels` of a collection: by default `human`, else the only one there is."""
+    found = {path.stem: path for path in sorted(folder.glob("qrels/*.qrels"))}
+    if name is None and len(found) > 1 and "human" not in found:
+        raise Misuse(f"{folder} has several qrels; choose with --qrels: {', '.join(found)}")
+    chosen = name or ("human" if "human" in found else next(iter(found), None))
+    if chosen not in found:
+        known = ", ".join(found) or "none; make some: labeler judge"
+        raise Misuse(f"{folder} has no qrels {chosen or ''}".rstrip() + f"; there are: {known}")
+    return found[chosen]
+
+
+def run_name(path: Path) -> str:
+    """A run's file name less `.trec`, `.run`, `.txt` and `.gz`."""
+    name = path.name
+    while name.endswith(RUN_SUFFIXES):
+        name = name[: name.rindex(".")]
+    return name or path.name
+
+
+def named_runs(paths: Sequence[Path]) -> dict[str, Path]:
+    """Run names to files; two of one name are `Misuse`."""
+    named: dict[str, Path] = {}
+    for path in paths:
+        name = run_name(path)
+        if name in named:
+            raise Misuse(f"{named[name]} and {path} are both the run {name!r}; rename one")
+        named[name] = path
+    return named
+
+
+def card_top_grade(folder: Path) -> int | None:
+    """The scale's top grade, where the collection's card says what its grades may be."""
+    grades = read_card(Collection(folder)).get("fetch", {}).get("grades", {})
+    return max(grades.values()) if grades else None

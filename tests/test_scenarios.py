@@ -1,0 +1,86 @@
+"""What unjudged documents leave open: scenarios and bounds, against every way to judge them."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labeler.data import Qrels, Run
+from labeler.metrics import evaluate, parse_all, rankings
+from labeler.metrics.scenarios import RISING, scenarios
+
+OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
+TOP = 2
+GRADES = st.sampled_from([-1, 0, 1, 2])
+RETRIEVED = st.permutations(["a", "b", "c", "d", "e"]).flatmap(
+    lambda ids: st.integers(1, 5).map(lambda size: ids[:size])
+)
+MEASURES = [
+    *("P@3", "P(rel=2)@2", "Success@2", "RR", "RR@2", "RBP", "RBP(p=0.5,rel=1)@3", "DCG@3"),
+    *("DCG(dcg='exp-log2')", "CG", "ERR", "ERR@2", "SetP", "NumRelRet"),
+]
+
+
+def all_judgings(qrels: Qrels, run: Run) -> Iterator[Qrels]:
+    """The qrels with every way to grade the retrieved documents that are not judged."""
+    judged = {doc: grade for doc, grade in qrels["q"].items() if grade >= 0}
+    holes = [doc for doc in run["q"] if doc not in judged]
+    for grades in product(range(TOP + 1), repeat=len(holes)):
+        yield {"q": judged | dict(zip(holes, grades, strict=True))}
+
+
+def value(measure: str, qrels: Qrels, run: Run) -> float:
+    return next(iter(evaluate(qrels, run, [measure], max_grade=TOP).means().values()))
+
+
+@OFTEN
+@given(st.dictionaries(st.sampled_from("abcdef"), GRADES, min_size=1), RETRIEVED)
+def test_bounds_are_the_least_and_the_most_of_all_judgings(
+    judged: dict[str, int], retrieved: list[str]
+) -> None:
+    qrels, run = {"q": judged}, {"q": {doc: -float(i) for i, doc in enumerate(retrieved)}}
+    found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(MEASURES))
+    for name, bounds in found.items():
+        values = [value(name, other, run) for other in all_judgings(qrels, run)]
+        assert bounds["low"] == pytest.approx(min(values)), name
+        if name.startswith("RBP"):
+            assert bounds["high"] >= max(values) - 1e-12  # documents below the end count, too
+        else:
+            assert bounds["high"] == pytest.approx(max(values)), name
+
+
+def test_every_measure_with_bounds_is_tested_above() -> None:
+    assert {name.split("@")[0].split("(")[0] for name in MEASURES} == RISING
+
+
+@OFTEN
+@given(st.dictionaries(st.sampled_from("abcdef"), GRADES, min_size=1), RETRIEVED)
+def test_scenarios_are_the_scores_by_such_qrels(
+    judged: dict[str, int], retrieved: list[str]
+) -> None:
+    qrels, run = {"q": judged}, {"q": {doc: -float(i) for i, doc in enumerate(retrieved)}}
+    tops = {doc: TOP for doc in [*retrieved, *judged] if judged.get(doc, -1) < 0}
+    names = ["nDCG@3", "nDCG", "AP", "R@2", "Rprec", "Q", "Bpref"]
+    found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(names))
+    for name in names:
+        assert found[name]["unjudged_top"] == pytest.approx(value(name, {"q": judged | tops}, run))
+        assert found[name]["unjudged_irrelevant"] == pytest.approx(value(name, qrels, run))
+        assert set(found[name]) == {"unjudged_irrelevant", "unjudged_top"}
+
+
+def test_rbp_and_its_residual_make_its_upper_bound() -> None:
+    qrels, run = {"q": {"a": 2, "b": 0}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
+    ranked = rankings(qrels, run, max_grade=TOP)
+    (bounds,) = scenarios(ranked, parse_all(["RBP(p=0.5)"])).values()
+    residual = evaluate(qrels, run, ["RBPresidual(p=0.5)"]).means()["RBPresidual(p=0.5)"]
+    assert (bounds["low"], residual) == (0.5, 0.25 + 0.125)
+    assert bounds["high"] == pytest.approx(0.5 + residual)
+
+
+def test_no_scenario_bounds_ndcg_because_the_ideal_moves() -> None:
+    # Unjudged documents of top grade below the cutoff raise the ideal alone.
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 2.0, "x": 1.0}}
+    found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(["nDCG@1"]))["nDCG@1"]
+    assert found == {"unjudged_irrelevant": 1.0, "unjudged_top": 0.5}
