@@ -74,7 +74,7 @@ class Gate:
     sleep: Sleep = asyncio.sleep
     limit: float = 0.0
     rate: float | None = None
-    why: str = "--concurrency"
+    why: str = "growing as long as the server keeps up"
     under_way: int = 0
     _growing: bool = True
     _cut_at: float = -1.0
@@ -92,6 +92,8 @@ class Gate:
 
     def __post_init__(self) -> None:
         self.limit = float(min(START, self.ceiling.at_once))
+        if self.limit >= self.ceiling.at_once:
+            self.why = "--concurrency"
         if self.ceiling.requests:
             per_second = self.ceiling.requests / 60
             self._requests = Bucket(per_second, max(1.0, per_second))
