@@ -157,29 +157,15 @@ def _merged(parts: Sequence[Path]) -> Iterator[str]:
             yield f"{query} 0 {document} {grade}\n"
 
 
-<<<<<<< HEAD
-def _check_lines(written: Path, parts: Sequence[Path], path: Path) -> None:
-    """Refuse a file that does not read back as what it was written from."""
-    if not parts:
-        return
-    found = (
-        (*_texts(written, number, columns[0], columns[2]), grade_of(written, number, columns[3]))
-        for number, columns in rows(written, QRELS_COLUMNS)
-    )
-    for row, meant in zip_longest(found, _merged(parts)):
-        if row is None or meant != f"{row[0]} 0 {row[1]} {row[2]}\n":
-            raise BadInput(f"{path}: would not read back as it was written ({meant})")
-=======
 def _check_lines(written: Path, meant: bytes, path: Path) -> None:
     """Refuse a file whose rows, written anew, are not the lines of this digest."""
     found = blake2b()
-    rows = _rows(written, QRELS_COLUMNS) if written.stat().st_size else ()
-    for number, columns in rows:
+    lines = rows(written, QRELS_COLUMNS) if written.stat().st_size else ()
+    for number, columns in lines:
         query, document = _texts(written, number, columns[0], columns[2])
         found.update(f"{query} 0 {document} {grade_of(written, number, columns[3])}\n".encode())
     if found.digest() != meant:
         raise BadInput(f"{path}: would not read back as it was written")
->>>>>>> transport
 
 
 def write_run(path: Path, run: Run, tag: str) -> None:
