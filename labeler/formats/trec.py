@@ -154,11 +154,11 @@ def _merged(parts: Sequence[Path]) -> Iterator[str]:
 
 
 def _check_lines(written: Path, parts: Sequence[Path], path: Path) -> None:
-    rows = (
+    found = (
         (*_texts(written, number, columns[0], columns[2]), grade_of(written, number, columns[3]))
-        for number, columns in _rows(written, QRELS_COLUMNS)
+        for number, columns in rows(written, QRELS_COLUMNS)
     )
-    for row, meant in zip_longest(rows, _merged(parts)):
+    for row, meant in zip_longest(found, _merged(parts)):
         if row is None or meant != f"{row[0]} 0 {row[1]} {row[2]}\n":
             raise BadInput(f"{path}: would not read back as it was written ({meant})")
 
