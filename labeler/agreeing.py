@@ -77,7 +77,16 @@ def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
         tuple(circularities(board, sources.tags, named)) if board else (),
         ceiling=_ceilings(sources, source, rules, options),
         plans=_plans(found, wanted),
+        notes=_notes(rules, wanted),
     )
+
+
+def _notes(rules: Rules, wanted: Wanted) -> tuple[str, ...]:
+    """Which side a map was taken for that names none."""
+    if not wanted.maps[""]:
+        return ()
+    side = "people's" if wanted.maps[""].items() <= rules.map_people.items() else "the other's"
+    return (f"--map was taken for {side} grades; people:… or other:… says whose are meant",)
 
 
 def _plans(found: Agreement, wanted: Wanted) -> tuple[Plan, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from labeler.agreement.align import Other
 from labeler.agreement.calibration import Distributions
-from labeler.data import Failure, Judgement, Pair, Qrels, Run
+from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import FileProblem, Misuse
 from labeler.formats.beir import read_queries
 from labeler.formats.collection import Collection, open_collection, read_card
@@ -21,6 +21,7 @@ from labeler.prompt import find_prompt, prompt_files
 from labeler.run_names import RUN_SUFFIXES, named_runs
 
 Warn = Callable[[str], None]
+JUDGEMENTS = (".jsonl", ".jsonl.gz")
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,10 @@ def open_sources(
         others = tuple(_of_file(Path(name), name, warn) for name in rest)
         more = {name: read_qrels(Path(name), warn) for name in raters}
         opened = Sources(first, read_qrels(Path(first), warn), others, more)
+    names = [opened.people_name, *(source.name for source in opened.others), *raters]
+    if len(names) > 2 and len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Misuse(f"{twice} is named twice; each assessor once, please")
     return _with_runs(opened, runs)
 
 
@@ -100,6 +105,9 @@ def _run_files(folder: Path) -> list[Path]:
 
 
 def _of_file(path: Path, name: str, warn: Warn) -> Source:
+    if path.name.endswith(JUDGEMENTS):
+        said = _said(path)
+        return Source(name, Other(said.grades, said.failures), said.model(path.stem), said.shares)
     found = read_labels(path)
     if found.repeated:
         warn(f"{path}: {found.repeated} lines say the same of a pair a second time")
@@ -137,24 +145,44 @@ def _must_exist(collection: Collection, name: str) -> None:
 
 
 def _judged(collection: Collection, name: str, warn: Warn) -> Source:
+    """The grades of the qrels; of the judgements, where they are there, all else."""
     path, judgements = collection.qrels(name), collection.judgements(name)
     if not judgements.exists():
         return _of_file(path, name, warn)
-    failures: dict[Pair, str] = {}
-    shares: dict[Pair, Mapping[int, float]] = {}
-    models: set[str] = set()
-    prompts: set[str] = set()
-    for row in read_judgements(judgements):
-        outcome = row.judged.outcome
-        models |= {row.origin.model, row.judged.model} - {""}
-        prompts.add(row.origin.prompt)
-        if isinstance(outcome, Failure):
-            failures[outcome.pair] = outcome.status
-        elif isinstance(outcome, Judgement) and outcome.distribution:
-            shares[outcome.pair] = outcome.distribution
+    said = _said(judgements)
     found = _of_file(path, name, warn).other if path.stat().st_size else Other({})
-    other = Other(found.labels, {**found.failures, **failures})
-    return Source(name, other, ", ".join(sorted(models)) or name, shares, scale_names(prompts))
+    other = Other(found.labels, {**found.failures, **said.failures})
+    return Source(name, other, said.model(name), said.shares, scale_names(said.prompts))
+
+
+@dataclass
+class _Said:
+    """What a file of judgements says."""
+
+    grades: Qrels = field(default_factory=dict)
+    failures: dict[Pair, str] = field(default_factory=dict)
+    shares: dict[Pair, Mapping[int, float]] = field(default_factory=dict)
+    models: set[str] = field(default_factory=set)
+    prompts: set[str] = field(default_factory=set)
+
+    def model(self, otherwise: str) -> str:
+        """The models that judged, `otherwise` where none is named."""
+        return ", ".join(sorted(self.models - {""})) or otherwise
+
+
+def _said(path: Path) -> _Said:
+    said = _Said()
+    for row in read_judgements(path):
+        outcome = row.judged.outcome
+        said.models |= {row.origin.model, row.judged.model}
+        said.prompts.add(row.origin.prompt)
+        if isinstance(outcome, Failure):
+            said.failures[outcome.pair] = outcome.status
+            continue
+        said.grades.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
+        if outcome.distribution:
+            said.shares[outcome.pair] = outcome.distribution
+    return said
 
 
 def scale_names(prompts: set[str]) -> dict[int, str]:

@@ -55,7 +55,8 @@ def ingest(
     _refuse_to_write_into(inputs, collection)
     queries = read_query_list(queries_file) if queries_file else {}
     _refuse_to_replace(collection, queries)
-    result = read_documents(inputs, (collection.folder,), advance)
+    no_documents = (collection.folder, *([queries_file] if queries_file else []))
+    result = read_documents(inputs, no_documents, advance)
     result.queries = queries
     result.gone = _gone(collection, result)
     write_corpus(collection.corpus, result.documents.values())

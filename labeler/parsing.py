@@ -38,6 +38,7 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _ALIASES = ("score", "relevance", "rating", "label", "final_grade", "final_score")
+_BARE = re.compile(r'\s*\{\s*"grade"\s*:\s*(-?(?:0|[1-9][0-9]{0,8}))\s*\}\s*', re.ASCII)
 _MANY_OBJECTS = 1000
 
 
@@ -112,6 +113,9 @@ class _Found(NamedTuple):
 
 def _json_verdict(text: str) -> tuple[_Verdict, int]:
     """The one verdict among the JSON objects of a text, and where its grade stands."""
+    bare = _BARE.fullmatch(text)
+    if bare:
+        return _Verdict(grade=int(bare[1])), bare.start(1)
     found = list(_objects(text))
     verdicts = [one for one in found if "grade" in one.value]
     nested = [one for one in found if "grade" not in one.value and _holds_grade(one.value)]

@@ -74,9 +74,8 @@ def _matrix(panel: Axes, finding: Finding) -> None:
     panel.set_yticks(ticks, list(map(str, found.scale)))
     panel.set_xlabel(f"grade by {short(finding.other)}")
     panel.set_ylabel(f"grade by {short(finding.people)}")
-    kappa = found.statistics.get("kappa")
-    said = ""
-    if kappa is not None and kappa.value is not None:
+    kappa, said = found.headline["kappa"], ""
+    if kappa.value is not None:
         said = f"kappa {kappa.value:.2f}"
         if kappa.low is not None and kappa.high is not None:
             said += f" [{kappa.low:.2f}, {kappa.high:.2f}]"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,27 +64,36 @@ def covers(interval: tuple[float, float] | None, truth: float) -> bool:
     return interval is not None and interval[0] <= truth <= interval[1]
 
 
-def coverage(world: World, truth: FloatArray, queries: int, repeats: int) -> None:
-    """Print one line a statistic: the share of intervals that hold the truth, by method."""
-    chosen = {name: find_statistic(name, [0, 1, 2, 3]) for name in STATISTICS}
-    hits = {name: dict.fromkeys([*METHODS, "naive"], 0) for name in STATISTICS}
+def _with_grades(run: Callable) -> Callable[[FloatArray], FloatArray]:
+    return lambda tables: run(tables, GRADES)
+
+
+def covered_shares(
+    world: World, truth: FloatArray, queries: int, repeats: int, names: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """By statistic and method, the share of intervals that hold the truth."""
+    chosen = {name: find_statistic(name, [0, 1, 2, 3]) for name in names}
+    hits = {name: dict.fromkeys([*METHODS, "naive"], 0.0) for name in names}
     rng = np.random.default_rng(queries)
     for repeat in range(repeats):
         sample = Sample(world(rng, queries), DRAWS, seed=repeat)
         for name, statistic in chosen.items():
-
-            def compute(tables: FloatArray, run: Callable = statistic.compute) -> FloatArray:
-                return run(tables, GRADES)
-
+            compute = _with_grades(statistic.compute)
             true = float(compute(truth))
             for method, interval in METHODS.items():
-                hits[name][method] += covers(interval(sample, compute, statistic.bounded), true)
+                held = covers(interval(sample, compute, statistic.bounded), true)
+                hits[name][method] += held / repeats
             pairs = int(sample.total.sum())
             single, _ = naive(sample.total, compute, pairs, DRAWS // 2, repeat)
-            hits[name]["naive"] += covers(single, true)
-    for name, by_method in hits.items():
-        shares = "  ".join(f"{count / repeats:17.3f}" for count in by_method.values())
-        print(f"{queries:7d}  {name:15s}  {shares}", flush=True)
+            hits[name]["naive"] += covers(single, true) / repeats
+    return hits
+
+
+def coverage(world: World, truth: FloatArray, queries: int, repeats: int) -> None:
+    """Print one line a statistic."""
+    for name, shares in covered_shares(world, truth, queries, repeats, STATISTICS).items():
+        columns = "  ".join(f"{share:17.3f}" for share in shares.values())
+        print(f"{queries:7d}  {name:15s}  {columns}", flush=True)
 
 
 def main() -> None:

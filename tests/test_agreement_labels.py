@@ -28,6 +28,11 @@ def test_a_label_that_is_no_grade_is_kept_as_it_stands(tmp_path: Path) -> None:
     assert found.labels == {"q1": {"a": "ERROR: timed out", "b": "2.5", "c": "(none)", "007": "1"}}
 
 
+def test_beirs_tsv_is_read_as_well(tmp_path: Path) -> None:
+    found = read_labels(write(tmp_path / "x", "query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t2.5\n"))
+    assert found.labels == {"q": {"a": "1", "b": "2.5"}}
+
+
 def test_two_different_labels_of_a_pair_are_a_conflict_and_no_grade(tmp_path: Path) -> None:
     found = read_labels(write(tmp_path / "x", "q 0 a 1\nq 0 a 2\nq 0 b 1\nq 0 b 1\nq 0 a 1\n"))
     assert found.labels == {"q": {"b": "1"}}
@@ -218,6 +223,9 @@ def test_failures_of_a_collection_are_counted_by_status(
     assert found["pairs"] == 2
     assert found["left_out"]["failures"] == {"refused": 1, "truncated": 1}
     assert run(["agree", str(tmp_path), "human", "nobody"]) == 74
+    files = [str(tmp_path / name) for name in ("qrels/human.qrels", "judgements/llm.jsonl")]
+    assert run(["agree", *files, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["left_out"] == found["left_out"]
 
 
 def test_a_diff_shows_grades_and_failures_and_the_farthest_moves_first(
@@ -241,3 +249,47 @@ def test_a_diff_shows_grades_and_failures_and_the_farthest_moves_first(
     text = capsys.readouterr().out
     assert "3 of 4 pairs moved from one to two" in text
     assert "… and 2 more" in text
+
+
+def test_nothing_in_common_is_said_and_is_no_crash(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = str(write(tmp_path / "p", "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n"))
+    other = str(write(tmp_path / "o", "x1 0 a 1\nx1 0 b 0\n"))
+    third = str(write(tmp_path / "t", "q1 0 a ERROR\n"))
+    assert run(["agree", people, other, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pairs"] == found["queries"] == 0
+    assert all(row["value"] is None for row in found["statistics"].values())
+    assert any("no pair in common" in warning for warning in found["warnings"])
+    picture = str(tmp_path / "p.png")
+    more = str(write(tmp_path / "more", "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n"))
+    assert run(["agree", people, other, people]) == 2
+    everything = ["--rater", more, "--details", "--how-many", "0.1", "--plot", picture]
+    assert run(["agree", people, other, third, *everything]) == 0
+    assert "Nothing can be compared" in capsys.readouterr().out
+
+
+def test_a_low_kappa_beside_high_agreement_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    lines: tuple[list[str], list[str]] = ([], [])
+    for q in range(40):
+        for d in range(50):
+            for side in lines:
+                side.append(f"q{q} 0 d{d} {int(rng.random() < 0.02)}\n")
+    files = [str(write(tmp_path / str(i), "".join(side))) for i, side in enumerate(lines)]
+    assert run(["agree", *files, "-s", "kappa"]) == 0
+    assert "Kappa is low beside so much agreement" in capsys.readouterr().out
+
+
+def test_chance_agreement_is_no_reversed_scale() -> None:
+    rng = np.random.default_rng(1)
+    people, other = (
+        {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(8)} for q in range(30)}
+        for _ in range(2)
+    )
+    found = compare_qrels(people, other, None, Options(("spearman",)))
+    assert found.statistics["spearman"].value is not None
+    assert not [warning for warning in found.warnings if "reversed" in warning]

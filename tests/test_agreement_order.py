@@ -52,6 +52,15 @@ def test_alpha_of_three_raters_is_that_of_chorus(shared: Path) -> None:
     assert icc_of_many(found) == pytest.approx(values["alpha-interval"], abs=1e-3)
 
 
+def test_fleiss_kappa_of_three_raters_equals_statsmodels(shared: Path) -> None:
+    from statsmodels.stats import inter_rater
+
+    found = ratings(people_of_chorus(shared), GRADES)
+    counts, _ = inter_rater.aggregate_raters(found.values, n_cat=4)
+    ours = JOINT["fleiss"](query_coincidences(found).sum(axis=0), np.arange(4.0))
+    assert float(ours) == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12)
+
+
 def test_alpha_with_missing_cells_is_krippendorffs_own_example() -> None:
     """Krippendorff (2011), example C: four observers, twelve units; nominal .743, interval .849."""
     rows = ["1 2 3 3 2 1 4 1 2 * * *", "1 2 3 3 2 2 4 1 2 5 * 3"]

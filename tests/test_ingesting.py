@@ -237,6 +237,12 @@ def test_own_queries_are_written_and_never_replaced_by_others(docs: Path, tmp_pa
         ingest([str(docs)], collection, tmp_path / "r.txt")
 
 
+def test_a_file_of_queries_among_the_documents_is_none_of_them(docs: Path, tmp_path: Path) -> None:
+    write(docs, a_DOT_md="text", q_DOT_txt="what is it?")
+    result = ingest([str(docs)], Collection(tmp_path / "coll"), docs / "q.txt")
+    assert [d.text for d in result.documents.values()] == ["text"]
+
+
 def test_a_second_run_says_which_documents_are_gone(docs: Path, tmp_path: Path) -> None:
     write(docs, a_DOT_md="text", b_DOT_md="more")
     assert ingest([str(docs)], Collection(tmp_path / "coll")).gone == 0

@@ -267,7 +267,7 @@ def test_a_price_is_known_for_its_host_alone(tmp_path: Path) -> None:
     assert known is not None
     assert known.of(1_000_000, 1_000_000) == pytest.approx(2.0)
     assert price_of("http://127.0.0.1:1/v1", "gpt-4.1-mini") is None
-    assert price_of(None, "local") is None
+    assert price_of(None, "local") == Price(0.0, 0.0)
     own = tmp_path / "prices.toml"
     own.write_text(
         'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'

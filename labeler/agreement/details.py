@@ -80,7 +80,10 @@ def bias_by_grade(found: Agreement, options: Options) -> list[GradeBias]:
 
 
 def by_query(found: Agreement) -> list[QueryFigures]:
-    """Every query, those with the largest mean absolute error first."""
+    """Every query, those that disagree most first: by mean absolute error times the root of pairs.
+
+    By the mean alone, queries of one or two pairs would always come first.
+    """
     grades = np.array(found.scale, dtype=np.float64)
     apart = grades[None, :] - grades[:, None]
     rows = []
@@ -90,7 +93,7 @@ def by_query(found: Agreement) -> list[QueryFigures]:
             share = table / total
             errors = float((share * np.abs(apart)).sum()), float((share * apart).sum())
             rows.append(QueryFigures(query_id, total, float(np.trace(share)), *errors))
-    return sorted(rows, key=lambda row: (-row.mae, row.query_id))
+    return sorted(rows, key=lambda row: (-row.mae * row.pairs**0.5, row.query_id))
 
 
 def _share(part: float, whole: float) -> float | None:

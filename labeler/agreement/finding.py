@@ -40,8 +40,9 @@ class Finding:
     ceiling: tuple[Ceiling, ...] = ()
     joint: Joint | None = None
     plans: tuple[Plan, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The agreement's warnings and those of the leaderboard."""
-        return (*self.agreement.warnings, *map(str, self.circular))
+        """How options were taken, the agreement's warnings and those of the leaderboard."""
+        return (*self.notes, *self.agreement.warnings, *map(str, self.circular))

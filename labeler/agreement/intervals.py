@@ -154,6 +154,8 @@ METHODS: dict[str, Callable[[Sample, Compute, bool], Interval]] = {
 
 def between(method: str, sample: Sample, compute: Compute, *, bounded: bool = False) -> Ends:
     """The ends of a method's interval of 95 %, `None` where there is none."""
+    if len(sample.sums) < 2:
+        return None, None
     return METHODS[method](sample, compute, bounded) or (None, None)
 
 

@@ -19,7 +19,7 @@ def suspicions(
 ) -> list[str]:
     """What looks wrong, each with the option that would mend it; nothing is mended here.
 
-    `order` is the rank correlation of the labels as they were read, `None` where there is none.
+    `order` is the rank correlation of the labels, where it is surely below 0.
     """
     if not any(row.keys() & people.get(q, {}).keys() for q, row in labels.items()):
         return [_nothing_in_common(people, labels)]
@@ -83,7 +83,7 @@ def _another_scale(ours: set[int], found: Counter[float], scale: tuple[int, ...]
 
 
 def _reversed(order: float | None, scale: tuple[int, ...]) -> Iterator[str]:
-    if order is not None and order < 0:
+    if order is not None:
         turned = _map(dict(zip(scale, reversed(scale), strict=True)))
         yield (
             f"the grades run against each other (Spearman {order:.2f}): is one scale reversed? "

@@ -18,11 +18,13 @@ def summary(finding: Finding) -> list[str]:
     found = finding.agreement
     if not found.pairs:
         return ["Nothing can be compared: the two have no graded pair in common."]
-    return [
+    sentences = [
         _how_often(short(finding.other), found),
+        _why_low(found),
         _who_is_stricter(found),
         _order(finding.board),
     ]
+    return [sentence for sentence in sentences if sentence]
 
 
 def short(name: str) -> str:
@@ -37,10 +39,26 @@ def _how_often(other: str, found: Agreement) -> str:
     said = f"{other} gives people's grade to {100 * same:.0f} of 100 pairs"
     if len(found.scale) > 2:
         said += f" and is one grade off in {100 * near:.0f} more"
-    kappa = found.statistics.get("kappa")
-    if kappa is None or kappa.value is None:
+    kappa = found.headline["kappa"]
+    if kappa.value is None:
         return f"{said}."
     return f"{said}; beyond chance that is a kappa of {kappa.value:.2f}{_sure(kappa)}."
+
+
+def _why_low(found: Agreement) -> str:
+    """What explains a low kappa beside high agreement: one grade nearly throughout."""
+    names = ("agreement", "kappa", "kappa-max", "prevalence", "ac1")
+    same, kappa, most, prevalence, ac1 = (found.headline[name].value for name in names)
+    if None in (same, kappa, most, prevalence, ac1):
+        return ""
+    if not (same or 0) > 0.85 or not (prevalence or 0) > 0.7 or not (kappa or 0) < 0.6:
+        return ""
+    common = found.scale[int(np.argmax(np.diag(found.confusion)))]
+    return (
+        f"Kappa is low beside so much agreement because nearly all pairs are of grade {common}: "
+        "agreeing on it is what chance would do too. With these shares of grades kappa could "
+        f"reach {most:.2f}; AC1, which expects guesses at hard pairs only, is {ac1:.2f}."
+    )
 
 
 def _sure(e: Estimate) -> str:
@@ -50,8 +68,8 @@ def _sure(e: Estimate) -> str:
 
 
 def _who_is_stricter(found: Agreement) -> str:
-    shift = found.statistics.get("bias")
-    if shift is None or shift.value is None:
+    shift = found.headline["bias"]
+    if shift.value is None:
         return ""
     size = f"by {abs(shift.value):.2f} of a grade on average"
     who = "more generous" if shift.value > 0 else "stricter"

@@ -44,7 +44,10 @@ def row_of(judged: Judged, origin: Origin) -> str:
         "asked": origin.model,
         "parameters": dict(origin.parameters),
     }
-    return json.dumps(row, ensure_ascii=False)
+    return _ENCODER.encode(row)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 def _said(outcome: Outcome) -> dict[str, Any]:
@@ -61,9 +64,7 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
     Raises `BadInput` where a grade stands beside a failure's status, or none beside `judged`.
     """
     for number, row in read_rows(path):
-        pair = Pair(
-            identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id")
-        )
+        pair = _pair(path, number, row)
         judged = Judged(
             _outcome(path, number, row, pair),
             _count(row, "attempts"),
@@ -73,6 +74,10 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
             text_of(path, number, row, "model", ""),
         )
         yield JudgementRow(judged, _origin(path, number, row))
+
+
+def _pair(path: Path, number: int, row: dict[str, Any]) -> Pair:
+    return Pair(identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id"))
 
 
 def _outcome(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Outcome:
@@ -115,8 +120,8 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    for row in read_judgements(path):
-        outcome = row.judged.outcome
+    for number, row in read_rows(path):
+        outcome = _outcome(path, number, row, _pair(path, number, row))
         if isinstance(outcome, Judgement):
             yield (*outcome.pair, outcome.grade)
 

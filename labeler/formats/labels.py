@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from labeler.files import numbered_lines
 CONFLICT = "conflict"
 NO_LABEL = "(none)"
 _COLUMNS = 4
+_BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Labels:
 
 
 def read_labels(path: Path) -> Labels:
-    """The labels of a file in four columns, as qrels have them.
+    """The labels of a file in four columns, as qrels have them, or of BEIR's TSV.
 
     The fourth column may be anything, of several words even (`ERROR: timed out`), or be missing;
     a line with fewer than three columns is `BadInput`.
@@ -36,22 +38,33 @@ def read_labels(path: Path) -> Labels:
     labels: dict[str, dict[str, str]] = {}
     conflicts: set[Pair] = set()
     repeated = 0
-    for number, line in numbered_lines(path):
-        columns = line.split(maxsplit=_COLUMNS - 1)
-        if not columns or columns[0].startswith("#"):
-            continue
-        if len(columns) < _COLUMNS - 1:
-            problem = f"expected query iteration document label, found {len(columns)} columns"
-            raise BadInput.at(path, number, problem)
-        label = columns[3].strip() if len(columns) == _COLUMNS else NO_LABEL
-        row = labels.setdefault(columns[0], {})
-        known = row.get(columns[2])
+    for query_id, doc_id, label in _rows(path):
+        row = labels.setdefault(query_id, {})
+        known = row.get(doc_id)
         repeated += known == label
-        row.setdefault(columns[2], label)
+        row.setdefault(doc_id, label)
         if known not in (None, label):
-            conflicts.add(Pair(columns[0], columns[2]))
+            conflicts.add(Pair(query_id, doc_id))
     if not labels:
         raise BadInput.at(path, 1, "no line in it; expected query iteration document label")
     for pair in conflicts:
         del labels[pair.query_id][pair.doc_id]
     return Labels(labels, dict.fromkeys(sorted(conflicts), CONFLICT), repeated)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Query, document and label of every line that is neither blank nor a comment."""
+    beir = False
+    for number, line in numbered_lines(path):
+        columns = line.split(maxsplit=_COLUMNS - 1)
+        if not columns or columns[0].startswith("#"):
+            continue
+        if columns == _BEIR_HEADER:
+            beir = True
+        elif len(columns) < _COLUMNS - 1:
+            problem = f"expected query iteration document label, found {len(columns)} columns"
+            raise BadInput.at(path, number, problem)
+        elif beir:
+            yield columns[0], columns[1], " ".join(columns[2:])
+        else:
+            yield columns[0], columns[2], columns[3].strip() if columns[3:] else NO_LABEL

@@ -27,6 +27,9 @@ THINKING_TOKENS = 8192
 TOP_TOKENS = 5
 
 
+_OPTIONAL = ("temperature", "seed", "stop")
+
+
 @dataclass(frozen=True, slots=True)
 class Abilities:
     """What may be sent: the shape of replies, and which parameters.
@@ -48,21 +51,24 @@ class Abilities:
 
         What filled the template is left out too: a server reads the messages alone.
         """
-        parameters = {
+        return _fit_all(self, [request])[0]
+
+    def parameters(self, wanted: Mapping[str, Any], *, graded: bool) -> Mapping[str, Any]:
+        """The parameters of a request as they are sent."""
+        sent = {
             name: value
-            for name, value in request.parameters.items()
+            for name, value in wanted.items()
             if name not in {"max_tokens", "temperature", "seed", "stop"}
             or getattr(self, name, False)
         }
-        most = request.parameters.get("max_tokens")
+        most = wanted.get("max_tokens")
         if most is not None:
-            parameters[self.limit] = most + (THINKING_TOKENS if self.thinks else 0)
-        if request.schema is not None and self.logprobs:
-            parameters |= {"logprobs": True, "top_logprobs": TOP_TOKENS}
-        if request.schema is not None and self.shape == "json_object":
-            parameters["response_format"] = {"type": "json_object"}
-        schema = request.schema if self.shape == "json_schema" else None
-        return replace(request, parameters=parameters, schema=schema, inputs={})
+            sent[self.limit] = most + (THINKING_TOKENS if self.thinks else 0)
+        if graded and self.logprobs:
+            sent |= {"logprobs": True, "top_logprobs": TOP_TOKENS}
+        if graded and self.shape == "json_object":
+            sent["response_format"] = {"type": "json_object"}
+        return sent
 
 
 def adapted(
@@ -79,7 +85,7 @@ def adapted(
     def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
         if not found:
             return [None] * len(requests)
-        return model.recall([found[0].fit(request) for request in requests])
+        return model.recall(_fit_all(found[0], requests))
 
     async def ask(request: Request) -> Reply:
         if not found:
@@ -89,6 +95,21 @@ def adapted(
         return await model.ask(found[0].fit(request))
 
     return replace(model, ask=ask, recall=recall)
+
+
+def _fit_all(abilities: Abilities, requests: Sequence[Request]) -> list[Request]:
+    """All requests fitted; what the very same parameters become is worked out once."""
+    known: dict[tuple[int, bool], Mapping[str, Any]] = {}
+    result = []
+    for request in requests:
+        graded = request.schema is not None
+        shared = (id(request.parameters), graded)
+        if shared not in known:
+            known[shared] = abilities.parameters(request.parameters, graded=graded)
+        schema = request.schema if abilities.shape == "json_schema" else None
+        numbers = (request.repeat, request.attempt)
+        result.append(Request(request.messages, known[shared], schema, {}, *numbers))
+    return result
 
 
 async def _found_out(asked: Model, learn: Callable[[str], None]) -> Abilities:

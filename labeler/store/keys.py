@@ -13,19 +13,40 @@ _ENCODER = json.JSONEncoder(
 )
 
 
+class Canon:
+    """Writes requests as canonical text: all that an answer depends on, tagged, keys sorted.
+
+    Parts that many requests share are written once, as long as it is the very same object.
+    """
+
+    def __init__(self, model_id: str) -> None:
+        self._model = _ENCODER.encode(model_id)
+        self._shared: dict[int, tuple[object, str]] = {}
+
+    def text(self, request: Request) -> str:
+        """The request as one line of JSON, so that no two requests share a text."""
+        return (
+            f'{{"attempt":{request.attempt:d},"inputs":{_ENCODER.encode(request.inputs)}'
+            f',"messages":{_ENCODER.encode(request.messages)},"model":{self._model}'
+            f',"parameters":{self._once(request.parameters)},"repeat":{request.repeat:d}'
+            f',"schema":{self._once(request.schema)},"tag":"{_TAG}"}}'
+        )
+
+    def _once(self, part: object) -> str:
+        known = self._shared.get(id(part))
+        if known is None or known[0] is not part:
+            if len(self._shared) > _SHARED_PARTS:
+                self._shared.clear()
+            known = self._shared[id(part)] = (part, _ENCODER.encode(part))
+        return known[1]
+
+
+_SHARED_PARTS = 64
+
+
 def canonical(model_id: str, request: Request) -> str:
-    """All that an answer depends on, tagged, keys sorted, so that no two requests share a text."""
-    everything = {
-        "tag": _TAG,
-        "model": model_id,
-        "messages": request.messages,
-        "parameters": request.parameters,
-        "schema": request.schema,
-        "inputs": request.inputs,
-        "repeat": request.repeat,
-        "attempt": request.attempt,
-    }
-    return _ENCODER.encode(everything)
+    """What `Canon` writes of one request."""
+    return Canon(model_id).text(request)
 
 
 def key_of(model_id: str, request: Request) -> bytes:

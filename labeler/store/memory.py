@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
 from labeler.errors import CallFailed, Elsewhere
-from labeler.store.keys import canonical, key_of, key_of_text
+from labeler.store.keys import Canon, key_of_text
 from labeler.store.leases import LEASE_SECONDS
 from labeler.store.replies import Batch, Failed, Granted, Kept, Store
 
@@ -29,15 +29,15 @@ def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
     What another process is asking at this moment is waited for; where not `patient`, `Elsewhere`
     is raised instead, so that the caller can do something else meanwhile.
     """
-    clerk = _Clerk(store)
+    clerk, canon = _Clerk(store), Canon(model.id)
 
     def recall(requests: Sequence[Request]) -> list[Reply | None]:
-        keys = [key_of(model.id, request) for request in requests]
+        keys = [key_of_text(canon.text(request)) for request in requests]
         known = store.replies(keys)
         return [known.get(key) for key in keys]
 
     async def ask(request: Request) -> Reply:
-        text = canonical(model.id, request)
+        text = canon.text(request)
         key = key_of_text(text)
         known = await clerk.claim(key)
         while known is False and patient:

@@ -35,8 +35,8 @@ def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> Found:
     """The files that folders, files and patterns name, each once.
 
     Links are followed, but no folder is entered twice, so that circles end; names that begin with a
-    dot are passed over, unless given themselves; so are the folders of `leave_out`. Raises
-    `FileProblem` where an input names nothing.
+    dot are passed over, unless given themselves; so is what is in `leave_out`. Raises `FileProblem`
+    where an input names nothing.
     """
     starts = [start for given in inputs for start in _starts(given)]
     found = Found(_common_base([base for base, _ in starts]))

@@ -1,0 +1,297 @@
+"""Measure the transport: the same judging requests through our path and through others.
+
+    python scripts/bench_transport.py [--requests 20000] [--at-once 256] [--clients ours,bare,...]
+
+A fast loopback server in a process of its own answers at once. Each client runs in a process of
+its own too, asks all requests at the given concurrency, validates every reply, and keeps it in a
+store of ours in batches. Clients that are not installed are named and left out. Prints requests
+per second, CPU and memory of each client, and the ratio of its CPU to ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from labeler.data import Message, Pair, Reply, Request
+from labeler.parsing import parse_grade
+from labeler.store import key_of, open_store
+from labeler.store.replies import Batch, Kept
+
+SCALE = (0, 1, 2, 3)
+PASSAGE = "words of a passage that is about as long as passages are " * 14
+SCHEMA = {
+    "type": "object",
+    "properties": {"grade": {"type": "integer", "enum": list(SCALE)}},
+    "required": ["grade"],
+    "additionalProperties": False,
+}
+FORMAT = {
+    "type": "json_schema",
+    "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
+}
+
+Ask = Callable[[str], Awaitable[Reply]]
+
+
+def text_of(number: int) -> str:
+    return f"Grade this for query {number}.\n{PASSAGE}"
+
+
+def messages_of(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+def body_of(text: str) -> dict[str, object]:
+    return {
+        "model": "bench",
+        "messages": messages_of(text),
+        "temperature": 0.0,
+        "max_tokens": 64,
+        "response_format": FORMAT,
+    }
+
+
+async def through_openai(url: str, _at_once: int) -> Ask:
+    import openai
+
+    client = openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
+
+    async def ask(text: str) -> Reply:
+        answer = await client.chat.completions.create(**body_of(text))  # type: ignore[call-overload]
+        return Reply(answer.choices[0].message.content)
+
+    return ask
+
+
+async def through_openai_aiohttp(url: str, at_once: int) -> Ask:
+    import httpx2
+    import openai
+
+    limits = httpx2.Limits(max_connections=at_once)
+    wire = openai.DefaultAioHttpClient(limits=limits)
+    client = openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0, http_client=wire)
+
+    async def ask(text: str) -> Reply:
+        answer = await client.post("/chat/completions", cast_to=httpx2.Response, body=body_of(text))
+        return Reply(json.loads(answer.content)["choices"][0]["message"]["content"])
+
+    return ask
+
+
+async def through_litellm(url: str, _at_once: int) -> Ask:
+    import litellm
+
+    async def ask(text: str) -> Reply:
+        answer = await litellm.acompletion(
+            **{**body_of(text), "model": "openai/bench"}, api_base=url, api_key="k", num_retries=0
+        )
+        return Reply(answer.choices[0].message.content)
+
+    return ask
+
+
+async def through_instructor(url: str, _at_once: int) -> Ask:
+    import instructor
+    import openai
+    from pydantic import BaseModel
+
+    class Verdict(BaseModel):
+        grade: int
+
+    client = instructor.from_openai(
+        openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0), mode=instructor.Mode.JSON
+    )
+
+    async def ask(text: str) -> Reply:
+        verdict = await client.chat.completions.create(
+            model="bench",
+            messages=messages_of(text),  # type: ignore[arg-type]
+            response_model=Verdict,
+            temperature=0.0,
+            max_tokens=64,
+            max_retries=0,
+        )
+        return Reply(verdict.model_dump_json())
+
+    return ask
+
+
+async def through_langchain(url: str, _at_once: int) -> Ask:
+    from langchain_openai import ChatOpenAI
+
+    client = ChatOpenAI(
+        model="bench", base_url=url, api_key="k", max_retries=0, temperature=0.0, max_tokens=64
+    ).bind(response_format=FORMAT)
+
+    async def ask(text: str) -> Reply:
+        return Reply((await client.ainvoke(text)).content)
+
+    return ask
+
+
+async def through_aiohttp(url: str, at_once: int) -> Ask:
+    import aiohttp
+
+    session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=at_once))
+
+    async def ask(text: str) -> Reply:
+        headers = {"Authorization": "Bearer k"}
+        async with session.post(
+            f"{url}/chat/completions", json=body_of(text), headers=headers
+        ) as answer:
+            return Reply(json.loads(await answer.read())["choices"][0]["message"]["content"])
+
+    return ask
+
+
+OTHERS: dict[str, tuple[str, Callable[[str, int], Awaitable[Ask]]]] = {
+    "openai, default transport": ("openai", through_openai),
+    "openai, aiohttp, low-level post": ("aiohttp", through_openai_aiohttp),
+    "litellm": ("litellm", through_litellm),
+    "instructor": ("instructor", through_instructor),
+    "langchain-openai": ("langchain_openai", through_langchain),
+    "bare aiohttp": ("aiohttp", through_aiohttp),
+}
+OURS = "labeler judge, all of it"
+
+
+async def drive_other(name: str, url: str, folder: Path, count: int, at_once: int) -> None:
+    """All requests through another client, each reply validated and kept in batches."""
+    ask = await OTHERS[name][1](url, at_once)
+    numbers = iter(range(count))
+    rows: list[Kept] = []
+    with open_store(folder / "replies.db") as store:
+
+        async def work() -> None:
+            nonlocal rows
+            for number in numbers:
+                text = text_of(number)
+                reply = await ask(text)
+                outcome = parse_grade(Pair("q", str(number)), reply, SCALE)
+                assert getattr(outcome, "grade", None) == 2, outcome
+                request = Request((Message("user", text),))
+                rows.append(Kept(key_of("bench", request), "bench", text, reply))
+                if len(rows) >= 500:
+                    full, rows = rows, []
+                    await asyncio.to_thread(store.write, Batch(full))
+
+        await asyncio.gather(*(work() for _ in range(at_once)))
+        store.write(Batch(rows))
+        assert len(store) == count
+
+
+def drive_ours(url: str, folder: Path, count: int, at_once: int) -> None:
+    """`labeler judge` on a collection of as many pairs: from the files to the qrels."""
+    from labeler.cli import run
+
+    command = ["judge", str(folder), "--model", "bench", "--base-url", url, "--as", "a"]
+    assert run([*command, "--concurrency", str(at_once), "--quiet"]) == 0
+    with open_store(folder / "replies.db") as store:
+        assert len(store) == count
+
+
+def make_collection(folder: Path, count: int) -> None:
+    """A pool of `count` pairs: 100 queries and as many documents as that takes."""
+    queries, documents = 100, count // 100
+    rows = [{"_id": f"d{d}", "title": "", "text": f"{d} {PASSAGE}"} for d in range(documents)]
+    _write(folder / "corpus.jsonl", rows)
+    _write(folder / "queries.jsonl", [{"_id": f"q{q}", "text": f"q {q}"} for q in range(queries)])
+    with (folder / "pool.jsonl").open("w", encoding="utf-8") as out:
+        for q in range(queries):
+            for d in range(documents):
+                out.write(json.dumps({"query_id": f"q{q}", "doc_id": f"d{d}"}) + "\n")
+
+
+def _write(path: Path, rows: list[dict[str, str]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def child(name: str, url: str, count: int, at_once: int) -> None:
+    """Run one client; a line of JSON with what it took."""
+    os.environ["OPENAI_API_KEY"] = "k"
+    with tempfile.TemporaryDirectory(prefix="labeler-bench-") as folder:
+        if name == OURS:
+            make_collection(Path(folder), count)
+        began, cpu = time.monotonic(), time.process_time()
+        if name == OURS:
+            drive_ours(url, Path(folder), count, at_once)
+        else:
+            asyncio.run(drive_other(name, url, Path(folder), count, at_once))
+        seconds, used = time.monotonic() - began, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found = {"rate": count / seconds, "cpu": used / count * 1e6, "peak": peak}
+    print(json.dumps(found), file=sys.__stdout__, flush=True)
+
+
+def installed(module: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(module) is not None
+
+
+def measure(name: str, url: str, count: int, at_once: int) -> dict[str, float] | None:
+    command = [sys.executable, __file__, "--child", name, "--url", url]
+    command += ["--requests", str(count), "--at-once", str(at_once)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        print(f"{name}: failed: {said[-1] if said else 'no word'}", flush=True)
+        return None
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=20_000)
+    parser.add_argument("--at-once", type=int, default=256)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--child")
+    parser.add_argument("--url")
+    given = parser.parse_args()
+    if given.child:
+        child(given.child, given.url, given.requests, given.at_once)
+        return
+    server = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("fast_server.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdin
+    assert server.stdout
+    try:
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+        print(f"{given.requests:,} requests, {given.at_once} at once", flush=True)
+        print(
+            f"{'client':34}{'requests/s':>11}{'CPU µs each':>13}{'peak MB':>9}{'CPU, ours=1':>13}"
+        )
+        ours = 0.0
+        for name in (OURS, *OTHERS):
+            if given.only and given.only not in name:
+                continue
+            if name != OURS and not installed(OTHERS[name][0]):
+                print(f"{name}: not installed, left out", flush=True)
+                continue
+            found = measure(name, url, given.requests, given.at_once)
+            if found:
+                ours = ours or found["cpu"]
+                numbers = f"{found['rate']:11,.0f}{found['cpu']:13,.0f}{found['peak']:9,.0f}"
+                print(f"{name:34}{numbers}{found['cpu'] / ours:13.2f}", flush=True)
+    finally:
+        server.stdin.close()
+        server.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Intervals hold the truth as often as they say, where the naive one does not."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.agreement.compare import COVERED_BY_FEW, Options, compare_qrels
+from labeler.agreement.intervals import METHODS, Sample, cluster_bootstrap, jackknife, percentile
+from labeler.agreement.statistics import find_statistic
+from labeler.agreement.tables import FloatArray, query_tables, restricted
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+
+from simulate_coverage import covered_shares, dl19, resampled, simulated
+
+RNG = np.random.default_rng(0)
+TABLES = simulated(RNG, 30)
+
+
+def kappa(tables: FloatArray) -> FloatArray:
+    return find_statistic("kappa", range(4)).compute(tables, np.arange(4.0))
+
+
+def total(tables: FloatArray) -> FloatArray:
+    return tables.sum(axis=(-2, -1))
+
+
+def test_draws_are_of_whole_queries_and_as_many() -> None:
+    alike = Sample(np.repeat(TABLES[:1], 30, axis=0), draws=50)
+    np.testing.assert_array_equal(alike.resampled, np.repeat(alike.total[None], 50, axis=0))
+    sizes = Sample(np.ones((30, 1, 1)), draws=50)
+    assert set(sizes.resampled.ravel()) == {30.0}
+
+
+def test_resampled_tables_are_what_a_loop_over_draws_gives() -> None:
+    sample = Sample(TABLES, draws=20, seed=4)
+    chosen = np.random.default_rng(4).integers(0, 30, (20, 30))
+    for draw, places in zip(sample.resampled, chosen, strict=True):
+        np.testing.assert_allclose(draw, TABLES[places].sum(axis=0))
+
+
+def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
+    from scipy import stats
+
+    values = RNG.random(12)
+    sums = np.stack([values, np.ones(12)], axis=1)
+    low, high = jackknife(Sample(sums), lambda s: s[..., 0] / s[..., 1]) or (0, 0)
+    expected = stats.t.interval(0.95, 11, values.mean(), values.std(ddof=1) / np.sqrt(12))
+    assert (low, high) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("method", "theirs"), [("bca", "BCa"), ("percentile", "percentile")])
+def test_bootstraps_of_a_mean_equal_scipys_draw_for_draw(method: str, theirs: str) -> None:
+    from scipy import stats
+
+    values = RNG.gamma(1.5, size=40)
+    sample = Sample(np.stack([values, np.ones(40)], axis=1), draws=2000, seed=1)
+    ours = METHODS[method](sample, lambda s: s[..., 0] / s[..., 1], False)
+    rng = np.random.default_rng(1)
+    found = stats.bootstrap((values,), np.mean, n_resamples=2000, method=theirs, rng=rng)
+    assert ours == pytest.approx(found.confidence_interval)
+
+
+def test_the_default_is_never_narrower_than_percentiles_or_jackknife() -> None:
+    sample = Sample(TABLES)
+    ours = cluster_bootstrap(sample, kappa, True)
+    assert ours is not None
+    for other in (percentile(sample, kappa), jackknife(sample, kappa, True)):
+        assert other is not None
+        assert ours[0] <= other[0] < other[1] <= ours[1]
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
+    a, b, c = (percentile(Sample(TABLES, seed=seed), kappa) for seed in (1, 1, 2))
+    assert a == b != c
+
+
+def test_one_query_has_no_interval_and_says_so() -> None:
+    grades = {"q": {str(d): d % 3 for d in range(30)}}
+    found = compare_qrels(grades, grades)
+    assert found.statistics["kappa"].value == 1.0
+    assert found.statistics["kappa"].low is None
+    assert any("one query only" in warning for warning in found.warnings)
+
+
+def test_perfect_agreement_has_an_interval_of_one_point() -> None:
+    grades = {f"q{q}": {str(d): d % 3 for d in range(30)} for q in range(30)}
+    found = compare_qrels(grades, grades).statistics["kappa"]
+    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_few_queries_are_warned_of_with_what_was_measured(method: str) -> None:
+    rng = np.random.default_rng(2)
+    people = {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(30)} for q in range(8)}
+    options = Options(("kappa",), method=method, draws=100)
+    (warning,) = compare_qrels(people, people, None, options).warnings
+    assert "only 8 queries" in warning
+    assert COVERED_BY_FEW[method] in warning
+
+
+def test_restricted_pairs_keep_their_queries() -> None:
+    people = {f"q{q}": {str(d): (d + q) % 3 for d in range(5)} for q in range(4)}
+    pairs = compare_qrels(people, people).paired
+    some = restricted(pairs, np.array([0, 1, 17]))
+    assert some.queries == ("q0", "q3")
+    assert query_tables(some).sum(axis=(1, 2)).tolist() == [2.0, 1.0]
+
+
+def test_intervals_over_queries_cover_where_naive_ones_do_not() -> None:
+    truth = simulated(np.random.default_rng(1), 100_000).sum(axis=0)
+    shares = covered_shares(simulated, truth, 25, 200, ("kappa",))["kappa"]
+    assert shares["naive"] < 0.5
+    assert shares["cluster-bootstrap"] > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("queries", [25, 50])
+def test_coverage_is_as_nominal(shared: Path, queries: int) -> None:
+    """Between 92 and 97 of 100 for kappa, in both worlds; the naive one below 75."""
+    tables = dl19(shared / "dl19", "gpt-4o")
+    for world, truth in (
+        (simulated, simulated(np.random.default_rng(1), 400_000).sum(axis=0)),
+        (resampled(tables), tables.sum(axis=0)),
+    ):
+        shares = covered_shares(world, truth, queries, 1000, ("kappa",))["kappa"]
+        assert 0.93 <= shares["cluster-bootstrap"] <= 0.97
+        assert shares["naive"] < 0.75
