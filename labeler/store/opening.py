@@ -19,6 +19,7 @@ from labeler.errors import BadInput, FileProblem
 from labeler.store.schema import APPLICATION_ID, TABLES, VERSION, migrate
 
 BUSY_SECONDS = 30.0
+CACHE_KILOBYTES = 16_384
 _HEAD = 100
 _MAGIC = b"SQLite format 3\0"
 
@@ -70,6 +71,7 @@ def _connection(path: Path) -> sqlite3.Connection:
     )
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
     return connection
 
 
