@@ -250,15 +250,21 @@ def _maybe(mixed: Words, wanted: Words) -> Integers:
 def _order(lines: Lines) -> Integers:
     """trec_eval's order: by query, then score, then document id, the latter two descending."""
     order = np.arange(len(lines.group))
-    wrong = (lines.score[1:] >= lines.score[:-1]) & (lines.group[1:] == lines.group[:-1])
-    if not wrong.any():
-        return order
-    unsorted = np.zeros(len(lines.names), dtype=np.bool_)
-    unsorted[lines.group[1:][wrong]] = True
-    chosen = np.flatnonzero(unsorted[lines.group])
-    words = lines.documents.words[chosen]
-    by_id = [~words[:, i] for i in reversed(range(words.shape[1]))]
-    order[chosen] = chosen[np.lexsort((*by_id, -lines.score[chosen], lines.group[chosen]))]
+    same = lines.group[1:] == lines.group[:-1]
+    rising = same & (lines.score[1:] > lines.score[:-1])
+    if rising.any():
+        unsorted = np.zeros(len(lines.names), dtype=np.bool_)
+        unsorted[lines.group[1:][rising]] = True
+        chosen = np.flatnonzero(unsorted[lines.group])
+        order[chosen] = chosen[np.lexsort((-lines.score[chosen], lines.group[chosen]))]
+    score = lines.score[order]
+    tied = same & (score[1:] == score[:-1])
+    if tied.any():
+        part = np.append(tied, False) | np.append(False, tied)
+        runs = np.cumsum(np.append(True, ~tied))[part]
+        words = lines.documents.words[order[part]]
+        by_id = [~words[:, i] for i in reversed(range(words.shape[1]))]
+        order[part] = order[part][np.lexsort((*by_id, runs))]
     return order
 
 

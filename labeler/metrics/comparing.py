@@ -10,7 +10,15 @@ import numpy as np
 
 from labeler.metrics.rankings import Floats
 from labeler.metrics.registry import Measure, parse
-from labeler.metrics.resampling import LEVEL, bootstrap, holm, interval, randomisation, wins
+from labeler.metrics.resampling import (
+    LEVEL,
+    bootstrap,
+    holm,
+    interval,
+    randomisation,
+    widened_level,
+    wins,
+)
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
 from labeler.metrics.student import t_quantile, two_sided
 
@@ -58,7 +66,7 @@ def mean_interval(values: Floats, kind: str, seed: int) -> tuple[float, float]:
     if kind == "t":
         half = t_quantile(0.5 + LEVEL / 2, n - 1) * float(defined.std(ddof=1)) / math.sqrt(n)
         return float(defined.mean()) - half, float(defined.mean()) + half
-    low, high = interval(bootstrap(values[None, :], seed))
+    low, high = interval(bootstrap(values[None, :], seed), widened_level(n))
     return float(low[0]), float(high[0])
 
 
