@@ -87,7 +87,7 @@ def _order(board: Leaderboard | None) -> str:
     if board.tau_b is None:
         return "Whether it would order systems as people do cannot be told from these runs."
     count = len(board.systems)
-    like = "nearly as" if board.tau_b >= 0.9 else "much as" if board.tau_b >= 0.7 else "not as"
+    like = _like(board.tau_b)
     sure = "" if board.tau_low is None else f", {board.tau_low:.2f} to {board.tau_high:.2f}"
     real = sum(swap.significant for swap in board.swaps)
     swaps = f"{len(board.swaps)} of {count * (count - 1) // 2} pairs of systems change places"
@@ -96,6 +96,12 @@ def _order(board: Leaderboard | None) -> str:
         f"By {board.measure} it orders {count} systems {like} people do "
         f"(tau-b {board.tau_b:.2f}{sure}): {swaps}{told}."
     )
+
+
+def _like(tau: float) -> str:
+    if tau == 1:
+        return "exactly as"
+    return "nearly as" if tau >= 0.9 else "much as" if tau >= 0.7 else "not as"
 
 
 def left_out_lines(found: Agreement) -> list[str]:
