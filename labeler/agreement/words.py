@@ -12,6 +12,9 @@ from labeler.agreement.finding import Finding
 from labeler.agreement.leaderboard import Leaderboard
 from labeler.agreement.tables import FloatArray
 
+MOST, LONGEST = 8, 40
+"""How many labels outside the scale are listed, and how much of each."""
+
 
 def summary(finding: Finding) -> list[str]:
     """How often they agree, who is stricter, whether systems would be ordered the same."""
@@ -106,18 +109,23 @@ def _like(tau: float) -> str:
 
 def left_out_lines(found: Agreement) -> list[str]:
     """What no figure saw, one line a reason; empty where nothing was left out."""
-    out = found.left_out
+    out, outside = found.left_out, list(found.left_out.outside.items())
     counts = {
         "pairs that only people graded": out.only_people,
         "pairs that only the other graded": out.only_other,
         "pairs that people left unjudged (a grade below 0)": out.unjudged_by_people,
         **{f"pairs that failed: {status}": n for status, n in out.failures.items()},
-        **{f"labels that are no grade of the scale: {x!r}": n for x, n in out.outside.items()},
+        **{f"labels that are no grade of the scale: {_cut(x)!r}": n for x, n in outside[:MOST]},
+        "other labels that are no grade of the scale": sum(n for _, n in outside[MOST:]),
     }
     lines = [f"left out: {n:,} {what}" for what, n in counts.items() if n]
     if out.clipped:
         lines.append(f"clipped into the scale: {out.clipped:,} labels")
     return lines
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
 
 
 def confusion_rows(
