@@ -17,13 +17,16 @@ from labeler.formats.trec import read_qrels, read_run
 from labeler.metrics import evaluate, parse_all
 from labeler.run_names import named_runs
 
+MOST_UNJUDGED = 0.2
+"""With a larger share of documents that people left out, their scores say nothing."""
+
 
 @dataclass(frozen=True)
 class CorrectedScores:
     """A run's figure by one measure, and what people's labels leave open in its queries.
 
-    `unjudged` is the share of its first ten documents, in the queries that people labelled, which
-    they did not judge: above 0 people's score is too low.
+    `unjudged` is the share of what the assessor judged among its first ten documents, in people's
+    queries, that people did not: above 0 people's score is too low.
     """
 
     run: str
@@ -92,13 +95,19 @@ def correct_all(
     labelled = {queries[place]: people[queries[place]] for place in both}
     rows = []
     for name, run in runs.items():
-        unjudged = 1 - evaluate(labelled, run, ["Judged@10"]).means()["Judged@10"]
+        unjudged = _unjudged(labelled, assessor, run)
         for measure in parse_all(measures):
             theirs = np.nan_to_num(evaluate(assessor, run, [measure]).of(measure))
             ours = np.nan_to_num(evaluate(labelled, run, [measure]).of(measure))
             found = correct(ours, theirs, np.array(both), target)
             rows.append(CorrectedScores(name, str(measure), found, unjudged))
     return Corrections(target, tuple(rows), tuple(_warnings(people, queries, rows)))
+
+
+def _unjudged(people: Qrels, assessor: Qrels, run: Run) -> float:
+    sides = people, {query: assessor[query] for query in people}
+    ours, theirs = (evaluate(side, run, ["Judged@10"]).means()["Judged@10"] for side in sides)
+    return max(theirs - ours, 0.0) / theirs if theirs > 0 else 0.0
 
 
 def _warnings(people: Qrels, queries: list[str], rows: list[CorrectedScores]) -> list[str]:
@@ -108,8 +117,10 @@ def _warnings(people: Qrels, queries: list[str], rows: list[CorrectedScores]) ->
         found.append(f"{extra} queries that people labelled have no labels of the assessor")
     worst = max(rows, key=lambda row: row.unjudged)
     if worst.unjudged > 0:
-        share = f"{worst.unjudged:.0%} of the first ten documents of {worst.run}"
+        share = f"{worst.unjudged:.1%} of what the assessor did in the top ten of {worst.run}"
         found.append(f"people did not judge {share}, so their scores are too low")
+    if worst.unjudged > MOST_UNJUDGED:
+        raise BadInput(f"{found[-1]}; correcting needs people's labels of whole queries")
     return found
 
 

@@ -14,7 +14,7 @@ from labeler.formats.beir import read_corpus, read_queries
 from labeler.formats.collection import Collection, check_name, safe_name
 from labeler.formats.judgements import Origin, grades_of, origin_of, read_judgements, row_of
 from labeler.formats.pool import PoolPairs, pool_pairs
-from labeler.formats.trec import write_sorted_qrels
+from labeler.formats.sorted_qrels import write_sorted_qrels
 from labeler.judging import Pace, judge
 
 EXAMPLES = 3

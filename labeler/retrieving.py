@@ -13,20 +13,12 @@ from labeler.formats.pool import read_pool, write_pool
 from labeler.formats.trec import read_run, write_run
 from labeler.fusion import ranking, rrf
 from labeler.pooling import merge_pools, pool_runs
+from labeler.run_names import run_name
 from labeler.search.dense import Encode
 from labeler.search.engines import bm25_run, dense_run
 
 RUN_DEPTH = 1000
 BUILT_IN = ("bm25", "dense", "hybrid")
-_RUN_ENDINGS = (".gz", ".trec", ".run", ".txt")
-
-
-def run_name(path: Path) -> str:
-    """A run's name: its file's name less `.trec`, `.run`, `.txt`, `.gz`."""
-    name = path.name
-    for ending in _RUN_ENDINGS:
-        name = name.removesuffix(ending)
-    return name
 
 
 def retrieve(

@@ -76,9 +76,10 @@ def test_no_number_of_pairs_makes_up_for_queries_that_differ(shared: Path) -> No
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None:
     folder = shared / "dl19"
-    files = [str(folder / f"{name}.qrels") for name in ("nist", "gpt-4o", "llama-3.1-8b")]
+    files = [str(folder / f"{name}.qrels") for name in ("nist", "gpt-4o")]
     path = tmp_path / f"new/p.{ending}"
-    given = ["-s", "kappa", "--run", str(folder / "runs"), "--plot", str(path)]
+    runs = ["--run", str(folder / "runs")] if ending == "svg" else []
+    given = ["-s", "kappa", *runs, "--plot", str(path)]
     assert run(["agree", *files, *given]) == 0
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     assert path.read_bytes().startswith(starts[ending])

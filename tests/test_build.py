@@ -23,7 +23,7 @@ HOSTILE = (
 
 @pytest.fixture
 def documents(tmp_path: Path) -> Path:
-    """Twelve small Markdown files, one of them hostile, and one that cannot be read."""
+    """Eleven small Markdown files, a hostile text, and a file that cannot be read."""
     folder = tmp_path / "docs"
     folder.mkdir()
     for n in range(12):

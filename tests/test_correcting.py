@@ -80,3 +80,17 @@ def test_the_command_prints_all_three(
     assert run(["evaluate", files[1], *option, "--assessor", files[0], "-m", "nDCG@10"]) == 0
     assert "corrected" in capsys.readouterr().out
     assert run(["evaluate", *files, *option, "--target", "moon"]) == 2
+
+
+def test_people_who_judged_a_few_pairs_a_query_cannot_correct(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    people = read_qrels(folder / "nist.qrels")
+    write_qrels(
+        tmp_path / "few.qrels", {q: dict(list(row.items())[:20]) for q, row in people.items()}
+    )
+    files = [str(folder / "gpt-4o.qrels"), str(folder / "runs/minilm-reranker.trec.gz")]
+    option = ["--people", str(tmp_path / "few.qrels")]
+    assert run(["evaluate", *files, *option, "-m", "nDCG@10"]) == 65
+    assert "labels of whole queries" in capsys.readouterr().err

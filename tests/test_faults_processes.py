@@ -255,3 +255,26 @@ def test_damage_before_the_last_commit_gives_an_earlier_one_or_is_refused(
             if there is not None:
                 assert there <= set(range(count))
                 assert len(there) % 10 == 0 or there == set(range(count))
+
+
+@pytest.mark.parametrize("pairs", [1_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_many_open_pairs_need_few_files(tmp_path: Path, pairs: int) -> None:
+    collection = make_collection(tmp_path, queries=10, documents=pairs // 10)
+    limited = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64));"
+        "sys.argv = ['labeler', *sys.argv[1:]]; runpy.run_module('labeler', run_name='__main__')"
+    )
+    with FakeServer(grade_in) as server:
+        options = judge_command(tmp_path, server, "--concurrency", "256", "--quiet")[3:]
+        done = subprocess.run(
+            [sys.executable, "-c", limited, *options],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=1200,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert server.most_under_way <= 64
+        assert len(pair_calls(server)) == pairs
+    assert read_qrels(collection.qrels("a")) == expected(10, pairs // 10)

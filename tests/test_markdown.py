@@ -91,7 +91,7 @@ def test_code_is_one_block_between_fences(source: str, wanted: list[str]) -> Non
         ("<script>\nno()\n</script>\n\nx", ["x"]),
         ("> [!NOTE]\n> Mind this.", ["Mind this."]),
         ('!!! note "Mind"\n    this\n\n    too\n\nx', ["note Mind", "this", "too", "x"]),
-        ("one\u0085two\u2028three", ["one two three"]),
+        ("one\u0085two\u2028three", ["one\u0085two\u2028three"]),
     ],
 )
 def test_paragraphs_lists_tables_and_comments(source: str, wanted: list[str]) -> None:

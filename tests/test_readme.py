@@ -15,7 +15,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```console\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 LINES = sorted(
     {
-        line.removeprefix("$ ").replace(" \\", "")
+        re.split(r"\s{3,}", line.removeprefix("$ "))[0]
         for block in BLOCKS
         for line in block.replace(" \\\n", " ").split("\n")
         if line.removeprefix("$ ").startswith(("labeler ", "scripts/"))

@@ -134,8 +134,10 @@ async def same_assessor(
 
 def known_price(choice: Choice, limits: Limits) -> Price | None:
     """What the model costs; raises `Misconfigured` where a budget in dollars needs to know."""
-    from labeler.models.prices import price_of
+    from labeler.models.prices import Price, price_of
 
+    if choice.is_embedded:
+        return Price(0.0, 0.0)
     price = price_of(choice.base_url, choice.name, limits.prices)
     if price is None and limits.max_cost is not None:
         problem = f"the price of {choice.name} is unknown, so --max-cost cannot be kept"
@@ -192,12 +194,12 @@ def show_plan(job: Job, assessor: Assessor, price: Price | None, retry_failed: b
 
     planned = plan(job.pairs, job.texts, assessor, retry_failed)
     cost = price.of(planned.tokens_in, planned.tokens_out) if price else None
-    at_most = f"at most {dollars(cost)}, at prices of {price.as_of}" if price else "unknown"
+    at_most = f"at most {dollars(cost)}, {price.said}" if price else "unknown"
     say(f"pairs       {len(job.pairs):,}")
     say(f"remembered  {planned.remembered:,}")
     say(f"calls       {planned.calls:,}, without re-asks")
     say(f"tokens      about {planned.tokens_in:,} in, at most {planned.tokens_out:,} out")
-    say(f"cost        {at_most if planned.calls else 'none: nothing to ask'}")
+    say(f"cost        {at_most if planned.calls else '$0: nothing to ask'}")
     show_request(planned.example)
 
 

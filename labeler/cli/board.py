@@ -103,7 +103,9 @@ class Board:
 
 def dollars(cost: float | None) -> str:
     """A cost as it is shown; what is not known is never 0."""
-    return "unknown" if cost is None else f"${cost:,.4f}" if cost < 1 else f"${cost:,.2f}"
+    if cost is None:
+        return "unknown"
+    return f"${cost:,.2f}" if cost >= 1 else f"${cost:,.4f}" if cost else "$0"
 
 
 def _duration(seconds: int | None) -> str:

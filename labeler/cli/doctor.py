@@ -75,7 +75,7 @@ def _show_cost(choice: Choice, pairs: int, limits: Limits) -> None:
     price = known_price(choice, limits)
     tokens_in, tokens_out = (pairs * tokens for tokens in TOKENS_OF_A_PAIR)
     if price:
-        cost = f"about {dollars(price.of(tokens_in, tokens_out))}, at prices of {price.as_of}"
+        cost = f"about {dollars(price.of(tokens_in, tokens_out))}, {price.said}"
     else:
-        cost = "nothing: it runs here" if choice.is_embedded else "unknown: no price of it is known"
+        cost = "unknown: no price of it is known; --prices FILE can say it"
     say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {tokens_in:,} tokens in)")

@@ -34,7 +34,8 @@ def pool(folder: Path, depth: int, own: list[Path]) -> None:
     from labeler.errors import BadInput
     from labeler.formats.beir import read_corpus, read_queries
     from labeler.formats.collection import open_collection
-    from labeler.retrieving import add_runs, read_own_run, retrieve, run_name
+    from labeler.retrieving import add_runs, read_own_run, retrieve
+    from labeler.run_names import run_name
     from labeler.search.dense import DENSE_EXTRA, can_encode, encode
 
     collection = open_collection(folder)

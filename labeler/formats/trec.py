@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from hashlib import blake2b
-from heapq import merge
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
@@ -124,48 +119,6 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
     )
     with replacing(path, lambda written: _check(read_qrels, written, path, qrels)) as out:
         out.writelines(lines)
-
-
-def write_sorted_qrels(path: Path, rows: Iterable[tuple[str, str, int]]) -> None:
-    """Write `(query, document, grade)` rows as `write_qrels` would, in memory a part at a time.
-
-    No pair may stand there twice; it reads back as the same lines.
-    """
-    source = iter(rows)
-    with TemporaryDirectory(prefix="labeler-qrels-") as folder:
-        parts: list[Path] = []
-        while part := sorted(islice(source, _ROWS_OF_A_PART)):
-            parts.append(Path(folder) / str(len(parts)))
-            lines = (f"{query}\t{document}\t{grade}\n" for query, document, grade in part)
-            parts[-1].write_text("".join(lines), encoding="utf-8")
-        meant = blake2b()
-        with replacing(path, lambda written: _check_lines(written, meant.digest(), path)) as out:
-            for line in _merged(parts):
-                meant.update(line.encode())
-                out.write(line)
-
-
-_ROWS_OF_A_PART = 100_000
-
-
-def _merged(parts: Sequence[Path]) -> Iterator[str]:
-    """The lines of sorted parts, in the order of their rows."""
-    with ExitStack() as stack:
-        files = [stack.enter_context(part.open(encoding="utf-8", newline="\n")) for part in parts]
-        split = ((line[:-1].split("\t") for line in file) for file in files)
-        for query, document, grade in merge(*split, key=lambda row: row[:2]):
-            yield f"{query} 0 {document} {grade}\n"
-
-
-def _check_lines(written: Path, meant: bytes, path: Path) -> None:
-    """Refuse a file whose rows, written anew, are not the lines of this digest."""
-    found = blake2b()
-    lines = rows(written, QRELS_COLUMNS) if written.stat().st_size else ()
-    for number, columns in lines:
-        query, document = _texts(written, number, columns[0], columns[2])
-        found.update(f"{query} 0 {document} {grade_of(written, number, columns[3])}\n".encode())
-    if found.digest() != meant:
-        raise BadInput(f"{path}: would not read back as it was written")
 
 
 def write_run(path: Path, run: Run, tag: str) -> None:

@@ -22,6 +22,11 @@ class Price:
     tokens_out: float
     as_of: str = ""
 
+    @property
+    def said(self) -> str:
+        """Where the price comes from; one of no day is that of a model on this machine."""
+        return f"at prices of {self.as_of}" if self.as_of else "it runs here"
+
     def of(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost."""
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1_000_000

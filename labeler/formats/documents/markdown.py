@@ -38,6 +38,9 @@ _PREFORMATTED = re.compile(r" {0,3}<pre\b[^>]*>", re.IGNORECASE)
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
 
 
+_BLANKS = re.compile(r"[ \t\r]+")
+
+
 @dataclass(frozen=True)
 class _Reader:
     """What holds for the whole document: the labels of its link references."""
@@ -45,7 +48,9 @@ class _Reader:
     labels: frozenset[str]
 
     def words(self, text: str) -> str:
-        return "\n".join(" ".join(part.split()) for part in plain(text, self.labels).split("\n"))
+        """The words of a paragraph; white space of other kinds than blanks and tabs stays."""
+        lines = plain(text, self.labels).split("\n")
+        return "\n".join(_BLANKS.sub(" ", line).strip(" ") for line in lines)
 
 
 def read_markdown(text: str) -> tuple[str, list[Block]]:

@@ -47,8 +47,11 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The words of a paragraph, its line breaks as spaces."""
-    return " ".join(plain(text).split())
+    """The words of a paragraph, its line breaks as spaces; white space of other kinds stays."""
+    return _BLANKS.sub(" ", plain(text)).strip(" ")
+
+
+_BLANKS = re.compile(r"[ \t\r\n]+")
 
 
 def _quoted(text: str) -> str:
