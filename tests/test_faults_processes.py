@@ -55,7 +55,7 @@ def expected(queries: int, documents: int) -> dict[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize(
-    ("kills", "documents"), [(3, 100), pytest.param(20, 400, marks=pytest.mark.slow)]
+    ("kills", "documents"), [(2, 60), pytest.param(20, 400, marks=pytest.mark.slow)]
 )
 def test_killed_at_random_moments_it_pays_only_for_what_was_in_flight(
     tmp_path: Path, kills: int, documents: int

@@ -9,7 +9,7 @@ from made import grade_in, make_collection, pair_calls, pair_of
 from labeler.cli import run
 from labeler.formats.judgements import qrels_of, read_judgements
 from labeler.formats.trec import read_qrels
-from labeler.testing import Answer, Call, FakeServer
+from labeler.testing import Answer, Call, FakeServer, completion
 
 
 @pytest.fixture
@@ -131,3 +131,51 @@ def test_relabel_judges_the_same_pairs_with_another_prompt(tmp_path: Path) -> No
         assert run(["relabel", str(tmp_path), *options]) == 0
         assert len(pair_calls(server)) == 20
     assert read_qrels(collection.qrels("b")) == read_qrels(collection.qrels("a"))
+
+
+@pytest.mark.usefixtures("key")
+def test_a_reply_that_was_cut_is_asked_again_with_more_room(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path)
+
+    def long_winded(call: Call) -> Answer | str:
+        if pair_of(call) and call.body["max_tokens"] < 200:
+            return Answer(completion('{"grade"', finish_reason="length"))
+        return grade_in(call)
+
+    with FakeServer(long_winded) as server:
+        assert judge(tmp_path, server, "--as", "a") == 0
+        assert len(pair_calls(server)) == 30
+        assert {call.body["max_tokens"] for call in server.calls[-30:]} == {64, 128, 256}
+        assert judge(tmp_path, server, "--as", "b") == 0
+        assert len(pair_calls(server)) == 30
+    rows = list(read_judgements(collection.judgements("b")))
+    assert {row.judged.attempts for row in rows} == {3}
+    assert {row.judged.prompt_tokens for row in rows} == {300}
+
+
+@pytest.mark.usefixtures("key")
+def test_two_documents_of_one_text_are_one_question(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path, queries=2, documents=4)
+    rows = [f'{{"_id": "d{n}", "title": "", "text": "about d0;"}}\n' for n in range(4)]
+    collection.corpus.write_text("".join(rows))
+    answers = iter(range(1000))
+    with FakeServer(lambda _: f'{{"grade": {next(answers) % 4}}}') as server:
+        assert judge(tmp_path, server, "--as", "a") == 0
+        assert len(pair_calls(server)) == 2
+    grades = read_qrels(collection.qrels("a"))
+    assert [len(set(grades[query].values())) for query in ("q0", "q1")] == [1, 1]
+
+
+@pytest.mark.usefixtures("key")
+def test_a_pool_that_names_a_pair_twice_or_what_is_not_there_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        pool = collection.pool.read_text()
+        collection.pool.write_text(pool + pool.splitlines()[0] + "\n")
+        assert judge(tmp_path, server) == 65
+        assert "pool.jsonl:11" in capsys.readouterr().err
+        collection.pool.write_text(pool + '{"query_id": "q0", "doc_id": "nowhere"}\n')
+        assert judge(tmp_path, server) == 65
+        assert "nowhere" in capsys.readouterr().err

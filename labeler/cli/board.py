@@ -92,9 +92,7 @@ class Board:
             f"{f['per_second']:,.1f}/s",
             f"{_duration(f['seconds_left'])} left" if f["seconds_left"] else "",
             f"{f['tokens']:,} tokens" if f["tokens"] else "",
-            f"cost {dollars(f['cost'])} of about {dollars(f['projected_cost'])}"
-            if f["calls"]
-            else "",
+            _cost(f["cost"], f["projected_cost"]) if f["calls"] else "",
             failed,
             f"{f['under_way']} of {f['at_once']} at once ({f['limited_by']})" if f["calls"] else "",
         ]
@@ -106,6 +104,12 @@ def dollars(cost: float | None) -> str:
     if cost is None:
         return "unknown"
     return f"${cost:,.2f}" if cost >= 1 else f"${cost:,.4f}" if cost else "$0"
+
+
+def _cost(cost: float | None, projected: float | None) -> str:
+    if cost is None:
+        return "cost unknown"
+    return f"cost {dollars(cost)} of about {dollars(projected)}"
 
 
 def _duration(seconds: int | None) -> str:

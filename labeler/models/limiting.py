@@ -16,8 +16,8 @@ START = 16
 
 CUT = 0.7
 RATE_CUT = 0.95
-RATE_GROWTH = 0.01
-"""A second."""
+FIRST_GROWTH, LAST_GROWTH = 0.4, 0.03
+"""By how much the rate grows in a second: halved at each refusal, as it comes close."""
 
 WINDOW = 1.0
 """Seconds over which the rate of answers is measured."""
@@ -74,13 +74,14 @@ class Gate:
     sleep: Sleep = asyncio.sleep
     limit: float = 0.0
     rate: float | None = None
-    why: str = "--concurrency"
+    why: str = "growing as long as the server keeps up"
     under_way: int = 0
     _growing: bool = True
     _cut_at: float = -1.0
     _next: float = 0.0
     _pause: float = 0.0
     _grown_at: float = 0.0
+    _growth: float = FIRST_GROWTH
     _answers: deque[tuple[float, bool]] = field(default_factory=deque)
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
     _requests: Bucket | None = None
@@ -92,6 +93,8 @@ class Gate:
 
     def __post_init__(self) -> None:
         self.limit = float(min(START, self.ceiling.at_once))
+        if self.limit >= self.ceiling.at_once:
+            self.why = "--concurrency"
         if self.ceiling.requests:
             per_second = self.ceiling.requests / 60
             self._requests = Bucket(per_second, max(1.0, per_second))
@@ -168,7 +171,7 @@ class Gate:
         if self.limit >= self.ceiling.at_once and self.rate is None:
             self.why = "--concurrency"
         if self.rate is not None and now > self._grown_at:
-            self.rate *= 1 + RATE_GROWTH * min(1.0, now - self._grown_at)
+            self.rate *= 1 + self._growth * min(1.0, now - self._grown_at)
             self._grown_at = now
 
     def _slow_down(self, now: float, began: float, wait: float | None) -> None:
@@ -179,7 +182,11 @@ class Gate:
             return
         self._growing, self._cut_at, self._grown_at = False, now, now
         self.limit = max(1.0, self.limit * CUT)
-        self.rate = max(1.0, taken / WINDOW * RATE_CUT)
+        seen = max(1.0, taken / WINDOW * RATE_CUT)
+        if self.rate is not None:
+            seen = min(self.rate, max(seen, self.rate * CUT))
+            self._growth = max(LAST_GROWTH, self._growth / 2)
+        self.rate = seen
         self._next = max(self._next, now)
         self.why = "the server refuses more (429 or 503)"
 
