@@ -90,4 +90,5 @@ def few_queries(name: str, scores: Scores, intervals: dict[str, tuple[float, flo
         return []
     measure, (low, high) = next(iter(intervals.items()))
     wide = f"; {name}'s {measure} lies anywhere from {low:.3f} to {high:.3f}"
-    return [f"only {n} queries: intervals are wide{wide if high > low else ''}"]
+    few = "one query: there is no interval" if n == 1 else f"{n} queries: intervals are wide"
+    return [f"only {few}{wide if high > low else ''}"]

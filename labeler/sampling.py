@@ -34,9 +34,9 @@ DEFAULT_SCALE = {0: "", 1: "", 2: "", 3: ""}
 
 @dataclass(frozen=True)
 class Wish:
-    """What to draw: how many pairs, of how many queries, and for how many raters together."""
+    """What to draw: how many pairs (`None` for all) of how many queries, what raters share."""
 
-    pairs: int
+    pairs: int | None
     queries: int | None = None
     overlap: float = 0.0
     seed: int = 0
@@ -69,8 +69,9 @@ def draw_sheets(
 
 def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping[int, str]]:
     """Every pair of the pool with its grade, `None` where it has none; and the grades' names."""
+    source = _only(collection) if source is None else source
     if source is None:
-        source = _only(collection)
+        return {pooled.pair: None for pooled in read_pool(collection.pool)}, {}
     judgements = collection.judgements(source)
     if judgements.exists():
         rows = list(read_judgements(judgements))
@@ -88,8 +89,11 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
     return graded, {}
 
 
-def _only(collection: Collection) -> str:
+def _only(collection: Collection) -> str | None:
+    """The one set of labels; `None` where there is none yet, but a pool."""
     names = [name for name in collection.qrels_names() if name != "human"]
+    if not names and collection.pool.exists():
+        return None
     if len(names) != 1:
         known = ", ".join(names) or "none"
         raise Misuse(f"whose grades are the strata? choose with --from; there are: {known}")

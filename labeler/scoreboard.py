@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from labeler.evaluating import Report
+from labeler.metrics import parse
 from labeler.metrics.comparing import Comparison
 
 Cell = str | int | float | None
@@ -28,17 +29,19 @@ def score_rows(report: Report, form: str = "table") -> Table:
     rows = []
     for run in report.runs:
         row: list[Cell] = [run.name, len(run.scores.queries)]
-        for value in run.values().values():
-            row += [_with_interval(value)] if paired else map(_number, value.values())
+        for name, value in run.values().items():
+            row += [_with_interval(name, value)] if paired else map(_number, value.values())
         rows.append(row + [_number(value) for value in run.judged.values()])
     return header + list(report.runs[0].judged), rows
 
 
-def _with_interval(value: dict[str, float]) -> str:
+def _with_interval(name: str, value: dict[str, float]) -> str:
     if math.isnan(value["value"]):
         return "undefined"
+    if parse(name).definition.summary == "sum":
+        return f"{value['value']:.0f}"
     if math.isnan(value["low"]):
-        return f"{value['value']:.4g}"
+        return f"{value['value']:.4f}"
     return f"{value['value']:.4f} [{value['low']:.3f}, {value['high']:.3f}]"
 
 

@@ -115,6 +115,8 @@ def plan(qrels: Path, runs: Sequence[Path], measure: str, wishes: Wishes) -> tup
         raise Misuse("--level lies between 0 and 1, and --power between the level and 1")
     warnings: list[str] = []
     names, queries, values = _scores(qrels, runs, measure, warnings)
+    if len(queries) < 2:
+        raise BadInput("one query says nothing of how differences vary from query to query")
     deviations = paired_deviations(values)
     i, j = max(deviations, key=lambda pair: deviations[pair])
     spread, largest = pooled(list(deviations.values())), deviations[i, j]

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from labeler.cli import COMMANDS, summary_of
+from labeler.metrics import MEASURES
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 
@@ -21,7 +22,17 @@ def commands_table() -> str:
     return "\n".join(rows)
 
 
-SECTIONS = {"commands": commands_table}
+def measures_table() -> str:
+    rows = ["| family | measure | what |", "|---|---|---|"]
+    for name, definition in MEASURES.items():
+        cutoff = {"required": "@k", "optional": "[@k]", "none": ""}[definition.cutoff]
+        given = ", ".join(f"{key}=" for key in definition.defaults)
+        shown = f"`{name}{f'({given})' if given else ''}{cutoff}`"
+        rows.append(f"| {definition.family} | {shown} | {definition.description} |")
+    return "\n".join(rows)
+
+
+SECTIONS = {"commands": commands_table, "measures": measures_table}
 
 
 def generated(text: str) -> str:

@@ -293,3 +293,16 @@ def test_chance_agreement_is_no_reversed_scale() -> None:
     found = compare_qrels(people, other, None, Options(("spearman",)))
     assert found.statistics["spearman"].value is not None
     assert not [warning for warning in found.warnings if "reversed" in warning]
+
+
+def test_a_thousand_different_labels_do_not_fill_the_screen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = str(write(tmp_path / "p", "".join(f"q{d % 9} 0 d{d} {d % 3}\n" for d in range(1000))))
+    lines = (f"q{d % 9} 0 d{d} because of {d}\n" for d in range(990))
+    kept = "".join(f"q{d % 9} 0 d{d} {d % 3}\n" for d in range(990, 1000))
+    other = str(write(tmp_path / "o", "".join(lines) + kept))
+    assert run(["agree", people, other, "-s", "kappa"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("left out") == 9
+    assert "left out: 982 other labels" in said

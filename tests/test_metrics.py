@@ -240,6 +240,10 @@ def test_other_ways_to_write_a_name(other: str, name: str) -> None:
         ("P(level=2)@5", "P(level=2)@5: P has no parameter 'level': rel, judged_only"),
         ("P(rel=two)@5", "P(rel=two)@5: expected rel to be of type int, found 'two'"),
         ("P(2)@5", "P(2)@5: expected name=value in the parentheses, found '2'"),
+        ("P@99999999999999999999", "the cutoff '99999999999999999999' makes no sense"),
+        ("IPrec@7", "the cutoff '7' makes no sense"),
+        ("RBP(p=2)", "RBP(p=2): p lies between 0 and 0.9999, not at 2"),
+        ("P(rel=-5)@3", "rel lies between 0 and"),
         ("nDCG(dcg='x')", "nDCG(dcg='x'): dcg is one of log2, exp-log2, not 'x'"),
         ("nDCG(gain=cubic)", "nDCG(gain=cubic): gain is linear or exp, not 'cubic'"),
         ("", "cannot read the measure ''"),
@@ -248,6 +252,13 @@ def test_other_ways_to_write_a_name(other: str, name: str) -> None:
 def test_a_bad_name_says_what_would_have_worked(name: str, problem: str) -> None:
     with pytest.raises(Misuse, match=re.escape(problem)):
         parse(name)
+
+
+def test_scores_become_a_data_frame() -> None:
+    qrels, run = {"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1.0}}
+    frame = evaluate(qrels, run, ["RR", "P@1"]).frame()
+    assert frame.loc["q", "RR"] == 1.0
+    assert frame.mean().to_dict() == {"RR": 0.5, "P@1": 0.5}
 
 
 def test_every_measure_has_a_description_and_reads_back_with_its_defaults() -> None:

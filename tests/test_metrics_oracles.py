@@ -8,6 +8,7 @@ the nearest (9 adds .9 and cuts), which changes IPrec and 11pt_avg.
 import math
 import shutil
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
+from labeler.formats.trec import read_qrels, read_run
 from labeler.fusion import ranking
 from labeler.metrics import evaluate, rankings
 from labeler.metrics.treceval import Line
@@ -144,6 +146,18 @@ def test_sums_of_many_terms_equal_pytrec_eval_to_the_last_bit(qrels: Qrels, run:
     for query, values in theirs.items():
         for ours_name, name in names.items():
             assert bits(ours[query][ours_name]) == bits(values[name]), (query, name)
+
+
+def test_real_systems_equal_pytrec_eval_to_the_last_bit(shared: Path) -> None:
+    names = {ours: name for ours, name in IN_PYTREC_EVAL.items() if ours != "SetF"}
+    qrels = read_qrels(shared / "dl19" / "nist.qrels")
+    oracle = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures)
+    for path in sorted((shared / "dl19" / "runs").glob("*.gz"))[::4]:
+        run = read_run(path)
+        theirs, ours = oracle.evaluate(run), evaluate(qrels, run, list(names)).per_query()
+        for query, values in theirs.items():
+            for ours_name, name in names.items():
+                assert bits(ours[query][ours_name]) == bits(values[name]), (path, query, name)
 
 
 def test_scores_that_only_differ_as_doubles_do_not_tie() -> None:

@@ -14,12 +14,13 @@ from labeler.agreement.drawing import draw, share_out
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import query_tables
 from labeler.cli import run
-from labeler.data import Document, Pair, Qrels, Query
+from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import Misuse
 from labeler.formats.beir import write_corpus, write_queries
+from labeler.formats.pool import write_pool
 from labeler.formats.samples import read_people, read_sample
 from labeler.formats.sheet import harmless
-from labeler.formats.trec import read_qrels, write_qrels
+from labeler.formats.trec import read_qrels, write_qrels, write_run
 
 
 def population(queries: int = 24, pairs: int = 30) -> tuple[Qrels, Qrels]:
@@ -227,3 +228,31 @@ def test_two_raters_get_a_sheet_each_and_their_agreement_is_computed(
     found = json.loads(capsys.readouterr().out)
     assert 28 <= found["pairs"] <= 30
     assert found["statistics"]["agreement"]["value"] == 1.0
+
+
+def test_all_pairs_of_some_queries_are_what_correcting_needs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    given = ["--all-pairs", "--queries", "8", "-o", str(sheet)]
+    assert run(["sample", str(coll), *given]) == 0
+    assert len(graded(sheet)) == 240
+    assert run(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    scores = {q: {d: -float(d[1:]) for d in row} for q, row in OTHER.items()}
+    write_run(coll / "runs/first.trec", scores, "first")
+    capsys.readouterr()
+    named = ["--people", "human2", "--assessor", "llm", "-m", "P@5"]
+    assert run(["evaluate", str(coll), *named, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["scores"]
+    assert (row["labelled"], row["queries"]) == (8, 24)
+
+
+def test_before_any_judging_the_pool_alone_is_drawn_from(tmp_path: Path) -> None:
+    coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    (coll / "qrels/llm.qrels").unlink()
+    assert run(["sample", str(coll), "-o", str(sheet)]) == 2
+    write_pool(coll / "pool.jsonl", [Pooled(pair) for pair in strata(OTHER)])
+    assert run(["sample", str(coll), "--pairs", "48", "-o", str(sheet)]) == 0
+    rows = graded(sheet)
+    assert len(rows) == 48
+    assert len({row["query_id"] for row in rows}) == 24

@@ -55,8 +55,7 @@ def test_fused_scores_equal_ranx(method: str, theirs: str, norm: str | None) -> 
     ours = rrf(runs) if method == "rrf" else combine(runs, method)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numba's and numpy's, inside ranx
-        import ranx
-
+        ranx = pytest.importorskip("ranx", reason="pip install --group bench")
         fused = ranx.fuse([ranx.Run(run) for run in runs], norm=norm, method=theirs)
     assert ours["q"] == pytest.approx({d: float(s) for d, s in fused.run["q"].items()}, abs=1e-9)
 

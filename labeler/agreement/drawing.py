@@ -22,9 +22,11 @@ class Drawn:
 
 
 def draw(
-    strata: Mapping[Pair, int | None], pairs: int, queries: int | None, seed: int
+    strata: Mapping[Pair, int | None], pairs: int | None, queries: int | None, seed: int
 ) -> list[Drawn]:
     """Draw `pairs` pairs; `strata` holds each pair of the pool with the assessor's grade.
+
+    `None` of `pairs` draws all pairs of the drawn queries, `None` of `queries` is every query.
 
     With `queries`, that many are drawn first, each as likely as any. Then every query gets the
     same share of pairs, and within it a grade of `n` pairs one in proportion to the square root of
@@ -40,6 +42,8 @@ def draw(
     inside = set(map(str, chosen))
     pool = _shuffled([pair for pair in strata if pair.query_id in inside], rng)
     pool.sort(key=lambda pair: (pair.query_id, _order(strata[pair])))
+    if pairs is None:
+        return [Drawn(pair, first) for pair in pool]
     if not 0 < pairs <= len(pool):
         raise Misuse(f"cannot draw {pairs} pairs; these {len(chosen)} queries have {len(pool)}")
     probability = _scaled(_appeal(pool, strata), pairs)

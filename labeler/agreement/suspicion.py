@@ -30,7 +30,8 @@ def suspicions(
         if grade >= 0
     }
     found = _numbers_on_shared_pairs(people, labels, rules)
-    warnings = list(_another_scale(ours, found, scale)) if found and rules.cut is None else []
+    said = bool(found) and rules.cut is None and not rules.clip
+    warnings = list(_another_scale(ours, found, scale)) if said else []
     return [*warnings, *_reversed(order, scale)]
 
 

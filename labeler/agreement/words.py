@@ -12,6 +12,9 @@ from labeler.agreement.finding import Finding
 from labeler.agreement.leaderboard import Leaderboard
 from labeler.agreement.tables import FloatArray
 
+MOST, LONGEST = 8, 40
+"""How many labels outside the scale are listed, and how much of each."""
+
 
 def summary(finding: Finding) -> list[str]:
     """How often they agree, who is stricter, whether systems would be ordered the same."""
@@ -87,7 +90,7 @@ def _order(board: Leaderboard | None) -> str:
     if board.tau_b is None:
         return "Whether it would order systems as people do cannot be told from these runs."
     count = len(board.systems)
-    like = "nearly as" if board.tau_b >= 0.9 else "much as" if board.tau_b >= 0.7 else "not as"
+    like = _like(board.tau_b)
     sure = "" if board.tau_low is None else f", {board.tau_low:.2f} to {board.tau_high:.2f}"
     real = sum(swap.significant for swap in board.swaps)
     swaps = f"{len(board.swaps)} of {count * (count - 1) // 2} pairs of systems change places"
@@ -98,20 +101,31 @@ def _order(board: Leaderboard | None) -> str:
     )
 
 
+def _like(tau: float) -> str:
+    if tau == 1:
+        return "exactly as"
+    return "nearly as" if tau >= 0.9 else "much as" if tau >= 0.7 else "not as"
+
+
 def left_out_lines(found: Agreement) -> list[str]:
     """What no figure saw, one line a reason; empty where nothing was left out."""
-    out = found.left_out
+    out, outside = found.left_out, list(found.left_out.outside.items())
     counts = {
         "pairs that only people graded": out.only_people,
         "pairs that only the other graded": out.only_other,
         "pairs that people left unjudged (a grade below 0)": out.unjudged_by_people,
         **{f"pairs that failed: {status}": n for status, n in out.failures.items()},
-        **{f"labels that are no grade of the scale: {x!r}": n for x, n in out.outside.items()},
+        **{f"labels that are no grade of the scale: {_cut(x)!r}": n for x, n in outside[:MOST]},
+        "other labels that are no grade of the scale": sum(n for _, n in outside[MOST:]),
     }
     lines = [f"left out: {n:,} {what}" for what, n in counts.items() if n]
     if out.clipped:
         lines.append(f"clipped into the scale: {out.clipped:,} labels")
     return lines
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
 
 
 def confusion_rows(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -31,6 +30,8 @@ def command(
     seconds: options.Seconds = 60.0,
 ) -> None:
     """Say which model would judge and why, try one call, and estimate the cost."""
+    import asyncio
+
     asyncio.run(examine(model, base_url, pairs, Limits(prices=prices, seconds=seconds)))
 
 

@@ -41,7 +41,7 @@ def command(
         str, typer.Option(help="Order of a run: trec (score, then id), or file (as written).")
     ] = "trec",
     max_grade: Annotated[
-        int | None, typer.Option(help="The scale's top grade, for ERR and RBP.")
+        int | None, typer.Option(min=1, help="The scale's top grade, for ERR and RBP.")
     ] = None,
     interval: Annotated[
         str, typer.Option(help="bootstrap over queries, or t (with the paired t test).")
@@ -56,7 +56,7 @@ def command(
     scenarios: Annotated[
         bool, typer.Option(help="Work out what unjudged documents leave open.")
     ] = True,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the resampling.")] = 0,
     require: Annotated[
         list[str] | None,
         typer.Option(help="A gate, as nDCG@10:0.45: exit 5 where a run lies below; repeatable."),

@@ -20,7 +20,7 @@ def command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Two runs or more.")],
     *,
     measure: Annotated[str, typer.Option("-m", "--measure", help="To rank by.")] = "nDCG@10",
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the resampling.")] = 0,
     form: Annotated[
         str, typer.Option("--format", help="table, csv, json, jsonl, latex or markdown.")
     ] = "table",
@@ -39,7 +39,8 @@ def command(
         text = json.dumps(leaderboard_json(found, (first, second), measure), indent=1) + "\n"
         deliver(text, output)
         return
-    tables = [_runs(found, first, second, measure), _statistics(found), _swaps(found)]
+    tables = [_runs(found, first, second, measure), _statistics(found)]
+    tables += [_swaps(found)] if found.swaps else []
     wanted = tables if form in ("table", "markdown", "latex") else tables[:1]
     deliver("\n".join(rendered(*table, form) for table in wanted), output)
 

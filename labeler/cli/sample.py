@@ -15,6 +15,9 @@ def command(
     folder: Folder,
     *,
     pairs: Annotated[int, typer.Option(min=1, help="How many pairs people grade.")] = 200,
+    all_pairs: Annotated[
+        bool, typer.Option("--all-pairs", help="All pairs of the queries: evaluate --people.")
+    ] = False,
     queries: Annotated[
         int | None, typer.Option(min=1, help="Of how many random queries; otherwise of all.")
     ] = None,
@@ -39,7 +42,7 @@ def command(
 
     grades = parse_scale(scale)
     named = dict.fromkeys(grades, "") if grades else None
-    wish = Wish(pairs, queries, parse_share(overlap), seed, named)
+    wish = Wish(None if all_pairs else pairs, queries, parse_share(overlap), seed, named)
     samples = draw_sheets(open_collection(folder), source, wish, sheets)
     for sheet, sample in zip(sheets, samples, strict=True):
         say(f"{sheet}: sample {sample}")

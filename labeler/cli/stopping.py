@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.cli.screen import note
-from labeler.models.brake import Brake
+
+if TYPE_CHECKING:
+    from labeler.models.brake import Brake
 
 Result = TypeVar("Result")
 
@@ -29,6 +30,10 @@ def run_until_stopped(work: Callable[[Brake], Coroutine[Any, Any, Result]]) -> R
 
     The second cancels the work. Either way the exception of the first signal is raised in the end.
     """
+    import asyncio
+
+    from labeler.models.brake import Brake
+
     arrived: list[int] = []
 
     async def main() -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _ALIASES = {
 _GAINS = {"linear": "log2", "exp": "exp-log2"}
 LOWER_IS_BETTER = frozenset({"MeanRank", "RBPresidual"})
 _CHOICES = {"dcg": tuple(_GAINS.values())}
+_RANGES = {"rel": (0, 2**31 - 1), "p": (0, 0.9999), "beta": (0, 1e9)}
 _WORD = re.compile(r"(?:[^\s(]|\([^)]*\))+")
 
 
@@ -172,10 +174,12 @@ def _parameters(text: str, inside: str) -> dict[str, Any]:
 
 def _typed(text: str, key: str, value: Any, default: Value | None) -> Value:
     wanted = int if default is None else type(default)
-    if wanted is float and type(value) is int:
-        return float(value)
+    value = float(value) if wanted is float and type(value) is int else value
     if type(value) is not wanted:
         raise Misuse(f"{text}: expected {key} to be of type {wanted.__name__}, found {value!r}")
+    low, high = _RANGES.get(key, (-math.inf, math.inf))
+    if isinstance(value, int | float) and not low <= value <= high:
+        raise Misuse(f"{text}: {key} lies between {low:g} and {high:g}, not at {value:g}")
     if value not in _CHOICES.get(key, (value,)):
         raise Misuse(f"{text}: {key} is one of {', '.join(_CHOICES[key])}, not {value!r}")
     return value
@@ -195,6 +199,7 @@ def _cutoff(definition: Definition, text: str, cutoff: str | None) -> int | floa
         value: int | float = definition.cutoff_type(cutoff)
     except ValueError:
         value = -1
-    if value < 0 or (definition.cutoff_type is int and value < 1):
+    low, high = (0, 1) if definition.cutoff_type is float else (1, 2**31 - 1)
+    if not low <= value <= high:
         raise Misuse(f"{text}: the cutoff {cutoff!r} makes no sense")
     return value
