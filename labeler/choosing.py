@@ -37,7 +37,7 @@ SERVER_CONCURRENCY = 16
 
 MEASURED: Mapping[str, str] = {
     "similarity": "not an LLM; kappa with people .16 [.11, .20] on the Chorus product queries",
-    "local": "a 0.5B LLM; kappa with people -.03 [-.09, .04] and .02 [-.02, .05] on two collections",
+    "local": "a 0.5B LLM; kappa with people -.03 [-.09, .04] on Chorus, .02 [-.02, .05] on MedQuAD",
 }
 """How far the embedded judges agreed with people; `scripts/measure_embedded.py` measures it."""
 

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from labeler import __version__
-from labeler.cli import (
-    agree,
-    build,
-    demo,
-    diff,
-    doctor,
-    evaluate,
-    explain,
-    fetch,
-    fuse,
-    generate,
-    import_labels,
-    ingest,
-    judge,
-    leaderboard,
-    mmr,
-    pool,
-    power,
-    prompts,
-    qrels,
-    relabel,
-    run_files,
-    sample,
-    status,
-    store,
-    trec_eval,
-)
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -48,60 +23,67 @@ FETCH = "Fetch and look up"
 
 
 class Command(NamedTuple):
-    """A function (or a Typer of subcommands), its panel in `--help`, and an example."""
+    """A module of this package, its panel in `--help`, and an example.
 
-    run: Callable[..., Any] | typer.Typer
+    The module holds a function `command`, or a Typer `app` of subcommands. It is imported when it
+    is wanted: importing all of them takes longer than most of them run.
+    """
+
+    module: str
     panel: str
     example: str
 
+    @property
+    def run(self) -> Callable[..., Any] | typer.Typer:
+        """The function, or the Typer of subcommands."""
+        found = import_module(f"labeler.cli.{self.module}")
+        what: Callable[..., Any] | typer.Typer = getattr(found, "app", None) or found.command
+        return what
+
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command(demo.command, BUILD, "labeler demo -o demo/ --model local"),
-    "build": Command(build.command, BUILD, "labeler build docs/ -o coll/ --queries 50"),
-    "ingest": Command(ingest.command, BUILD, "labeler ingest docs/ -o coll/"),
-    "generate": Command(generate.command, BUILD, "labeler generate coll/ --queries 50"),
-    "pool": Command(pool.command, BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
-    "sample": Command(sample.command, JUDGE, "labeler sample coll/ --pairs 200 -o sheet.csv"),
+    "demo": Command("demo", BUILD, "labeler demo -o demo/ --model local"),
+    "build": Command("build", BUILD, "labeler build docs/ -o coll/ --queries 50"),
+    "ingest": Command("ingest", BUILD, "labeler ingest docs/ -o coll/"),
+    "generate": Command("generate", BUILD, "labeler generate coll/ --queries 50"),
+    "pool": Command("pool", BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
+    "sample": Command("sample", JUDGE, "labeler sample coll/ --pairs 200 -o sheet.csv"),
     "import-labels": Command(
-        import_labels.command, JUDGE, "labeler import-labels sheet.csv coll/ --as human2"
+        "import_labels", JUDGE, "labeler import-labels sheet.csv coll/ --as human2"
     ),
     "judge": Command(
-        judge.command, JUDGE, "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first"
+        "judge", JUDGE, "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first"
     ),
     "relabel": Command(
-        relabel.command, JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
+        "relabel", JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
     ),
-    "diff": Command(diff.command, JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
-    "evaluate": Command(
-        evaluate.command, MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"
-    ),
+    "diff": Command("diff", JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
+    "evaluate": Command("evaluate", MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"),
     "trec-eval": Command(
-        trec_eval.command, MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
+        "trec_eval", MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
     ),
     "leaderboard": Command(
-        leaderboard.command, MEASURE, "labeler leaderboard human.qrels llm.qrels runs/*.trec"
+        "leaderboard", MEASURE, "labeler leaderboard human.qrels llm.qrels runs/*.trec"
     ),
-    "power": Command(
-        power.command, MEASURE, "labeler power human.qrels runs/*.trec --difference 0.02"
-    ),
-    "agree": Command(agree.command, MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
-    "fuse": Command(fuse.command, MEASURE, "labeler fuse bm25.trec dense.trec -o hybrid.trec"),
-    "mmr": Command(mmr.command, MEASURE, "labeler mmr dense.trec coll/ -o diverse.trec"),
-    "qrels": Command(qrels.app, MEASURE, "labeler qrels stats human.qrels"),
-    "run": Command(run_files.app, MEASURE, "labeler run cut bm25.trec -o top.trec --depth 100"),
-    "fetch": Command(fetch.command, FETCH, "labeler fetch model"),
-    "prompts": Command(prompts.app, FETCH, "labeler prompts show umbrela"),
-    "doctor": Command(doctor.command, JUDGE, "labeler doctor --model gpt-4.1-mini --pairs 5000"),
-    "status": Command(status.command, JUDGE, "labeler status coll/"),
-    "explain": Command(explain.command, JUDGE, "labeler explain coll/ q1 d7"),
-    "store": Command(store.app, JUDGE, "labeler store verify coll/"),
+    "power": Command("power", MEASURE, "labeler power human.qrels runs/*.trec --difference 0.02"),
+    "agree": Command("agree", MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
+    "fuse": Command("fuse", MEASURE, "labeler fuse bm25.trec dense.trec -o hybrid.trec"),
+    "mmr": Command("mmr", MEASURE, "labeler mmr dense.trec coll/ -o diverse.trec"),
+    "qrels": Command("qrels", MEASURE, "labeler qrels stats human.qrels"),
+    "run": Command("run_files", MEASURE, "labeler run cut bm25.trec -o top.trec --depth 100"),
+    "fetch": Command("fetch", FETCH, "labeler fetch model"),
+    "prompts": Command("prompts", FETCH, "labeler prompts show umbrela"),
+    "doctor": Command("doctor", JUDGE, "labeler doctor --model gpt-4.1-mini --pairs 5000"),
+    "status": Command("status", JUDGE, "labeler status coll/"),
+    "explain": Command("explain", JUDGE, "labeler explain coll/ q1 d7"),
+    "store": Command("store", JUDGE, "labeler store verify coll/"),
 }
 
 
 def summary_of(command: Command) -> str:
     """The first line of a command's help."""
-    run_ = command.run
-    text = run_.info.help if isinstance(run_, typer.Typer) else run_.__doc__
+    found = command.run
+    text = found.info.help if isinstance(found, typer.Typer) else found.__doc__
     return (text or "").strip().split("\n")[0]
 
 
@@ -127,7 +109,7 @@ def _options(
 
 
 def make_app(only: str | None = None) -> typer.Typer:
-    """The Typer app of all `COMMANDS`, or of one: building them all takes longer than most run."""
+    """The Typer app of all `COMMANDS`, or of the one that is wanted."""
     app = typer.Typer(
         name="labeler",
         callback=_options,
@@ -136,12 +118,12 @@ def make_app(only: str | None = None) -> typer.Typer:
         rich_markup_mode="rich",
     )
     for name in COMMANDS if only is None else (only,):
-        run, panel, example = COMMANDS[name]
-        epilog = f"Example: {example}"
-        if isinstance(run, typer.Typer):
-            app.add_typer(run, name=name, rich_help_panel=panel, epilog=epilog)
+        command = COMMANDS[name]
+        found, panel, epilog = command.run, command.panel, f"Example: {command.example}"
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, rich_help_panel=panel, epilog=epilog)
         else:
-            app.command(name, rich_help_panel=panel, epilog=epilog)(run)
+            app.command(name, rich_help_panel=panel, epilog=epilog)(found)
     return app
 
 
@@ -179,5 +161,7 @@ def _help_of(error: typer.TyperException) -> str:
 
 def main() -> None:
     """The console script's entry."""
+    # Starting OpenBLAS' threads takes more CPU than most commands do, and none of them needs two.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, terminate)
     sys.exit(run())

@@ -193,6 +193,9 @@ def say_agreement(collection: Collection) -> None:
         for name, e in found.statistics.items()
     ]
     table(("statistic", "value", "95 % interval, over queries"), rows)
+    for judge, measured in MEASURED.items():
+        say(f"{judge}: {measured}")
+    say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
 
 
 def figure(value: float | None) -> str:
