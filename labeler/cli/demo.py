@@ -181,6 +181,7 @@ def say_agreement(collection: Collection) -> None:
     from labeler.agreement.compare import Options
     from labeler.agreement.words import confusion_rows
     from labeler.assessors import open_sources
+    from labeler.choosing import MEASURED, NOT_FOR_DECISIONS
 
     sources = open_sources([str(collection.folder), SIMILARITY, LLM], warn=note)
     found = agree_all(sources, Wanted(options=Options(STATISTICS)))[0].agreement
