@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 
 from labeler.data import Document, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import Collection
+from labeler.formats.collection import Collection, update_card
 from labeler.formats.pool import read_pool, write_pool
 from labeler.formats.trec import read_run, write_run
 from labeler.fusion import ranking, rrf
 from labeler.pooling import merge_pools, pool_runs
 from labeler.run_names import run_name
-from labeler.search.dense import Encode
+from labeler.search.dense import Encode, encoder_id
 from labeler.search.engines import bm25_run, dense_run
 
 RUN_DEPTH = 1000
@@ -39,15 +40,26 @@ def retrieve(
     return runs
 
 
+def tag_of(name: str) -> str:
+    """A run's tag: the engine and encoder of a built-in one, by which its kin are known."""
+    if name == "bm25":
+        return f"bm25s-{version('bm25s')}"
+    if name in BUILT_IN:
+        return encoder_id() if name == "dense" else f"rrf-bm25s-{version('bm25s')}-{encoder_id()}"
+    return name
+
+
 def add_runs(
     collection: Collection, runs: Mapping[str, Run], depth: int
 ) -> tuple[list[Pooled], int]:
     """Write the runs, add their first `depth` to the pool; the pool and how many pairs are new."""
+    tags = {name: tag_of(name) for name in runs}
     for name, run in runs.items():
-        write_run(collection.run(name), run, name)
+        write_run(collection.run(name), run, tags[name])
     old = read_pool(collection.pool) if collection.pool.exists() else []
     pool = merge_pools(old, pool_runs(runs, depth))
     write_pool(collection.pool, pool)
+    update_card(collection, "pool", {"depth": depth, "runs": tags, "pairs": len(pool)})
     return pool, len(pool) - len(old)
 
 

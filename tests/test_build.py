@@ -68,7 +68,8 @@ def test_build_makes_every_file_of_a_collection(
     assert {(q, d) for q, grades in qrels.items() for d in grades} == pool
     assert collection.run_names() == ("bm25", "dense", "hybrid")
     assert set(read_run(collection.run("hybrid"))) == set(queries)
-    assert {"ingest", "generate"} <= set(read_card(collection))
+    assert collection.run("dense").read_text().split()[5].startswith("wordllama-")
+    assert {"ingest", "generate", "pool"} <= set(read_card(collection))
     assert "broken.md" in capsys.readouterr().err
 
 

@@ -173,6 +173,10 @@ def say_scores(collection: Collection, name: str) -> None:
     header, rows = score_rows(report)
     say(f"\nScores of three systems, by the labels of {name}")
     table(header, [list(map(str, row)) for row in rows])
+    if name == SIMILARITY:
+        say(
+            "(similarity grades by the vectors of dense and the terms of bm25: it favours its kin.)"
+        )
 
 
 def say_agreement(collection: Collection) -> None:
