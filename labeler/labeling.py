@@ -92,9 +92,9 @@ def texts_of(collection: Collection) -> Texts:
     return Texts(read_queries(collection.queries), read_corpus(collection.corpus))
 
 
-def pairs_of(collection: Collection) -> PoolPairs:
-    """The pairs of the pool, in its order."""
-    return pool_pairs(collection.pool)
+def pairs_of(collection: Collection, texts: Texts) -> PoolPairs:
+    """The pairs of the pool, in its order; `BadInput` where one names a text that is not there."""
+    return pool_pairs(collection.pool, texts.queries, texts.documents)
 
 
 Pairs = Sequence[Pair] | PoolPairs

@@ -64,7 +64,7 @@ def comparison_rows(report: Report) -> Table:
             c.run,
             c.measure,
             f"{c.difference:+.4f}",
-            f"[{c.low:+.4f}, {c.high:+.4f}]",
+            "-" if math.isnan(c.low) else f"[{c.low:+.4f}, {c.high:+.4f}]",
             f"{c.percent:+.1f}",
             f"{c.wins}/{c.ties}/{c.losses}",
             c.p,

@@ -194,3 +194,23 @@ def test_a_judge_that_has_nothing_to_do_is_done_at_once(tmp_path: Path) -> None:
         began = time.process_time()
         assert run(command) == 0
         assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"query_id": "q0", "doc_id": "nowhere"}', "the document 'nowhere' is not in"),
+        ('{"query_id": "elsewhere", "doc_id": "d0"}', "the query 'elsewhere' is not in"),
+    ],
+)
+def test_a_pool_that_names_what_is_not_there_is_refused_before_anything_is_asked(
+    tmp_path: Path, line: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = make_collection(tmp_path)
+    with collection.pool.open("a", encoding="utf-8") as pool:
+        pool.write(line + "\n")
+    with FakeServer() as server:
+        arguments = ["--model", "fake", "--base-url", server.base_url]
+        assert run(["judge", str(tmp_path), *arguments]) == 65
+        assert not [call for call in server.calls if call.path.endswith("completions")]
+    assert f"pool.jsonl:11: {problem}" in capsys.readouterr().err

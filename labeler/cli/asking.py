@@ -11,6 +11,8 @@ from labeler.cli.screen import note, one_line, say
 from labeler.errors import Incomplete, Misconfigured, Misuse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from labeler.assessing import Assessor, Texts
     from labeler.choosing import Choice
     from labeler.data import Model, Request
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from labeler.models.brake import Brake
     from labeler.models.prices import Price
     from labeler.store import Store
+
+    PairsFor = Callable[[Collection, Texts], Pairs]
+    """Which pairs of a collection to judge; the texts are those that they should be among."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,9 @@ class Asked:
     limits: Limits = field(default_factory=Limits)
 
 
-async def label(collection: Collection, pairs: Pairs, asked: Asked, brake: Brake) -> Tally | None:
+async def label(
+    collection: Collection, pairs: PairsFor, asked: Asked, brake: Brake
+) -> Tally | None:
     """Choose the model and judge `pairs` with it; with `dry_run`, only say what that would take."""
     from labeler.assessing import Assessor
     from labeler.choosing import choose, ready
@@ -71,7 +78,8 @@ async def label(collection: Collection, pairs: Pairs, asked: Asked, brake: Brake
     note(f"model: {choice}")
     price = known_price(choice, asked.limits)
     texts = texts_of(collection)
-    job = Job(collection, asked.name or label_name(prompt.name, choice.name), pairs, texts)
+    name = asked.name or label_name(prompt.name, choice.name)
+    job = Job(collection, name, pairs(collection, texts), texts)
     async with ready(choice, texts.documents.values(), asked.limits.seconds) as there:
         say_where_it_lies(collection.store)
         with open_store(collection.store, redacted=asked.redacted) as store:

@@ -80,7 +80,7 @@ async def judge_pool(collection: Collection, asked: Asked, brake: Brake) -> Tall
     """Judge every pair of the pool."""
     from labeler.labeling import pairs_of
 
-    return await label(collection, pairs_of(collection), asked, brake)
+    return await label(collection, pairs_of, asked, brake)
 
 
 def _ingest(inputs: list[str], collection: Collection, queries_file: Path | None) -> None:

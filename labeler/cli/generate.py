@@ -64,7 +64,7 @@ async def generate(collection: Collection, wish: Wish, brake: Brake) -> None:
     from labeler.choosing import choose, ready
     from labeler.cli.asking import wrapped
     from labeler.formats.beir import read_corpus
-    from labeler.generating import Writer, closeness, keep_generated
+    from labeler.generating import MIN_WORDS, Writer, closeness, keep_generated
     from labeler.prompt import find_prompt
     from labeler.store import open_store
 
@@ -83,7 +83,7 @@ async def generate(collection: Collection, wish: Wish, brake: Brake) -> None:
     kept = keep_generated(collection, generated, writer)
     note(f"wrote {kept} queries, dropped {len(generated.rejected)} candidates")
     if len(generated.queries) < wish.queries:
-        note(f"the corpus has no more passages to ask about: {wish.queries} were wanted")
+        note(f"{wish.queries} were wanted; the corpus has no more passages of {MIN_WORDS} words")
 
 
 async def with_progress(

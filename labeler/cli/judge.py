@@ -44,10 +44,9 @@ def command(
     from labeler.labeling import pairs_of
 
     collection = open_collection(folder)
-    pairs = pairs_of(collection)
     limits = Limits(rpm, tpm, max_calls, max_tokens, max_cost, prices, seconds, tries)
     how = how_shown(quiet, json_progress)
     who = (prompt, model, base_url, name)
     asked = Asked(*who, concurrency, retry_failed, dry_run, redact, how, limits)
-    tally = run_until_stopped(lambda brake: label(collection, pairs, asked, brake))
+    tally = run_until_stopped(lambda brake: label(collection, pairs_of, asked, brake))
     check_complete(tally)

@@ -13,8 +13,9 @@ from labeler.cli.stopping import run_until_stopped
 from labeler.errors import Misuse
 
 if TYPE_CHECKING:
+    from labeler.assessing import Texts
     from labeler.formats.collection import Collection
-    from labeler.labeling import Tally
+    from labeler.labeling import Pairs, Tally
 
 
 def command(
@@ -60,7 +61,10 @@ def command(
             lambda brake: relabel_from_store(collection, source, new, prompt, brake)
         )
     else:
-        pairs = pairs_of_labels(collection, source)
+
+        def pairs(collection: Collection, _texts: Texts) -> Pairs:
+            return pairs_of_labels(collection, source)
+
         limits = Limits(rpm, tpm, max_calls, max_tokens, max_cost, prices, seconds, tries)
         who = (prompt or "umbrela", model, base_url, name)
         how = how_shown(quiet, json_progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,19 +41,34 @@ class PoolPairs:
             yield _pair(self.path, number, row)
 
 
-def pool_pairs(path: Path) -> PoolPairs:
+def pool_pairs(
+    path: Path, queries: Container[str] | None = None, documents: Container[str] | None = None
+) -> PoolPairs:
     """The pairs of a pool, all of it read once and found well-formed, no pair twice.
 
+    Where `queries` or `documents` are given, `BadInput` names the first line with an id that is
+    not among them.
     Eight bytes a pair are held meanwhile: two pairs of one hash are looked at more closely.
     """
     seen = array("q")
     for number, row in read_rows(path):
         _runs(path, number, row)
         _rank(path, number, row)
-        seen.append(hash(_pair(path, number, row)))
+        pair = _pair(path, number, row)
+        _check_known(path, number, "query", pair.query_id, queries)
+        _check_known(path, number, "document", pair.doc_id, documents)
+        seen.append(hash(pair))
     if _has_equals(seen):
         read_pool(path)
     return PoolPairs(path, len(seen))
+
+
+def _check_known(
+    path: Path, number: int, what: str, found: str, known: Container[str] | None
+) -> None:
+    if known is not None and found not in known:
+        problem = f"the {what} {found!r} is not in the collection"
+        raise BadInput.at(path, number, problem)
 
 
 def _has_equals(numbers: array[int]) -> bool:
