@@ -26,6 +26,7 @@ from labeler.models.similar import cosine_of, similarity_model
 from labeler.search.dense import encode, encoder_id
 from labeler.search.engines import text_to_search
 from labeler.terms import TermStatistics, terms
+from labeler.trust import caveat
 
 Task = Literal["generate", "judge"]
 
@@ -34,14 +35,6 @@ DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity"}
 """The embedded model of a task: the small LLM writes, the similarity rule grades."""
 
 SERVER_CONCURRENCY = 16
-
-MEASURED: Mapping[str, str] = {
-    "similarity": "not an LLM; kappa with people .16 [.11, .20] on the Chorus product queries",
-    "local": "a 0.5B LLM; kappa with people -.03 [-.09, .04] on Chorus, .02 [-.02, .05] on MedQuAD",
-}
-"""How far the embedded judges agreed with people; `scripts/measure_embedded.py` measures it."""
-
-NOT_FOR_DECISIONS = "such labels are for trying the tool, not for decisions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +56,7 @@ class Choice:
     @property
     def caveat(self) -> str | None:
         """How far an embedded judge's labels can be trusted; `None` for a server's model."""
-        if not self.is_embedded:
-            return None
-        measured = MEASURED.get(self.name, "an embedded model that was not measured against people")
-        return f"{self.name}: {measured}; {NOT_FOR_DECISIONS}"
+        return caveat(self.name) if self.is_embedded else None
 
     def __str__(self) -> str:
         where = f" at {masked(self.base_url)}" if self.base_url else ""

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation_warnings import few_queries, qrels_warnings, run_warnings, score_warnings
+from labeler.formats.collection import Collection
 from labeler.formats.ranked import read_pool, read_rankings
 from labeler.metrics import Measure, Rankings, Scores, parse, parse_all, score
 from labeler.metrics.comparing import Comparison, best, compare, summary_interval
 from labeler.metrics.scenarios import scenarios
 from labeler.run_names import card_top_grade, collection_qrels, collection_runs, named_runs
+from labeler.trust import label_warnings
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 CHOICES = {
@@ -161,4 +163,7 @@ def evaluate_collection(folder: Path, qrels: str | None, options: Options) -> Re
     """Score the runs of a collection, `runs/*.trec[.gz]`, against one of its qrels."""
     if options.max_grade is None:
         options = replace(options, max_grade=card_top_grade(folder))
-    return evaluate_files(collection_qrels(folder, qrels), collection_runs(folder), options)
+    path = collection_qrels(folder, qrels)
+    report = evaluate_files(path, collection_runs(folder), options)
+    report.warnings += label_warnings(Collection(folder).judgements(path.stem))
+    return report

@@ -171,6 +171,8 @@ def say_scores(collection: Collection, name: str) -> None:
 
     report = evaluate_collection(collection.folder, name, Options(measures=MEASURES))
     header, rows = score_rows(report)
+    for warning in report.warnings:
+        note(f"warning: {warning}")
     say(f"\nScores of three systems, by the labels of {name}")
     table(header, [list(map(str, row)) for row in rows])
     if name == SIMILARITY:
@@ -185,7 +187,7 @@ def say_agreement(collection: Collection) -> None:
     from labeler.agreement.compare import Options
     from labeler.agreement.words import confusion_rows
     from labeler.assessors import open_sources
-    from labeler.choosing import MEASURED, NOT_FOR_DECISIONS
+    from labeler.trust import MEASURED, NOT_FOR_DECISIONS
 
     sources = open_sources([str(collection.folder), SIMILARITY, LLM], warn=note)
     found = agree_all(sources, Wanted(options=Options(STATISTICS)))[0].agreement
