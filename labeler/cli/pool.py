@@ -47,5 +47,8 @@ def pool(folder: Path, depth: int, own: list[Path]) -> None:
         note(f"BM25 only: {DENSE_EXTRA}")
     with progress("retrieving") as advance:
         runs = retrieve(documents, queries, encode if can_encode() else None, advance)
+    for name in [name for name, run in runs.items() if not any(run.values())]:
+        note(f"{name} finds no document for any query; there is no run of it")
+        del runs[name]
     found, new = add_runs(collection, {**runs, **own_runs}, depth)
     note(f"pooled {len(found)} pairs of {len(queries)} queries, {new} of them new")
