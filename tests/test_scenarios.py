@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.metrics import evaluate, parse_all, rankings
-from labeler.metrics.scenarios import RISING, scenarios
+from labeler.metrics.registry import MEASURES as KNOWN
+from labeler.metrics.scenarios import RISING, SEE_HOLES, scenarios
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 TOP = 2
@@ -20,6 +21,20 @@ RETRIEVED = st.permutations(["a", "b", "c", "d", "e"]).flatmap(
 MEASURES = [
     *("P@3", "P(rel=2)@2", "Success@2", "RR", "RR@2", "RBP", "RBP(p=0.5,rel=1)@3", "DCG@3"),
     *("DCG(dcg='exp-log2')", "CG", "ERR", "ERR@2", "SetP", "NumRelRet"),
+]
+
+
+ALL = [
+    *MEASURES,
+    *(f"{name}(judged_only=True)@2" for name in ("P", "nDCG", "AP", "Judged")),
+    "P(rel=0)@3",
+    *(
+        name + {"none": "", "optional": "@3", "required": "@3"}[known.cutoff]
+        for name, known in KNOWN.items()
+        if name not in ("IPrec", "LGTM")
+    ),
+    *(name for name, known in KNOWN.items() if known.cutoff == "optional"),
+    "IPrec@0.5",
 ]
 
 
@@ -62,12 +77,27 @@ def test_scenarios_are_the_scores_by_such_qrels(
 ) -> None:
     qrels, run = {"q": judged}, {"q": {doc: -float(i) for i, doc in enumerate(retrieved)}}
     tops = {doc: TOP for doc in [*retrieved, *judged] if judged.get(doc, -1) < 0}
-    names = ["nDCG@3", "nDCG", "AP", "R@2", "Rprec", "Q", "Bpref"]
-    found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(names))
-    for name in names:
-        assert found[name]["unjudged_top"] == pytest.approx(value(name, {"q": judged | tops}, run))
-        assert found[name]["unjudged_irrelevant"] == pytest.approx(value(name, qrels, run))
-        assert set(found[name]) == {"unjudged_irrelevant", "unjudged_top"}
+    zeros = dict.fromkeys(tops, 0)
+    found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(ALL))
+    for name, entry in found.items():
+        for scenario, grades in (("unjudged_top", tops), ("unjudged_irrelevant", zeros)):
+            wanted = value(name, {"q": judged | grades}, run)
+            assert entry[scenario] == pytest.approx(wanted, nan_ok=True), (name, scenario)
+
+
+def test_unjudged_documents_called_irrelevant_change_what_leaves_them_out() -> None:
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"x": 3.0, "a": 2.0, "b": 1.0}}
+    names = ["Bpref", "AUC", "Judged@3", "P(judged_only=True)@1", "P@1"]
+    found = scenarios(rankings(qrels, run), parse_all(names))
+    plain = [value(name, qrels, run) for name in names]
+    assert plain == [1, 1, 2 / 3, 1, 0]
+    assert [found[name]["unjudged_irrelevant"] for name in names] == [0, 0.5, 1, 0, 0]
+
+
+def test_every_measure_is_among_the_scenarios_tested() -> None:
+    tested = {measure.name for measure in parse_all(ALL)}
+    assert tested == KNOWN.keys() - {"LGTM"}  # a person's verdict, whatever the qrels say
+    assert tested >= SEE_HOLES
 
 
 def test_rbp_and_its_residual_make_its_upper_bound() -> None:
