@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,32 @@ from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.formats.collection import open_collection
 from labeler.formats.trec import read_qrels, read_run
 from labeler.metrics import evaluate, parse_all
-from labeler.run_names import named_runs
+from labeler.metrics.comparing import MEANS
+from labeler.run_names import card_top_grade, named_runs
 
 MOST_UNJUDGED = 0.2
 """With a larger share of documents that people left out, their scores say nothing."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which means to correct: by what measures, over what queries, on what scale.
+
+    `max_grade` is the scale's top grade (ERR, RBP), the largest of both qrels where not given.
+    """
+
+    measures: tuple[str, ...]
+    target: str
+    max_grade: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.target not in TARGETS:
+            raise Misuse(f"no target {self.target!r}; known: {', '.join(TARGETS)}")
+        for measure in parse_all(self.measures):
+            if measure.definition.summary not in MEANS:
+                raise Misuse(f"{measure} is no mean over queries; --people corrects means alone")
+            if measure.name == "LGTM":
+                raise Misuse(f"{measure} is a person's verdict; --people has nothing to correct")
 
 
 @dataclass(frozen=True)
@@ -45,17 +67,17 @@ class Corrections:
 
 
 def correct_files(
-    paths: Sequence[Path], people: str, assessor: str | None, measures: Sequence[str], target: str
+    paths: Sequence[Path], people: str, assessor: str | None, wanted: Wanted
 ) -> Corrections:
     """Correct the runs of a collection, `people` and `assessor` naming its qrels; or of files.
 
     The files are runs, after the assessor's qrels where `assessor` is not given.
     """
-    if target not in TARGETS:
-        raise Misuse(f"no target {target!r}; known: {', '.join(TARGETS)}")
     runs = list(paths)
     if paths[0].is_dir():
         collection = open_collection(paths[0])
+        if wanted.max_grade is None:
+            wanted = replace(wanted, max_grade=card_top_grade(paths[0]))
         runs = [collection.run(name) for name in collection.run_names()]
         chosen = [_named(collection.folder, name) for name in (people, _given(assessor))]
     elif assessor is None:
@@ -65,7 +87,7 @@ def correct_files(
     if not runs:
         raise Misuse("no run to score; as in: labeler evaluate LLM.qrels RUN --people HUMAN.qrels")
     named = {name: read_run(path) for name, path in named_runs(runs).items()}
-    return correct_all(read_qrels(chosen[0]), read_qrels(chosen[1]), named, measures, target)
+    return correct_all(read_qrels(chosen[0]), read_qrels(chosen[1]), named, wanted)
 
 
 def _given(assessor: str | None) -> str:
@@ -83,7 +105,7 @@ def _named(folder: Path, name: str) -> Path:
 
 
 def correct_all(
-    people: Qrels, assessor: Qrels, runs: dict[str, Run], measures: Sequence[str], target: str
+    people: Qrels, assessor: Qrels, runs: dict[str, Run], wanted: Wanted
 ) -> Corrections:
     """Correct every run's mean by every measure."""
     queries = sorted(assessor)
@@ -93,15 +115,23 @@ def correct_all(
             f"people and the assessor share {len(both)} queries; correcting needs {FEWEST} or more"
         )
     labelled = {queries[place]: people[queries[place]] for place in both}
+    top = wanted.max_grade or _top_grade(people, assessor)
     rows = []
     for name, run in runs.items():
         unjudged = _unjudged(labelled, assessor, run)
-        for measure in parse_all(measures):
-            theirs = np.nan_to_num(evaluate(assessor, run, [measure]).of(measure))
-            ours = np.nan_to_num(evaluate(labelled, run, [measure]).of(measure))
-            found = correct(ours, theirs, np.array(both), target)
+        for measure in parse_all(wanted.measures):
+            theirs = np.nan_to_num(evaluate(assessor, run, [measure], max_grade=top).of(measure))
+            ours = np.nan_to_num(evaluate(labelled, run, [measure], max_grade=top).of(measure))
+            found = correct(ours, theirs, np.array(both), wanted.target)
             rows.append(CorrectedScores(name, str(measure), found, unjudged))
-    return Corrections(target, tuple(rows), tuple(_warnings(people, queries, rows)))
+    return Corrections(wanted.target, tuple(rows), tuple(_warnings(people, queries, rows)))
+
+
+def _top_grade(*sides: Qrels) -> int:
+    """The largest grade on either side, 1 at least: both are scored on one scale."""
+    return max(
+        [1, *(max(grades.values(), default=0) for side in sides for grades in side.values())]
+    )
 
 
 def _unjudged(people: Qrels, assessor: Qrels, run: Run) -> float:

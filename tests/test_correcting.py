@@ -11,7 +11,7 @@ from labeler.agreement.leaderboard import leaderboard
 from labeler.agreement.ppi import LIKE_THESE, correct, simulate
 from labeler.cli import run
 from labeler.formats.trec import read_qrels, read_run, write_qrels
-from labeler.metrics import parse
+from labeler.metrics import evaluate, parse
 
 RNG = np.random.default_rng(0)
 PEOPLE = RNG.random(40)
@@ -94,3 +94,76 @@ def test_people_who_judged_a_few_pairs_a_query_cannot_correct(
     option = ["--people", str(tmp_path / "few.qrels")]
     assert run(["evaluate", *files, *option, "-m", "nDCG@10"]) == 65
     assert "labels of whole queries" in capsys.readouterr().err
+
+
+def with_people(tmp_path: Path) -> list[str]:
+    """Sixteen queries that an assessor graded up to 3, half of them graded up to 2 by people."""
+    grades = [i % 4 for i in range(16)]
+    qrels = {f"q{i}": {"a": grade, "b": 1} for i, grade in enumerate(grades)}
+    some = {f"q{i}": {"a": min(grade, 2), "b": 1} for i, grade in enumerate(grades[:8])}
+    write_qrels(tmp_path / "llm.qrels", qrels)
+    write_qrels(tmp_path / "people.qrels", some)
+    lines = [
+        f"q{i} Q0 {doc} 1 {score} t\n" for i in range(16) for doc, score in (("a", 2), ("b", 1))
+    ]
+    (tmp_path / "x.trec").write_text("".join(lines))
+    files = [str(tmp_path / name) for name in ("llm.qrels", "x.trec")]
+    return ["evaluate", *files, "--people", str(tmp_path / "people.qrels")]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--require", "P@1:0.99"], ["--no-worse-than", "x"], ["--baseline", "x"]),
+        *(["--missing", "skip"], ["--missing", "zero"], ["--unanswerable", "skip"]),
+        *(["--ties", "file"], ["--interval", "t"], ["--seed", "1"], ["--movers", "2"]),
+        *(["--per-query"], ["--no-scenarios"], ["--qrels", "human"], ["--lgtm", "x"]),
+    ],
+)
+def test_what_does_not_go_with_people_is_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    assert run([*with_people(tmp_path), "-m", "P@1", *option]) == 2
+    named = option[0].replace("--no-scenarios", "--scenarios")
+    assert f"{named}: this does not go with --people" in capsys.readouterr().err
+
+
+def test_all_that_do_not_go_with_people_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*with_people(tmp_path), "--require", "P@1:0.9", "--ties", "trec"]) == 2
+    message = capsys.readouterr().err
+    assert "--require" in message
+    assert "--ties" in message
+    assert "--seed" not in message
+
+
+def test_target_and_assessor_need_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = with_people(tmp_path)[:3]
+    for option in (["--target", "these"], ["--assessor", "llm"]):
+        assert run([*files, *option]) == 2
+        assert f"{option[0]}: this needs --people" in capsys.readouterr().err
+
+
+def test_both_sides_are_scored_on_one_scale(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [*with_people(tmp_path), "-m", "ERR@10", "--json"]
+    sides = [read_qrels(tmp_path / f"{name}.qrels") for name in ("llm", "people")]
+    ranked = read_run(tmp_path / "x.trec")
+    for option, top in (([], 3), (["--max-grade", "4"], 4)):
+        assert run([*asked, *option]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["scores"]
+        wanted = [evaluate(side, ranked, ["ERR@10"], max_grade=top).means() for side in sides]
+        assert row["assessor"]["value"] == pytest.approx(wanted[0]["ERR@10"])
+        assert row["people"]["value"] == pytest.approx(wanted[1]["ERR@10"])
+
+
+@pytest.mark.parametrize("measure", ["GMAP", "NumRelRet", "NumQ", "LGTM@5"])
+def test_only_means_over_queries_are_corrected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], measure: str
+) -> None:
+    assert run([*with_people(tmp_path), "-m", measure]) == 2
+    assert measure in capsys.readouterr().err

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from labeler.evaluating import Options, Report
 
 
+WITH_PEOPLE = frozenset(
+    {"paths", "measures", "max_grade", "form", "as_json", "output", "people", "assessor", "target"}
+)
+"""What goes with --people; its scores are neither compared nor resampled."""
+WITHOUT_PEOPLE = frozenset({"assessor", "target"})
+
+
 def command(
+    context: typer.Context,
     paths: Annotated[
         list[Path],
         typer.Argument(metavar="QRELS RUN... | COLLECTION", help="Qrels, then runs; or a folder."),
@@ -93,10 +101,7 @@ def command(
     from labeler.scoreboard import as_json as as_json_object
 
     form = "json" if as_json else check_format(form)
-    if people is not None:
-        chosen = measures or evaluating.DEFAULT_MEASURES
-        print_corrected(paths, people, assessor, target, chosen, form, output)
-        return
+    _check_people(context, people)
     options = evaluating.Options(
         tuple(measures or evaluating.DEFAULT_MEASURES),
         missing,
@@ -109,6 +114,12 @@ def command(
         seed,
         read_verdicts(lgtm) if lgtm else None,
     )
+    if people is not None:
+        from labeler.correcting import Wanted
+
+        wanted = Wanted(options.measures, target, max_grade)
+        print_corrected(paths, people, assessor, wanted, form, output)
+        return
     if lgtm and len(paths) != 2:
         raise Misuse("--lgtm is a person's look at one run: give qrels and that run alone")
     gates = parse_gates(require or [])
@@ -127,6 +138,27 @@ def command(
             tables.append(rendered(*listed, form, 3))
         deliver("\n".join(tables), output)
     check_gates(report, gates, no_worse_than)
+
+
+def _check_people(context: typer.Context, people: str | None) -> None:
+    """`Misuse` names the options given that do not go with --people, or not without it."""
+    from labeler.errors import Misuse
+
+    given = {
+        option.name: max(option.opts, key=len)
+        for option in context.command.params
+        if option.name and _is_given(context, option.name)
+    }
+    wrong = given.keys() - WITH_PEOPLE if people is not None else given.keys() & WITHOUT_PEOPLE
+    if wrong:
+        named = ", ".join(given[name] for name in given if name in wrong)
+        how = "does not go with" if people is not None else "needs"
+        raise Misuse(f"{named}: this {how} --people")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _texts(path: Path) -> dict[str, str]:
