@@ -123,6 +123,22 @@ def test_a_run_against_itself_cannot_be_told_apart(values: list[float]) -> None:
     assert (found.wins, found.ties, found.losses) == (0, len(values), 0)
 
 
+def test_percent_is_of_the_baseline_over_the_queries_where_both_are_defined() -> None:
+    qrels = {str(i): {"a": 1} for i in range(3)}
+    ranks = {"x": (2, 4, 9), "y": (1, 2, None)}  # y lacks query 2, whose rank is undefined
+    scores = {}
+    for name, places in ranks.items():
+        run = {
+            str(i): {"a": 1.0 - rank, **{f"x{n}": -n - 0.5 for n in range(9)}}
+            for i, rank in enumerate(places)
+            if rank is not None
+        }
+        scores[name] = evaluate(qrels, run, ["MeanRank"])
+    (found,) = compare(scores, "x")
+    assert (found.queries, found.difference) == (2, -1.5)
+    assert found.percent == pytest.approx(-50)  # of 3, not of x's mean over all, 5
+
+
 @pytest.mark.parametrize("kind", ["bootstrap", "t"])
 def test_a_paired_t_test_equals_scipy_and_agrees_with_randomisation(kind: str) -> None:
     rng = np.random.default_rng(5)

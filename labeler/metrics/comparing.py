@@ -120,10 +120,11 @@ def _by_measure(
     corrected = holm(p)
     found = []
     for i, name in enumerate(others):
-        defined = differences[i][~np.isnan(differences[i])]
+        both = ~np.isnan(differences[i])
+        defined = differences[i][both]
         difference = float(defined.mean()) if len(defined) else math.nan
         low, high = mean_interval(differences[i], kind, seed)
-        start = summed_up(measure, base)
+        start = summed_up(measure, base[both])
         percent = 100 * difference / start if start else math.nan
         up, level, down = wins(-defined if measure.definition.lower_is_better else defined)
         place = (name, baseline, str(measure), len(defined), difference, percent, low, high)
