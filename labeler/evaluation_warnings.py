@@ -25,7 +25,7 @@ def qrels_warnings(
     if empty:
         what = "left out" if skipped else "they score 0 (--unanswerable skip)"
         found.append(f"{empty} of {n} queries have no relevant document; {what}")
-    scaled = [str(measure) for measure in measures if measure.name in SCALED]
+    scaled = [str(m) for m in measures if m.name in SCALED and "rel" not in dict(m.parameters)]
     if scaled and max_grade is None:
         source = "the largest in the qrels; --max-grade says otherwise"
         found.append(f"{', '.join(scaled)}: took {pool.max_grade} for the scale's top, {source}")
@@ -60,6 +60,8 @@ def _nothing_in_common(name: str, pool: Pool, facts: Facts) -> str:
 
 def _guess(qrels: Sequence[str], run: set[str]) -> str:
     """Why two sets of ids that share nothing might be meant to be the same."""
+    if {q.casefold() for q in qrels} & {q.casefold() for q in run}:
+        return "they differ in upper and lower case (Q7 and q7)"
     if {q.lstrip("0") for q in qrels} & {q.lstrip("0") for q in run}:
         return "one side is padded with zeros (007 and 7)"
     if {q.removesuffix(".0") for q in qrels} & {q.removesuffix(".0") for q in run}:

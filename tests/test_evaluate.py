@@ -96,6 +96,7 @@ def test_no_worse_than_needs_a_difference_that_can_be_told(
     [
         ("007 0 a 1\n", "7 Q0 a 1 1 t\n", "padded with zeros"),
         ("q7 0 a 1\n", "7 Q0 a 1 1 t\n", "prefix or suffix"),
+        ("q1 0 a 1\n", "Q1 Q0 a 1 1 t\n", "upper and lower case"),
         ("7 0 a 1\n", "7.0 Q0 a 1 1 t\n", "with decimals"),
         ("x 0 a 1\n", "y Q0 a 1 1 t\n", "the qrels have x; the run has y"),
     ],
@@ -217,6 +218,13 @@ def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFix
     assert (lost["run"], lost["query"], lost["difference"]) == ("b", "q2", -1)
     assert labeler([*arguments[:-1], "5"]) == 0
     assert "steam engines" in capsys.readouterr().out
+
+
+def test_a_binary_gain_needs_no_top_grade(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    for measure, warned in (("RBP(p=0.9,rel=1)", False), ("RBP(p=0.9)", True)):
+        assert labeler(["evaluate", *files, "-m", measure]) == 0
+        assert ("the scale's top" in capsys.readouterr().err) == warned
 
 
 def test_the_top_grade_comes_from_the_card(

@@ -217,6 +217,9 @@ def test_a_name_reads_back(name: str) -> None:
     [
         ("MRR@10", "RR@10"),
         ("MAP", "AP"),
+        ("NumRet(rel=1)", "NumRelRet"),
+        ("NumRet(rel=2)", "NumRelRet(rel=2)"),
+        ("NumRet", "NumRet"),
         ("P(rel=1)@5", "P@5"),
         ("nDCG(gain=exp)@10", "nDCG(dcg='exp-log2')@10"),
         (" AP( rel = 2 , judged_only=True ) ", "AP(rel=2,judged_only=True)"),

@@ -119,10 +119,10 @@ def parse(text: str) -> Measure:
     if not found:
         raise Misuse(f"cannot read the measure {text!r}; write it as P@10 or P(rel=2)@10")
     name, inside, cutoff = found.groups()
-    definition = MEASURES.get(_ALIASES.get(name, name))
+    given = _parameters(text, inside or "")
+    definition = MEASURES.get(_ALIASES.get(name, name) if name != "NumRet" else _num_ret(given))
     if definition is None:
         raise Misuse(_unknown(name, text))
-    given = _parameters(text, inside or "")
     judged_only = given.pop("judged_only", False)
     if not isinstance(judged_only, bool):
         raise Misuse(f"{text}: judged_only is True or False")
@@ -144,6 +144,11 @@ def parse_all(texts: Sequence[str | Measure]) -> list[Measure]:
     for text in texts:
         found += [text] if isinstance(text, Measure) else map(parse, _WORD.findall(text))
     return list(dict.fromkeys(found))
+
+
+def _num_ret(given: Mapping[str, Any]) -> str:
+    """What `NumRet` names: with a level of relevance, ir_measures counts the relevant ones."""
+    return "NumRelRet" if "rel" in given else "NumRet"
 
 
 def _unknown(name: str, text: str) -> str:
