@@ -7,7 +7,8 @@ import pytest
 from made import grade_in, make_collection, pair_of
 
 from labeler.cli import run
-from labeler.data import Failure, Judgement, Outcome, Pair, Reply
+from labeler.data import Document, Failure, Judgement, Outcome, Pair, Reply
+from labeler.formats.beir import read_queries, write_corpus
 from labeler.formats.judgements import read_judgements
 from labeler.models.answers import read_answer, without_key
 from labeler.parsing import parse_grade
@@ -61,6 +62,22 @@ def test_half_a_character_ends_no_run(body: dict[str, object] | bytes, tmp_path:
     expected = (1, "half \ufffd pair")
     found = [one for one in outcomes(tmp_path) if isinstance(one, Judgement)]
     assert [(one.grade, one.reason) for one in found] == [expected] * 2
+
+
+def test_half_a_character_the_key_and_refusals_end_no_generating(tmp_path: Path) -> None:
+    texts = [" ".join(f"word{n}x{i}" for i in range(60)) for n in range(6)]
+    write_corpus(tmp_path / "corpus.jsonl", [Document(f"d{n}", t) for n, t in enumerate(texts)])
+    said = [HALF, f"what is {KEY}", "I'm sorry, I cannot help"]
+
+    def answer(_call: Call) -> str:
+        return said[len(server.calls) % 3]
+
+    with FakeServer(answer) as server:
+        asked = ["--model", "fake", "--base-url", server.base_url, "--queries", "3"]
+        run(["generate", str(tmp_path), *asked])
+    texts = [query.text for query in read_queries(tmp_path / "queries.jsonl").values()]
+    assert set(texts) == {"half \ufffd pair", "what is [key]"}
+    assert "a refusal" in (tmp_path / "rejected.jsonl").read_text()
 
 
 def test_a_failure_of_half_a_character_is_kept_as_a_failure(tmp_path: Path) -> None:
