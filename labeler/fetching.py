@@ -14,8 +14,9 @@ from labeler.errors import BadInput, Misuse
 from labeler.formats.beir import write_corpus, write_queries
 from labeler.formats.collection import Collection, read_card, update_card
 from labeler.formats.judged import READERS, Judged, Layout
-from labeler.formats.pool import write_pool
+from labeler.formats.pool import read_pool, write_pool
 from labeler.formats.trec import write_qrels
+from labeler.pooling import merge_pools
 
 
 def fetch_collection(
@@ -76,7 +77,9 @@ def _write(judged: Judged, collection: Collection) -> None:
     write_corpus(collection.corpus, judged.documents.values())
     for name, qrels in judged.qrels.items():
         write_qrels(collection.qrels(name), qrels)
-    write_pool(collection.pool, [Pooled(pair) for pair in judged.pool])
+    old = read_pool(collection.pool) if collection.pool.exists() else []
+    new = [Pooled(pair) for pair in judged.pool]
+    write_pool(collection.pool, merge_pools(old, new) if old else new)
 
 
 def _card(named: NamedRecipe, judged: Judged) -> dict[str, object]:

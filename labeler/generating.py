@@ -45,13 +45,14 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """All that decides which queries come out of a corpus."""
+    """All that decides which queries come out of a corpus; `already` are the first of them."""
 
     prompt: Prompt
     model: Model
     closeness: Closeness
     samples: int = 5
     seed: int = 0
+    already: tuple[Query, ...] = ()
 
 
 def chosen_passages(documents: Iterable[Document], seed: int) -> list[Document]:
@@ -92,13 +93,15 @@ async def generate_queries(
     concurrency: int = 1,
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Generated:
-    """Write `wanted` queries, at most one a passage; fewer where the passages run out.
+    """Write queries until there are `wanted` with those that the writer has `already`.
 
-    What comes out depends on documents, writer and `wanted` alone, not on `concurrency`: passages
-    are asked in waves, and a wave's results are taken in order.
+    At most one a passage; fewer where the passages run out. What comes out does not depend on
+    `concurrency`: passages are asked in waves, and a wave's results are taken in order.
     """
-    result = Generated()
-    passages = iter(chosen_passages(documents, writer.seed))
+    result = Generated(list(writer.already))
+    used = {source["doc_id"] for query in writer.already for source in query.metadata["source"]}
+    chosen = chosen_passages(documents, writer.seed)
+    passages = iter([document for document in chosen if document.id not in used])
     limit = asyncio.Semaphore(concurrency)
     while len(result.queries) < wanted:
         wave = _next_wave(passages, min(wanted - len(result.queries), max(1, concurrency)))
@@ -181,10 +184,13 @@ def _origin(document: Document, writer: Writer) -> Mapping[str, Any]:
     return {
         "origin": "generated",
         "source": [{"doc_id": document.id, "sha256": digest}],
-        "prompt": writer.prompt.id,
-        "model": writer.model.id,
-        "seed": writer.seed,
+        **_who(writer),
     }
+
+
+def _who(writer: Writer) -> dict[str, Any]:
+    """What distinguishes one way of writing queries from another."""
+    return {"prompt": writer.prompt.id, "model": writer.model.id, "seed": writer.seed}
 
 
 def heading_queries(documents: Iterable[Document], wanted: int, seed: int) -> list[Query]:
@@ -216,36 +222,48 @@ def _cosines(passage: str, candidates: Sequence[str]) -> list[float]:
     return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
 
 
+def generated_before(collection: Collection, writer: Writer) -> list[Query]:
+    """The queries that were generated for the collection so far, to go on from.
+
+    Raises `Misuse` where another prompt, model, seed or number of samples wrote them: two ways of
+    writing do not mix in one collection.
+    """
+    made = [query for query in _queries_of(collection) if "source" in query.metadata]
+    for query in made:
+        for what, here in _who(writer).items():
+            there = query.metadata.get(what, here)
+            if there != here:
+                raise Misuse(
+                    f"{collection.queries} holds queries that were generated with another {what} "
+                    f"({there}, not {here}); use a new directory"
+                )
+    return made
+
+
+def _queries_of(collection: Collection) -> list[Query]:
+    there = collection.queries.exists()
+    return list(read_queries(collection.queries).values()) if there else []
+
+
 def keep_generated(collection: Collection, generated: Generated, writer: Writer) -> int:
     """Write the queries beside the collection's own, the rejected ones, and the card.
 
     Returns how many generated queries the collection has now. Queries that are there already stay
-    as they are: labels may depend on them. Raises `Misuse` where they are not what these would be.
+    as they are: labels may depend on them.
     """
-    old = list(read_queries(collection.queries).values()) if collection.queries.exists() else []
-    made = [query for query in old if query.metadata.get("origin") in {"generated", "heading"}]
-    _check_they_go_on(collection, made, generated.queries)
+    made, old = generated_before(collection, writer), _queries_of(collection)
     fresh = generated.queries[len(made) :]
-    free = (name for n in count(1) if (name := f"q{n}") not in {query.id for query in old})
-    added = [replace(query, id=next(free)) for query in fresh]
-    write_queries(collection.queries, [*old, *added])
-    write_rows(collection.rejected, map(asdict, generated.rejected))
+    taken = {query.id for query in old}
+    free = (name for n in count(1) if (name := f"q{n}") not in taken)
+    write_queries(collection.queries, [*old, *(replace(q, id=next(free)) for q in fresh)])
+    if fresh or not collection.rejected.exists():
+        write_rows(collection.rejected, map(asdict, generated.rejected))
     entry = {
-        "prompt": writer.prompt.id,
-        "model": writer.model.id,
-        "seed": writer.seed,
+        **_who(writer),
         "samples": writer.samples,
-        "queries": len(made) + len(added),
+        "queries": len(made) + len(fresh),
         "rejected": len(generated.rejected),
     }
-    update_card(collection, "generate", entry)
-    return len(made) + len(added)
-
-
-def _check_they_go_on(collection: Collection, old: Sequence[Query], new: Sequence[Query]) -> None:
-    for there, here in zip(old, new, strict=False):
-        if there.text != here.text:
-            raise Misuse(
-                f"{collection.queries} holds generated queries of another prompt, model, seed or "
-                f"corpus ({there.id}: {there.text!r}, not {here.text!r}); use a new directory"
-            )
+    if fresh:
+        update_card(collection, "generate", entry)
+    return len(made) + len(fresh)

@@ -18,6 +18,7 @@ from labeler.formats.collection import Collection, update_card
 from labeler.formats.documents.found import Found, find_files
 from labeler.formats.documents.kinds import KINDS, kind_of, read_sources
 from labeler.formats.documents.records import Source
+from labeler.formats.pool import read_pool
 from labeler.formats.querylist import read_query_list
 
 Advance = Callable[[int, int], None]
@@ -59,6 +60,7 @@ def ingest(
     result = read_documents(inputs, no_documents, advance)
     result.queries = queries
     result.gone = _gone(collection, result)
+    _refuse_to_orphan(collection, result)
     write_corpus(collection.corpus, result.documents.values())
     if queries:
         write_queries(collection.queries, queries.values())
@@ -207,6 +209,18 @@ def _refuse_to_replace(collection: Collection, queries: dict[str, Query]) -> Non
     """Queries may have cost money: others than those in the collection do not take their place."""
     if queries and collection.queries.exists() and read_queries(collection.queries) != queries:
         raise Misuse(f"{collection.queries} holds other queries; move it away or choose another -o")
+
+
+def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
+    """A pool stands on the texts that it names: they do not vanish from under it."""
+    if not collection.pool.exists():
+        return
+    gone = {entry.pair.doc_id for entry in read_pool(collection.pool)} - result.documents.keys()
+    if gone:
+        raise Misuse(
+            f"{collection.pool} names {len(gone)} documents that are edited or gone, as "
+            f"{min(gone)}; a changed corpus is another collection: choose another -o"
+        )
 
 
 def _refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:

@@ -36,7 +36,7 @@ def label_warnings(judgements: Path) -> list[str]:
         asked = asked or row.origin.model
         if isinstance(row.judged.outcome, Failure):
             failures[row.judged.outcome.status] += 1
-    warnings = [caveat(name)] if (name := _embedded(asked)) else []
+    warnings = [caveat(name)] if (name := embedded_name(asked)) else []
     if failures:
         listed = ", ".join(f"{count} {status}" for status, count in failures.most_common())
         missing = f"{failures.total()} of {pairs} pairs have no label ({listed})"
@@ -44,12 +44,12 @@ def label_warnings(judgements: Path) -> list[str]:
     return warnings
 
 
-def _embedded(asked: str) -> str | None:
-    """The name of the embedded model that a set of judgements was made with, if it was one."""
+def embedded_name(asked: str) -> str | None:
+    """The name of the shipped embedded model behind a model's identity, if it is one."""
     from labeler.catalog.model_file import EMBEDDED
 
     if asked.startswith("similarity "):
         return "similarity"
     if asked.startswith("gguf "):
-        return "local" if EMBEDDED.sha256 in asked else "gguf"
+        return "local" if EMBEDDED.sha256 in asked else None
     return None

@@ -214,3 +214,19 @@ def test_a_pool_that_names_what_is_not_there_is_refused_before_anything_is_asked
         assert run(["judge", str(tmp_path), *arguments]) == 65
         assert not [call for call in server.calls if call.path.endswith("completions")]
     assert f"pool.jsonl:11: {problem}" in capsys.readouterr().err
+
+
+def test_relabel_asks_the_model_that_made_the_old_labels_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        address = ["--model", "fake", "--base-url", server.base_url]
+        assert run(["judge", str(tmp_path), *address, "--as", "first"]) == 0
+        before = len(server.calls)
+        again = ["--from", "first", "--prompt", "basic", "--as", "second"]
+        assert run(["relabel", str(tmp_path), *again]) == 0
+        assert len(server.calls) > before
+    rows = Collection(tmp_path).judgements("second").read_text().splitlines()
+    assert all(json.loads(row)["model"] == json.loads(rows[0])["model"] for row in rows)
+    assert json.loads(rows[0])["prompt"].startswith("basic@")

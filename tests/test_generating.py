@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from labeler.generating import (
     Writer,
     chosen_passages,
     generate_queries,
+    generated_before,
     heading_queries,
     keep_generated,
 )
@@ -124,16 +126,33 @@ def test_people_s_queries_stay_and_ids_do_not_collide(tmp_path: Path) -> None:
     write_queries(collection.queries, own)
     assert keep_generated(collection, generate(writer(), 2), writer()) == 2
     assert list(read_queries(collection.queries)) == ["q1", "007", "q2", "q3"]
-    assert keep_generated(collection, generate(writer(), 4), writer()) == 4
+    assert go_on(collection, 4) == 4
     assert list(read_queries(collection.queries)) == ["q1", "007", "q2", "q3", "q4", "q5"]
     assert read_card(collection)["generate"]["queries"] == 4
+
+
+def go_on(collection: Collection, wanted: int) -> int:
+    more = replace(writer(), already=tuple(generated_before(collection, writer())))
+    return keep_generated(collection, generate(more, wanted), more)
+
+
+def test_going_on_asks_about_no_passage_twice_and_drops_nothing(tmp_path: Path) -> None:
+    collection = Collection(tmp_path)
+    keep_generated(collection, generate(writer(), 3), writer())
+    first = list(read_queries(collection.queries).values())
+    assert go_on(collection, 2) == 3
+    assert go_on(collection, 6) == 6
+    queries = list(read_queries(collection.queries).values())
+    assert queries[:3] == first
+    assert len({query.metadata["source"][0]["doc_id"] for query in queries}) == 6
+    assert [q.text for q in queries] == [q.text for q in generate(writer(), 6).queries]
 
 
 def test_queries_of_another_prompt_are_not_replaced_under_the_same_ids(tmp_path: Path) -> None:
     collection = Collection(tmp_path)
     keep_generated(collection, generate(writer(seed=1), 3), writer(seed=1))
     before = collection.queries.read_bytes()
-    with pytest.raises(Misuse, match="another prompt, model, seed or corpus"):
+    with pytest.raises(Misuse, match="generated with another seed"):
         keep_generated(collection, generate(writer(), 3), writer())
     assert collection.queries.read_bytes() == before
 

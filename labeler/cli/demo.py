@@ -35,9 +35,12 @@ def command(
 ) -> None:
     """Build, judge and measure a small collection from Python's own documentation, offline."""
     from labeler.formats.collection import Collection
+    from labeler.search.dense import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:
         raise Misuse("the demo runs offline: --model local; for another model: labeler build")
+    if not can_encode():
+        raise Misconfigured(DENSE_EXTRA)
     started, collection = time.monotonic(), Collection(out)
     say_step(1, "documents: Python's own documentation")
     documents = write_documents(collection)

@@ -61,10 +61,12 @@ def command(
 
 async def generate(collection: Collection, wish: Wish, brake: Brake) -> None:
     """What the command does, for `build` to do too."""
+    from dataclasses import replace
+
     from labeler.choosing import choose, ready
     from labeler.cli.asking import wrapped
     from labeler.formats.beir import read_corpus
-    from labeler.generating import MIN_WORDS, Writer, closeness, keep_generated
+    from labeler.generating import MIN_WORDS, Writer, closeness, generated_before, keep_generated
     from labeler.prompt import find_prompt
     from labeler.store import open_store
 
@@ -79,9 +81,11 @@ async def generate(collection: Collection, wish: Wish, brake: Brake) -> None:
             if wish.dry_run:
                 show_plan(documents, writer, wish.queries)
                 return
+            writer = replace(writer, already=tuple(generated_before(collection, writer)))
             generated = await with_progress(documents, writer, wish.queries, there.concurrency)
     kept = keep_generated(collection, generated, writer)
-    note(f"wrote {kept} queries, dropped {len(generated.rejected)} candidates")
+    new = kept - len(writer.already)
+    note(f"wrote {new} queries, dropped {len(generated.rejected)} candidates; {kept} in all")
     if len(generated.queries) < wish.queries:
         note(f"{wish.queries} were wanted; the corpus has no more passages of {MIN_WORDS} words")
 

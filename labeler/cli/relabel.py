@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -66,12 +67,29 @@ def command(
             return pairs_of_labels(collection, source)
 
         limits = Limits(rpm, tpm, max_calls, max_tokens, max_cost, prices, seconds, tries)
+        model, base_url = _asked_again(collection, source, model, base_url)
         who = (prompt or "umbrela", model, base_url, name)
         how = how_shown(quiet, json_progress)
         asked = Asked(*who, concurrency, retry_failed, dry_run, redact, how, limits)
         tally = run_until_stopped(lambda brake: label(collection, pairs, asked, brake))
     show_difference(collection, source, tally)
     check_complete(tally)
+
+
+def _asked_again(
+    collection: Collection, source: str, model: str | None, base_url: str | None
+) -> tuple[str | None, str | None]:
+    """The model to ask: the one that is named, else the one that made the old labels."""
+    from labeler.formats.judgements import origin_of
+    from labeler.trust import embedded_name
+
+    made_by = origin_of(collection.judgements(source))
+    if model or base_url or os.environ.get("LABELER_MODEL") or made_by is None:
+        return model, base_url
+    if name := embedded_name(made_by.model):
+        return name, None
+    address, _, served = made_by.model.partition(" ")
+    return (served, address) if served else (None, None)
 
 
 def _check_nothing_is_asked(name: str | None, model: str | None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from labeler.data import Model, Reply, Request, whole
-from labeler.errors import LabelerError, MayPass
+from labeler.errors import LabelerError, MayPass, Misconfigured
 from labeler.models.answers import read_answer, read_refusal, without_key
 
 if TYPE_CHECKING:
@@ -72,7 +72,14 @@ async def answers(base_url: str) -> bool:
 
 def server_address(base_url: str | None) -> str:
     """The address that will be asked: the one given, the environment's, or OpenAI's."""
-    return (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
+    address = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise Misconfigured(f"{masked(address)}: expected an address as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password:
+        problem = "the address holds a user or a password; give the key in OPENAI_API_KEY instead"
+        raise Misconfigured(f"{masked(address)}: {problem}")
+    return address
 
 
 def masked(address: str) -> str:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 Encode = Callable[[Sequence[str]], "npt.NDArray[np.float32]"]
 """Texts to unit vectors, `(texts, dimensions)`; a text without any known token is all zeros."""
 
-DENSE_EXTRA = "dense retrieval needs the 'local' extra: pip install 'labeler[local]'"
+DENSE_EXTRA = (
+    "dense retrieval and the similarity judge need the 'local' extra: pip install 'labeler[local]'"
+)
 
 
 def can_encode() -> bool:
@@ -50,6 +52,8 @@ def encoder_id() -> str:
     """The encoder's name and version, for identities in the store."""
     from importlib.metadata import version
 
+    if not can_encode():
+        raise Misconfigured(DENSE_EXTRA)
     return f"wordllama-{version('wordllama')}-l2_supercat-256"
 
 

@@ -32,8 +32,9 @@ class Source:
 def sources_of_rows(path: Path, rows: Iterable[tuple[int, dict[str, Any]]]) -> list[Source]:
     """The documents of rows, their columns known by name.
 
-    A row's id stays as it is, and the row whole; without one, its text is cut into passages. Where
-    no column is called the text, all are, each with its name.
+    A row's id stays as it is, and the row whole, even an empty one (public corpora have them, and
+    qrels that name them); without one, its text is cut into passages. Where no column is called
+    the text, all are, each with its name.
     """
     sources = [_source(path, number, row) for number, row in rows]
     seen: dict[str, int] = {}
@@ -54,7 +55,7 @@ def _source(path: Path, number: int, row: dict[str, Any]) -> Source:
         rest = {k: v for k, v in row.items() if k not in (id_key, title_key, text_key)}
     else:
         text, rest = _named_values(row, {id_key, title_key})
-    if not (text.strip() or title.strip()):
+    if found_id is None and not (text.strip() or title.strip()):
         raise BadInput.at(path, number, "a document without text and title")
     _, blocks = read_plaintext(text or title)
     return Source(title, blocks, number, found_id, text, _metadata(path, number, rest))
