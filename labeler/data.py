@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -22,6 +23,13 @@ FAILURES = (
     "conflict",
     "call_failed",
 )
+
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+
+
+def whole(text: str) -> str:
+    """A text with U+FFFD for each half of a surrogate pair, which no file could hold as UTF-8."""
+    return text if text.isascii() else _HALF_A_PAIR.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)

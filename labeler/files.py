@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +14,9 @@ from pathlib import Path
 from typing import IO, TextIO, cast
 
 from labeler.errors import BadInput, FileProblem
+
+ABANDONED_SECONDS = 3600.0
+"""After so long without a write, a partial file is what a killed process left."""
 
 
 @contextmanager
@@ -74,10 +79,12 @@ def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iter
     """A text file that takes `path`'s place when the block ends well, whole or not at all.
 
     Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip
-    where `path` ends in `.gz`. After an exception, `path` is as it was.
+    where `path` ends in `.gz`. After an exception, `path` is as it was. What killed processes left
+    of earlier attempts is removed.
     """
     with file_problems(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         os.close(handle)
         partial = Path(name)
@@ -93,6 +100,17 @@ def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iter
         finally:
             with suppress(FileNotFoundError):
                 partial.unlink()
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove old partial files of `path`; a young one may be another process's, at work."""
+    partial = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]+\.part")
+    oldest = time.time() - ABANDONED_SECONDS
+    for beside in path.parent.iterdir():
+        if partial.fullmatch(beside.name):
+            with suppress(OSError):  # gone meanwhile, or another user's
+                if beside.stat().st_mtime < oldest:
+                    beside.unlink()
 
 
 def _open_for_reading(path: Path) -> IO[bytes]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError, field_validator
 
-from labeler.data import Failure, Judgement, Outcome, Pair, Reply
+from labeler.data import Failure, Judgement, Outcome, Pair, Reply, whole
 
 LONGEST = 1_000_000
 """Characters; a longer reply is no verdict on one pair."""
@@ -53,7 +53,7 @@ class _Verdict(BaseModel):
     @field_validator("reason", mode="before")
     @classmethod
     def _text_or_nothing(cls, value: object) -> str | None:
-        return value if isinstance(value, str) else None
+        return whole(value) if isinstance(value, str) else None
 
 
 class _NoGrade(Exception):
@@ -79,7 +79,7 @@ def parse_grade(pair: Pair, reply: Reply, grades: Sequence[int], *, text: bool =
             allowed = ", ".join(map(str, grades))
             raise _NoGrade("out_of_scale", f"{verdict.grade} is not one of {allowed}")
     except _NoGrade as none:
-        return Failure(pair, none.status, none.detail)
+        return Failure(pair, none.status, whole(none.detail))
     offset = place + len(reply.text) - len(said)
     return Judgement(pair, verdict.grade, verdict.reason, _distribution(reply, grades, offset))
 

@@ -12,6 +12,20 @@ MAX_OVERLAP = 0.5
 _POINTS_AT_ITS_SOURCE = re.compile(
     r"\b(this|the|above|given) (passage|text|document|excerpt)\b", re.I
 )
+_REFUSAL = re.compile(
+    r"""\W*(?:
+        (?:i['’]?m|i\ am)\ (?:(?:very|so|really)\ )?sorry (?=\W*$ | [,.;:!—–-] | \ (?:but|i)\b)
+        | sorry (?=\W*$ | [,.;:!—–] | \ but\b | \ i\ (?:can|am|do|will)\b | \ i['’]m\b)
+        | (?:i|we)\ apologi[sz]e\b | my\ apologies\b
+        | as\ an?\ (?:ai|artificial\ intelligence|(?:large\ )?language\ model)\b
+            (?=\W*$ | [,;:] | \ (?:language\ |assistant|model|i\b))
+        | (?:unfortunately,?\ )? i(?:\ am|['’]?m)?\ (?:can['’]?t|cannot|can\ not|won['’]?t|will\ not
+            |unable\ to|not\ able\ to) (?:\W*$ | \ (?:help(?:\ (?:with|you)\b|\W*$)|assist|comply
+            |fulfil|provide|engage|discuss|do\ that\b|(?:answer|respond\ to)\ (?:this|that)\b
+            |(?:create|generate|write)\ (?:a|an|any|this|that|such)\ (?:search\ )?quer))
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LEFTOVERS = re.compile(r"^(?:query\s*:\s*|[-*•]\s+|\d+[.)]\s+)+|[\"“”`]|\*\*", re.I)
 
@@ -32,18 +46,26 @@ def reason_to_reject(query: str, passage: str, examples: Iterable[str]) -> str |
 
     `examples` are the prompt's own queries, which small models echo.
     """
+    if reason := _no_query(query):
+        return reason
     found = words(query)
-    if len(found) < 2 and len(query) < 8:
-        return "too short"
-    if len(found) > MAX_WORDS:
-        return f"more than {MAX_WORDS} words"
-    if _POINTS_AT_ITS_SOURCE.search(query):
-        return "speaks of the passage"
     if longest_copy(found, words(passage)) > MAX_COPIED:
         return f"copies more than {MAX_COPIED} words in a row"
     if any(overlap(found, words(example)) > MAX_OVERLAP for example in examples):
         return "like an example of the prompt"
     return None
+
+
+def _no_query(text: str) -> str | None:
+    """What is wrong with a text by itself."""
+    if _REFUSAL.match(text):
+        return "a refusal"
+    found = words(text)
+    if len(found) < 2 and len(text) < 8:
+        return "too short"
+    if len(found) > MAX_WORDS:
+        return f"more than {MAX_WORDS} words"
+    return "speaks of the passage" if _POINTS_AT_ITS_SOURCE.search(text) else None
 
 
 def longest_copy(query: Sequence[str], passage: Sequence[str]) -> int:

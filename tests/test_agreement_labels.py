@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.align import Other, Rules, align
+from labeler.agreement.align import Other, Rules, align, scale_of
 from labeler.agreement.compare import Options, agree, compare_qrels
+from labeler.agreement.statistics import STATISTICS
 from labeler.agreement.tables import query_tables
 from labeler.cli import run
 from labeler.data import Pair
@@ -115,6 +116,61 @@ def test_maps_rename_grades_before_anything_else() -> None:
     assert found.statistics["agreement"].value == 1.0
 
 
+@pytest.mark.parametrize(
+    ("grades", "scale"),
+    [
+        ((0, 1, 2), (0, 1, 2, 3)),
+        ((0, 1), (0, 1, 2, 3)),
+        ((1, 3), (0, 1, 2, 3)),
+        ((-1, 2), (0, 1, 2, 3)),
+        ((1, 4), (1, 2, 3, 4)),
+        ((0, 4), (0, 1, 2, 3, 4)),
+    ],
+)
+def test_the_scale_is_0_to_3_unless_people_go_beyond_it(
+    grades: tuple[int, ...], scale: tuple[int, ...]
+) -> None:
+    assert scale_of({"q": {str(g): g for g in grades}}, Rules()) == scale
+
+
+def test_a_grade_that_people_happen_not_to_use_counts_and_is_not_left_out() -> None:
+    people = {"q": {f"d{d}": d % 3 for d in range(12)}}
+    other: dict[str, dict[str, int | str]] = {"q": dict(people["q"])}
+    other["q"] |= {"d2": 3, "d5": 3, "d0": 5, "d1": 10, "d3": "ERROR"}
+    found = compare_qrels(people, other, None, Options(("agreement", "kappa")))
+    assert found.pairs == 9
+    assert found.left_out.outside == {"5": 1, "10": 1, "ERROR": 1}
+    assert found.confusion.tolist() == [[2, 0, 0, 0], [0, 3, 0, 0], [0, 0, 2, 2], [0, 0, 0, 0]]
+    assert found.statistics["agreement"].value == pytest.approx(7 / 9)
+    assert found.statistics["kappa"].value == pytest.approx((63 - 21) / (81 - 21))
+
+
+@pytest.mark.parametrize("top", [1, 2])
+def test_no_statistic_changes_by_grades_of_the_scale_that_nobody_uses(top: int) -> None:
+    rng = np.random.default_rng(7)
+    people, other = (
+        {f"q{q}": {str(d): int(rng.integers(0, top + 1)) for d in range(9)} for q in range(12)}
+        for _ in range(2)
+    )
+    names = tuple(STATISTICS)
+    short = compare_qrels(people, other, Rules(scale=tuple(range(top + 1))), Options(names))
+    usual = compare_qrels(people, other, None, Options(names))
+    assert usual.scale == (0, 1, 2, 3)
+    for name, expected in short.statistics.items():
+        found = usual.statistics[name]
+        assert (found.value, found.low, found.high) == pytest.approx(
+            (expected.value, expected.low, expected.high)
+        ), name
+    assert not [w for w in usual.warnings if "undefined" not in w and "queries" not in w]
+
+
+def test_binary_people_and_a_graded_other_agree_after_the_cut_that_is_named() -> None:
+    people = {q: {d: min(g, 1) for d, g in row.items()} for q, row in many(0).items()}
+    found = compare_qrels(people, many(0), Rules(cut=1), Options(("kappa",), draws=100))
+    assert found.statistics["kappa"].value == 1.0
+    assert found.warnings == ()
+
+
 def test_a_grade_of_people_outside_a_named_scale_stops() -> None:
     with pytest.raises(BadInput, match="the grade 3, outside the scale 0:2"):
         compare_qrels(PEOPLE, PEOPLE, Rules(scale=(0, 1, 2)))
@@ -145,6 +201,24 @@ def many(shift: int, turn: bool = False) -> dict[str, dict[str, int]]:
             {q: {d: int(g > 1) for d, g in row.items()} for q, row in many(0).items()},
             "binary",
             "--map people:0=0,1=0,2=1,3=1",
+        ),
+        (
+            {q: {d: min(g, 1) for d, g in row.items()} for q, row in many(0).items()},
+            many(0),
+            "graded against binary",
+            "--cut 1",
+        ),
+        (
+            {q: {d: 1 + min(g, 2) for d, g in row.items()} for q, row in many(0).items()},
+            {q: {d: min(g, 2) for d, g in row.items()} for q, row in many(0).items()},
+            "moved by +1",
+            "--map other:0=1,1=2,2=3",
+        ),
+        (
+            {q: {d: int(g > 1) for d, g in row.items()} for q, row in many(0).items()},
+            {q: {d: int(g < 2) for d, g in row.items()} for q, row in many(0).items()},
+            "reversed",
+            "--map other:0=1,1=0 ",
         ),
         (
             many(0),

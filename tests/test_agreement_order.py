@@ -207,7 +207,7 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
     from sklearn import metrics
 
     people, other, _ = toy()
-    found = compare_qrels(people, other, None, Options(("kappa",), draws=100))
+    found = compare_qrels(people, other, Rules(scale=(0, 1, 2)), Options(("kappa",), draws=100))
     a = [g for q in people for g in people[q].values()]
     b = [g for q in people for g in other[q].values()]
     kept = [(x, y) for x, y in zip(a, b, strict=True) if y < 3]

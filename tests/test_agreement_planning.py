@@ -35,7 +35,7 @@ def mean_width(chosen: Statistic, queries: int, pairs: int) -> float:
     for seed in range(30):
         found = compare_qrels(*made(queries, pairs, seed), None, Options(("kappa",), draws=100))
         low, high = jackknife(
-            Sample(found.tables), lambda t: chosen.compute(t, np.arange(3.0)), False
+            Sample(found.tables), lambda t: chosen.compute(t, np.arange(4.0)), False
         ) or (0, 0)
         widths.append(high - low)
     return float(np.mean(widths))

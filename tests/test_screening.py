@@ -42,3 +42,48 @@ def test_only_queries_fit_to_test_with_are_kept(query: str, reason: str | None) 
 def test_the_longest_copy_is_counted_in_words() -> None:
     assert longest_copy(["a", "b", "c", "x", "d", "e"], ["z", "a", "b", "c", "d", "e"]) == 3
     assert longest_copy([], ["a"]) == 0
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I'm sorry, I cannot help",
+        "I’m sorry, but I can’t assist with that request.",
+        "I am very sorry",
+        "Sorry, no query comes to mind",
+        "Sorry.",
+        "Sorry but I cannot",
+        "I can't help with that.",
+        "I cannot provide medical advice",
+        "I'm unable to generate a query for this",
+        "I won't do that",
+        "Unfortunately, I cannot assist",
+        "I apologize, that is not possible",
+        "My apologies",
+        "As an AI, I have no opinions",
+        "As an AI language model I cannot",
+        "As a large language model, I",
+        '"I cannot comply"',
+    ],
+)
+def test_a_refusal_is_no_query(reply: str) -> None:
+    assert reason_to_reject(tidied(reply), PASSAGE, []) == "a refusal"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "can I return a purchase without receipt",
+        "sorry board game rules",
+        "I'm sorry lyrics brenda lee",
+        "I can't log in to my account",
+        "i cannot generate ssh key",
+        "i can't help falling in love chords",
+        "I am unable to sleep at night",
+        "as an AI engineer what should I learn",
+        "unfortunately synonym",
+        "how to apologize to a customer",
+    ],
+)
+def test_a_query_that_sounds_like_a_refusal_is_kept(query: str) -> None:
+    assert reason_to_reject(query, PASSAGE, []) is None

@@ -20,6 +20,8 @@ Labels = Mapping[str, Mapping[str, "int | str"]]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 MOST_GRADES = 50
+USUAL = (0, 1, 2, 3)
+"""The scale where nobody names one and people's grades lie within it: TREC's, and our prompts'."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Other:
 
 @dataclass(frozen=True)
 class Rules:
-    """How grades are read: the scale (people's range where `None`), maps, clipping, a cut.
+    """How grades are read: the scale (`scale_of` says which where `None`), maps, clipping, a cut.
 
     In this order: people's grades and the other's integers are mapped, the other's numbers are
     clipped into the scale, then both sides become 0 below `cut` and 1 from there on.
@@ -79,8 +81,9 @@ def number(label: int | str) -> float | None:
 
 
 def scale_of(people: Qrels, rules: Rules) -> tuple[int, ...]:
-    """The grades from people's lowest to their highest, unless the rules name a scale.
+    """The rules' scale; else 0 to 3 where people's grades lie within it, else people's range.
 
+    People who happen to use no 3 do not make another rater's 3 any less of a grade.
     Negative grades mean "in the pool, not judged" unless the named scale holds them.
     """
     if rules.scale is not None:
@@ -94,6 +97,8 @@ def scale_of(people: Qrels, rules: Rules) -> tuple[int, ...]:
     if not used:
         raise BadInput("people's labels hold no grade of 0 or more, so there is nothing to compare")
     low, high = min(used), max(used)
+    if USUAL[0] <= low and high <= USUAL[-1]:
+        return USUAL
     if high - low >= MOST_GRADES:
         many = f"people's grades run from {low} to {high}"
         raise Misuse(f"{many}, more than {MOST_GRADES}; map them to fewer with --map people:…")

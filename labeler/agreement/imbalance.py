@@ -6,7 +6,7 @@ import numpy as np
 
 from labeler.agreement.kappas import shares
 from labeler.agreement.registry import NO_PAIRS, ONE_GRADE, statistic
-from labeler.agreement.tables import FloatArray, ratio
+from labeler.agreement.tables import FloatArray, ratio, within_use
 
 
 @statistic(
@@ -27,13 +27,15 @@ def kappa_max(tables: FloatArray, _grades: FloatArray) -> FloatArray:
     "prevalence", "prevalence index: how unevenly the grades are used", NO_PAIRS, (0.0, 1.0), 0
 )
 def prevalence_index(tables: FloatArray, _grades: FloatArray) -> FloatArray:
-    """The share of the commonest agreed grade minus the rarest's.
+    """The share of the commonest agreed grade minus the rarest's of those in use.
 
     Of two grades it is the prevalence index of Byrt, Bishop and Carlin (1993), Journal of Clinical
     Epidemiology 46(5), without its sign.
     """
     agreed = np.diagonal(shares(tables), axis1=-2, axis2=-1)
-    return np.asarray(agreed.max(axis=-1) - agreed.min(axis=-1), dtype=np.float64)
+    inside = within_use(tables)
+    rarest = np.where(inside, agreed, 1.0).min(axis=-1) * (inside.sum(axis=-1) > 1)
+    return np.asarray(agreed.max(axis=-1) - rarest, dtype=np.float64)
 
 
 @statistic(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labeler.agreement.registry import NO_PAIRS, ONE_GRADE, statistic
-from labeler.agreement.tables import FloatArray, distances, ratio
+from labeler.agreement.tables import FloatArray, distances, ratio, within_use
 
 
 def shares(tables: FloatArray) -> FloatArray:
@@ -61,31 +61,36 @@ def scott_pi(tables: FloatArray, grades: FloatArray) -> FloatArray:
     return 1.0 - ratio((p * apart).sum(axis=(-2, -1)), _expected(pooled, apart, pooled))
 
 
-def gwet(tables: FloatArray, apart: FloatArray) -> FloatArray:
-    """Gwet's AC with agreement `1 - apart`; AC1 where every disagreement counts alike.
+def gwet(tables: FloatArray, grades: FloatArray, power: int) -> FloatArray:
+    """Gwet's AC with disagreements by their distance to a `power`; AC1 where it is 0.
 
-    The categories are the scale's, used or not: AC depends on how many there are. Gwet (2008),
-    British Journal of Mathematical and Statistical Psychology 61(1).
+    AC depends on how many categories there are: here those from the lowest to the highest grade
+    in use, for two raters of 0 and 1 have but two, however long the scale. Gwet (2008), British
+    Journal of Mathematical and Statistical Psychology 61(1).
     """
-    p = shares(tables)
-    k = p.shape[-1]
+    p, inside = shares(tables), within_use(tables)
+    both = inside[..., :, None] & inside[..., None, :]
+    apart = distances(grades.tolist(), power) * both
+    widest = apart.max(axis=(-2, -1), keepdims=True)
+    alike = (1.0 - apart / np.where(widest > 0, widest, 1.0)) * both
+    k = inside.sum(axis=-1)
     pooled = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
-    agreed = (p * (1.0 - apart)).sum(axis=(-2, -1))
+    agreed = (p * alike).sum(axis=(-2, -1))
     spread = (pooled * (1.0 - pooled)).sum(axis=-1)
-    chance = (1.0 - apart).sum() / (k * max(k - 1, 1)) * spread
+    chance = ratio(alike.sum(axis=(-2, -1)), k * np.maximum(k - 1.0, 1.0)) * spread
     return ratio(agreed - chance, 1.0 - chance)
 
 
 @statistic("ac1", "Gwet's AC1: chance as if raters guess at hard pairs only", NO_PAIRS)
 def ac1(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Gwet's AC1."""
-    return gwet(tables, distances(grades.tolist(), 0))
+    return gwet(tables, grades, 0)
 
 
 @statistic("ac2-linear", "Gwet's AC2, disagreements by their distance", NO_PAIRS, (None, 1.0))
 def ac2_linear(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Gwet's AC2 with linear weights."""
-    return gwet(tables, distances(grades.tolist(), 1))
+    return gwet(tables, grades, 1)
 
 
 @statistic(
@@ -93,4 +98,4 @@ def ac2_linear(tables: FloatArray, grades: FloatArray) -> FloatArray:
 )
 def ac2_quadratic(tables: FloatArray, grades: FloatArray) -> FloatArray:
     """Gwet's AC2 with quadratic weights."""
-    return gwet(tables, distances(grades.tolist(), 2))
+    return gwet(tables, grades, 2)

@@ -30,9 +30,11 @@ def suspicions(
         if grade >= 0
     }
     found = _numbers_on_shared_pairs(people, labels, rules)
-    said = bool(found) and rules.cut is None and not rules.clip
-    warnings = list(_another_scale(ours, found, scale)) if said else []
-    return [*warnings, *_reversed(order, scale)]
+    warnings: list[str] = []
+    if found and rules.cut is None:
+        warnings += [] if rules.clip else _another_scale(ours, found, scale, rules)
+        warnings += [] if warnings else _binary_people(ours, _usual(found))
+    return [*warnings, *_reversed(order, rules.scale or _used(ours, found, scale))]
 
 
 def _nothing_in_common(people: Qrels, labels: Labels) -> str:
@@ -61,15 +63,28 @@ def _numbers_on_shared_pairs(people: Qrels, labels: Labels, rules: Rules) -> Cou
     return numbers
 
 
-def _another_scale(ours: set[int], found: Counter[float], scale: tuple[int, ...]) -> Iterator[str]:
+def _usual(found: Counter[float]) -> set[float]:
+    """The numbers that are no mere slips."""
+    return {value for value, n in found.items() if n >= RARE * found.total()} or set(found)
+
+
+def _used(ours: set[int], found: Counter[float], scale: tuple[int, ...]) -> tuple[int, ...]:
+    """The grades from the lowest to the highest that either side uses."""
+    both = ours | {int(value) for value in _usual(found) if value in scale}
+    return tuple(range(min(both), max(both) + 1))
+
+
+def _another_scale(
+    ours: set[int], found: Counter[float], scale: tuple[int, ...], rules: Rules
+) -> Iterator[str]:
     total = found.total()
     outside = sum(n for value, n in found.items() if value not in scale)
-    usual = {value for value, n in found.items() if n >= RARE * total} or set(found)
+    usual = _usual(found)
     low, high = min(usual), max(usual)
     used = f"people's grades are {min(ours)} to {max(ours)}, the other's {low:g} to {high:g}"
     shift = min(ours) - low
     whole = all(value % 1 == 0 for value in usual)
-    if whole and shift and high + shift == max(ours) and outside:
+    if whole and shift and high + shift == max(ours) and (outside or rules.scale is None):
         moved = _map({int(value): int(value + shift) for value in sorted(usual)})
         yield f"{used}: the same scale moved by {shift:+g}? --map other:{moved} would mend that"
     elif not whole and outside > total / 2:
@@ -78,9 +93,20 @@ def _another_scale(ours: set[int], found: Counter[float], scale: tuple[int, ...]
         wide = f"--scale {min(low, scale[0]):g}:{max(high, scale[-1]):g} would take them in"
         clip = f"--clip would clip them into {scale[0]}:{scale[-1]}"
         yield f"{used}: {outside} of {total} labels lie outside the scale; {wide}, {clip}"
-    elif usual == {0.0, 1.0} and len(scale) > 2:
-        halves = _map({grade: int(2 * grade > scale[0] + scale[-1]) for grade in scale})
+    elif usual == {0.0, 1.0} and max(ours) > 1:
+        graded = rules.scale or range(min(ours), max(ours) + 1)
+        halves = _map({grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded})
         yield f"{used}: binary against graded? --map people:{halves} would make people's binary too"
+
+
+def _binary_people(ours: set[int], usual: set[float]) -> Iterator[str]:
+    if max(ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
+        halves = _map({int(value): int(value > 1) for value in sorted(usual)})
+        yield (
+            f"people's grades are {min(ours)} to 1, the other's {min(usual):g} to {max(usual):g}: "
+            "graded against binary? --cut 1 would make the other's binary from 1 on, "
+            f"--map other:{halves} from 2 on"
+        )
 
 
 def _reversed(order: float | None, scale: tuple[int, ...]) -> Iterator[str]:

@@ -64,6 +64,14 @@ def cut(tables: FloatArray, position: int) -> FloatArray:
     return np.asarray(np.add.reduceat(below, [0, position], axis=-2), dtype=np.float64)
 
 
+def within_use(tables: FloatArray) -> NDArray[np.bool_]:
+    """`(..., k)`: the places from the lowest to the highest grade that each table's raters use."""
+    used = (tables.sum(axis=-1) + tables.sum(axis=-2)) > 0
+    from_lowest = np.maximum.accumulate(used, axis=-1)
+    to_highest = np.maximum.accumulate(used[..., ::-1], axis=-1)[..., ::-1]
+    return np.asarray(from_lowest & to_highest)
+
+
 def distances(grades: Sequence[float], power: int) -> FloatArray:
     """`|i - j| ** power` of all pairs of grades, scaled so that the farthest pair is 1.
 

@@ -25,7 +25,8 @@ def command(
     ],
     *,
     scale: Annotated[
-        str | None, typer.Option(help="The grades, as LOW:HIGH; otherwise people's range.")
+        str | None,
+        typer.Option(help="The grades, as LOW:HIGH; else 0:3, or people's range beyond it."),
     ] = None,
     clip: Annotated[
         bool, typer.Option("--clip", help="Clip the other's numbers into the scale first.")

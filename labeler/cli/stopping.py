@@ -53,11 +53,14 @@ def run_until_stopped(work: Callable[[Brake], Coroutine[Any, Any, Result]]) -> R
         return await work(brake)
 
     try:
-        return asyncio.run(main())
+        result = asyncio.run(main())
     except (Exception, asyncio.CancelledError):
         if not arrived:
             raise
         raise _exception_of(arrived[0]) from None
+    if arrived:  # too late for this work, which is done, but not for what would follow
+        raise _exception_of(arrived[0])
+    return result
 
 
 def _exception_of(number: int) -> BaseException:

@@ -24,7 +24,7 @@ LONGEST = 30_000
 
 _FORMULA = re.compile(r"^[=+\-@\t\r]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_NUMBER = re.compile(r"-?\d+(\.0+)?")
+_NUMBER = re.compile(r"-?[0-9]+(\.0+)?")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _answer(path: Path, line: int, row: Sequence[str], places: Mapping[str, int]
         place = places.get(name, len(row))
         return row[place].strip() if place < len(row) else ""
 
-    if not cell("row").isdigit():
+    if not re.fullmatch(r"[0-9]+", cell("row")):
         raise BadInput.at(path, line, f"expected the row's number, found {cell('row')[:20]!r}")
     written = cell(GRADE)
     if written and not _NUMBER.fullmatch(written):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from labeler.data import Reply
+from labeler.data import Reply, whole
 from labeler.errors import CallFailed, MayPass, Misconfigured
 
 LONGEST_WAIT = 300.0
@@ -25,6 +25,26 @@ _ADVICE = {
     403: "the server refused access; does the key's account have access to this model?",
     404: "the server has no such model or address; check --model and --base-url",
 }
+
+
+SHORTEST_KEY = 8
+"""Characters; what is shorter is no secret, and stands in many a word."""
+
+
+def without_key(body: bytes, key: str) -> bytes:
+    """A body with `[key]` wherever a server echoes the key, plain or in JSON's escapes."""
+    if len(key) < SHORTEST_KEY:
+        return body
+    body = body.replace(key.encode("utf-8", "surrogatepass"), b"[key]")
+    if not re.search(rb"\\[u/]", body):
+        return body
+    try:
+        spelled = json.dumps(json.loads(body), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return body
+    if key not in spelled:
+        return body
+    return spelled.replace(key, "[key]").encode("utf-8", "surrogatepass")
 
 
 def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
@@ -52,7 +72,7 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return whole(value) if isinstance(value, str) else ""
 
 
 def _count(value: object) -> int:
@@ -63,8 +83,8 @@ def _top_tokens(logprobs: Any) -> tuple[Mapping[str, float], ...]:
     if not isinstance(logprobs, dict) or not isinstance(logprobs.get("content"), list):
         return ()
     return tuple(
-        {entry["token"]: float(entry["logprob"])}
-        | {top["token"]: float(top["logprob"]) for top in entry.get("top_logprobs") or ()}
+        {whole(entry["token"]): float(entry["logprob"])}
+        | {whole(top["token"]): float(top["logprob"]) for top in entry.get("top_logprobs") or ()}
         for entry in logprobs["content"]
     )
 
@@ -123,7 +143,7 @@ def _said(body: bytes) -> tuple[str, set[str]]:
         message = str(error.get("message") or "")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         message, named = body[: 4 * SHOWN].decode("utf-8", "replace"), set()
-    return " ".join(message.split())[:SHOWN], named
+    return whole(" ".join(message.split())[:SHOWN]), set(map(whole, named))
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

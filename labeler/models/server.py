@@ -12,9 +12,9 @@ import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from labeler.data import Model, Reply, Request
-from labeler.errors import LabelerError, MayPass
-from labeler.models.answers import read_answer, read_refusal
+from labeler.data import Model, Reply, Request, whole
+from labeler.errors import LabelerError, MayPass, Misconfigured
+from labeler.models.answers import read_answer, read_refusal, without_key
 
 if TYPE_CHECKING:
     import openai
@@ -72,7 +72,14 @@ async def answers(base_url: str) -> bool:
 
 def server_address(base_url: str | None) -> str:
     """The address that will be asked: the one given, the environment's, or OpenAI's."""
-    return (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
+    address = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise Misconfigured(f"{masked(address)}: expected an address as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password:
+        problem = "the address holds a user or a password; give the key in OPENAI_API_KEY instead"
+        raise Misconfigured(f"{masked(address)}: {problem}")
+    return address
 
 
 def masked(address: str) -> str:
@@ -108,18 +115,20 @@ class _Connection:
         self._headers: dict[str, str] = {}
 
     async def ask(self, body: dict[str, Any]) -> Reply:
-        """Send one chat completion; what an error says does not hold the key, even where the
+        """Send one chat completion; neither the reply nor an error holds the key, even where the
         server's words did.
         """
         where = masked(self._address)
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
         try:
             answer = await self._open().post(self._headers, content)
+            received = without_key(answer.body, self._key)
             if answer.status == 200:
-                return read_answer(answer.body, where, answer.headers)
-            return read_refusal(answer.status, answer.body, where, answer.headers)
+                return read_answer(received, where, answer.headers)
+            return read_refusal(answer.status, received, where, answer.headers)
         except LabelerError as problem:
-            problem.args = tuple(str(said).replace(self._key, "[key]") for said in problem.args)
+            said = (str(part).replace(self._key, "[key]") for part in problem.args)
+            problem.args = tuple(map(whole, said))
             raise
 
     def _open(self) -> Wire:
@@ -157,7 +166,8 @@ class _Connection:
             page = await client.models.list()
         except openai.APIStatusError as error:
             answer = error.response
-            read_refusal(error.status_code, answer.content, where, answer.headers)
+            received = without_key(answer.content, self._key)
+            read_refusal(error.status_code, received, where, answer.headers)
             return []
         except openai.APIError as error:
             raise MayPass(f"{where}: no connection ({error.__cause__ or error})") from None

@@ -1,0 +1,133 @@
+"""What a server may put into a reply that must reach no file: half a character, or the key."""
+
+import json
+from pathlib import Path
+
+import pytest
+from made import grade_in, make_collection, pair_of
+
+from labeler.cli import run
+from labeler.data import Document, Failure, Judgement, Outcome, Pair, Reply
+from labeler.formats.beir import read_queries, write_corpus
+from labeler.formats.judgements import read_judgements
+from labeler.models.answers import read_answer, without_key
+from labeler.parsing import parse_grade
+from labeler.testing import Answer, Call, FakeServer, completion
+
+KEY = "sk-canary-7d1f0a"
+ESCAPED = KEY.replace("-", "\\u002d")
+HALF = "half \ud83d pair"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_BASE_URL", "LABELER_MODEL", "http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def judge(folder: Path, server: FakeServer) -> int:
+    quick = ["--tries", "2", "--timeout", "2", "--quiet"]
+    asked = ["--model", "fake", "--base-url", server.base_url, "--as", "a"]
+    return run(["judge", str(folder), *asked, *quick])
+
+
+def outcomes(folder: Path) -> list[Outcome]:
+    return [row.judged.outcome for row in read_judgements(folder / "judgements" / "a.jsonl")]
+
+
+VERDICT = '{"reason": "half \\ud83d pair", "grade": 1}'  # JSON's own escape, in the reply's text
+WITH_HALF = json.dumps({"reason": HALF, "grade": 1}, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        completion(VERDICT),
+        completion(WITH_HALF),
+        completion(VERDICT, model="fake\udc00"),
+        completion(VERDICT, finish_reason="stop\ud800"),
+        json.dumps(completion(WITH_HALF), ensure_ascii=False).encode("utf-8", "surrogatepass"),
+    ],
+)
+def test_half_a_character_ends_no_run(body: dict[str, object] | bytes, tmp_path: Path) -> None:
+    make_collection(tmp_path, 1, 2)
+
+    def answer(call: Call) -> Answer | str:
+        return Answer(body) if pair_of(call) else grade_in(call)
+
+    with FakeServer(answer) as server:
+        assert judge(tmp_path, server) == 0
+        assert judge(tmp_path, server) == 0
+    expected = (1, "half \ufffd pair")
+    found = [one for one in outcomes(tmp_path) if isinstance(one, Judgement)]
+    assert [(one.grade, one.reason) for one in found] == [expected] * 2
+
+
+def test_half_a_character_the_key_and_refusals_end_no_generating(tmp_path: Path) -> None:
+    texts = [" ".join(f"word{n}x{i}" for i in range(60)) for n in range(6)]
+    write_corpus(tmp_path / "corpus.jsonl", [Document(f"d{n}", t) for n, t in enumerate(texts)])
+    said = [HALF, f"what is {KEY}", "I'm sorry, I cannot help"]
+
+    def answer(_call: Call) -> str:
+        return said[len(server.calls) % 3]
+
+    with FakeServer(answer) as server:
+        asked = ["--model", "fake", "--base-url", server.base_url, "--queries", "3"]
+        run(["generate", str(tmp_path), *asked])
+    texts = [query.text for query in read_queries(tmp_path / "queries.jsonl").values()]
+    assert set(texts) == {"half \ufffd pair", "what is [key]"}
+    assert "a refusal" in (tmp_path / "rejected.jsonl").read_text()
+
+
+def test_a_failure_of_half_a_character_is_kept_as_a_failure(tmp_path: Path) -> None:
+    make_collection(tmp_path, 1, 2)
+    refused = Answer({"error": {"message": HALF, "code": "bad\ud800"}}, 400)
+    with FakeServer(lambda call: refused if pair_of(call) else grade_in(call)) as server:
+        judge(tmp_path, server)
+    assert [isinstance(one, Failure) for one in outcomes(tmp_path)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(VERDICT), Reply("no " + HALF), Reply("", refusal=HALF), Reply('{"grade" \ud800')],
+)
+def test_no_outcome_holds_half_a_character(reply: Reply) -> None:
+    outcome = parse_grade(Pair("q", "d"), reply, (0, 1))
+    said = outcome.reason if isinstance(outcome, Judgement) else outcome.detail
+    assert "\ufffd" in (said or "")
+    assert (said or "").encode("utf-8")
+
+
+def test_whole_characters_stay_as_they_are() -> None:
+    body = json.dumps(completion("\U0001f600 naïve 文")).encode()
+    assert read_answer(body, "there", {}).text == "\U0001f600 naïve 文"
+
+
+@pytest.mark.parametrize("spelled", [KEY, ESCAPED])
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_echoed_key_reaches_no_file_and_no_screen(
+    spelled: str, status: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path, 1, 2)
+    said = json.dumps({"reason": "you sent KEY", "grade": 1})
+    good = completion(said, model="fake KEY")
+    bad = {"error": {"message": "x" * 290 + "KEY", "code": "content_filter"}}
+    body = json.dumps(good if status == 200 else bad).replace("KEY", spelled).encode()
+    answer = Answer(body, status)
+    with FakeServer(lambda call: answer if pair_of(call) else grade_in(call)) as server:
+        judge(tmp_path, server)
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"[key]" in written
+    assert b"sk-canary" not in written
+    assert ESCAPED.encode() not in written
+    assert "sk-canary" not in "".join(capfd.readouterr())
+
+
+def test_a_short_key_is_no_secret_and_changes_no_reply() -> None:
+    assert without_key(b'{"a": "none"}', "none") == b'{"a": "none"}'
+
+
+@pytest.mark.parametrize("body", [b"\\u not JSON sk-canary-7d1f0a", b"[" * 100_000 + b"\\u"])
+def test_the_key_is_masked_in_what_is_no_json(body: bytes) -> None:
+    assert KEY.encode() not in without_key(body, KEY)
