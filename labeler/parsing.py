@@ -7,9 +7,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, ValidationError
 
 from labeler.data import Failure, Judgement, Outcome, Pair, Reply
 
@@ -36,7 +36,8 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _MENTIONED = re.compile(
-    r"(?<![^\W_])(?:graded?|scored?|rate[ds]?|rating|relevanc[ey]|label|verdict|final answer"
+    r"(?<![^\W_])(?:graded?|scored?|rate[ds]?|rating|label|verdict|final answer"
+    r"|relevanc[ey](?=(?:[^\w\n]{1,20}[^\W\d]{1,40}){0,2}[^\w\n]{1,20}[0-9])"
     r"|final(?=[\s*]*[:=])|I(?:['’]\w+| \w+)? (?:give|assign|choose))\b"
     r"(?:[^\w.!?;{}\n]{1,20}[^\W\d]{1,40}){0,6}[^\w.!?;{}\n]{1,20}?"
     r"(-?[0-9]+(?:\.[0-9]+)?)(?!\.?\w)(?!\s*(?:[-–—~]|to|through)\s*[0-9])",
@@ -44,6 +45,7 @@ _MENTIONED = re.compile(
 )
 """A number close behind a word for a grade, in one sentence: too loose to be read as a verdict,
 enough to doubt one. A range, as of the scale, is left out."""
+_ALONE = re.compile(r"^[ \t*]{0,20}(-?[0-9]+)[ \t*]{0,20}\r?$", re.MULTILINE)
 _ALIAS = re.compile(
     r"(?:(?:final|overall|relevance|relevancy)[\W_]*)?"
     r"(?:grade|score|relevance|relevancy|rating|label|verdict)(?:[\W_]*(?:level|value))?",
@@ -55,18 +57,17 @@ _MANY_OBJECTS = 1000
 _MANY_LISTS = 100
 
 
+def _text_or_nothing(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
 class _Verdict(BaseModel):
     """The object that a grading prompt asks for; a reason that is no text is left out."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     grade: StrictInt
-    reason: str | None = None
-
-    @field_validator("reason", mode="before")
-    @classmethod
-    def _text_or_nothing(cls, value: object) -> str | None:
-        return value if isinstance(value, str) else None
+    reason: Annotated[str | None, BeforeValidator(_text_or_nothing)] = None
 
 
 class _NoGrade(Exception):
@@ -201,7 +202,8 @@ def _check_agreement(grade: int, others: Sequence[float]) -> None:
 
 def _mentioned(text: str) -> list[float]:
     """The numbers that prose names as a grade."""
-    return [float(one[1]) for way in (_STATED, _MENTIONED) for one in way.finditer(text)]
+    ways = (_STATED, _MENTIONED, _ALONE)
+    return [float(one[1]) for way in ways for one in way.finditer(text)]
 
 
 def _named(value: object) -> Iterator[float]:

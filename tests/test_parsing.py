@@ -152,6 +152,7 @@ JSON_SHAPES: list[tuple[str, int | str]] = [
     ('The relevance grade is therefore 3. {"grade": 2}', "conflict"),
     ('Score: 3/3\n{"grade": 2}', "conflict"),
     ('{"grade": 2}\nGrade: ' + "9" * 5000, "conflict"),
+    ('3\n{"grade": 2}', "conflict"),
     # the same grade twice, or numbers that are no grade
     ('{"score": 2}\n{"grade": 2}', 2),
     ('{"grade": 2, "relevance": "2"}', 2),
@@ -160,6 +161,7 @@ JSON_SHAPES: list[tuple[str, int | str]] = [
     ('I give it a grade of 2.\n{"grade": 2}', 2),
     ('The relevance grade is therefore 2. {"grade": 2}', 2),
     ('<grade>2</grade>\n{"grade": 2}', 2),
+    ('Its relevance is high because it names 3 teas. {"grade": 2}', 2),
     ('On a relevance scale of 0 to 3: {"grade": 2}', 2),
     ('A grade from 0-3 was asked for. {"grade": 2}', 2),
     ('It is relevant. It lists 5 teas, 3 of them green. {"grade": 2}', 2),
