@@ -6,26 +6,24 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, ValidationError
 
 from labeler.data import Failure, Judgement, Outcome, Pair, Reply, whole
 
 LONGEST = 1_000_000
 """Characters; a longer reply is no verdict on one pair."""
 
+_FILTERED = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist")
 _FINISHED_BADLY = {
-    "length": "truncated",
-    "max_tokens": "truncated",
-    "content_filter": "filtered",
-    "safety": "filtered",
-    "recitation": "filtered",
-    "prohibited_content": "filtered",
-    "blocklist": "filtered",
+    **dict.fromkeys(("length", "max_tokens"), "truncated"),
+    **dict.fromkeys(_FILTERED, "filtered"),
     "refusal": "refused",
 }
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
+_THOUGHT_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>")
 _UNFINISHED_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
 _APOLOGY = re.compile(
     r"\A\W*(i['’]?m (very )?sorry|sorry\b|i apologi[sz]e|i (can['’]?t|cannot|can not|won['’]?t)\b"
@@ -33,13 +31,34 @@ _APOLOGY = re.compile(
     re.IGNORECASE,
 )
 _STATED = re.compile(
-    r"\b(?:grade|score|relevance|rating)\**\s*(?:is|[:=])[\s*]*(-?[0-9]+)\b"
-    r"(?!\s*(?:[-–/.,]\s*[0-9]|(?:to|or)\s+[0-9]))",
+    r"\b(?:grade|score|relevance|rating)\**\s*(?:is|[:=])[\s*]*(-?[0-9]{1,1000})\b"
+    r"(?!\s*(?:%|[-–/.,]\s*[0-9]|(?:to|or)\s+[0-9]))",
     re.IGNORECASE,
 )
-_ALIASES = ("score", "relevance", "rating", "label", "final_grade", "final_score")
+_MENTIONED = re.compile(
+    r"(?<![^\W_])(?:graded?|scored?|rate[ds]?|rating|label|verdict|final answer"
+    r"|relevanc[ey](?=(?:[^\w\n]{1,20}[^\W\d]{1,40}){0,2}[^\w\n]{1,20}[0-9])"
+    r"|final(?=[\s*]*[:=])|I(?:['’]\w+| \w+)? (?:give|assign|choose))\b"
+    r"(?:[^\w.!?;{}\n]{1,20}[^\W\d]{1,40}){0,6}[^\w.!?;{}\n]{1,20}?"
+    r"(-?[0-9]+(?:\.[0-9]+)?)(?!\.?\w)(?!\s*(?:[-–—~]|to|through)\s*[0-9])",
+    re.IGNORECASE,
+)
+"""A number close behind a word for a grade, in one sentence: too loose to be read as a verdict,
+enough to doubt one. A range, as of the scale, is left out."""
+_ALONE = re.compile(r"^[ \t*]{0,20}(-?[0-9]+)[ \t*]{0,20}\r?$", re.MULTILINE)
+_ALIAS = re.compile(
+    r"(?:(?:final|overall|relevance|relevancy)[\W_]*)?"
+    r"(?:grade|score|relevance|relevancy|rating|label|verdict)(?:[\W_]*(?:level|value))?",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)(?!\.?\w)", re.ASCII)
 _BARE = re.compile(r'\s*\{\s*"grade"\s*:\s*(-?(?:0|[1-9][0-9]{0,8}))\s*\}\s*', re.ASCII)
 _MANY_OBJECTS = 1000
+_MANY_LISTS = 100
+
+
+def _text_or_nothing(value: object) -> str | None:
+    return whole(value) if isinstance(value, str) else None
 
 
 class _Verdict(BaseModel):
@@ -48,12 +67,7 @@ class _Verdict(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     grade: StrictInt
-    reason: str | None = None
-
-    @field_validator("reason", mode="before")
-    @classmethod
-    def _text_or_nothing(cls, value: object) -> str | None:
-        return whole(value) if isinstance(value, str) else None
+    reason: Annotated[str | None, BeforeValidator(_text_or_nothing)] = None
 
 
 class _NoGrade(Exception):
@@ -97,10 +111,28 @@ def _check_ending(reply: Reply) -> None:
 
 
 def _without_thoughts(text: str) -> str:
-    said = _THOUGHT.sub("", text, count=1)
+    said = _THOUGHT.sub("", _after_orphan(text), count=1)
     if _UNFINISHED_THOUGHT.match(said):
         raise _NoGrade("unparsable", "the reply is thinking that does not end")
     return said
+
+
+def _after_orphan(text: str) -> str:
+    """What follows the last end of a thought that the prompt began; else the whole text."""
+    depth = start = 0
+    for tag in _THOUGHT_TAG.finditer(text):
+        if tag[1] and depth == 0:
+            start = tag.end()
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+    return text if start and _is_object(text) else text[start:]
+
+
+def _is_object(text: str) -> bool:
+    """Whether a text is one JSON object and nothing else; what its strings hold is no markup."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 class _Found(NamedTuple):
@@ -124,10 +156,11 @@ def _json_verdict(text: str) -> tuple[_Verdict, int]:
     if len(verdicts) + len(nested) > 1:
         raise _NoGrade("conflict", f"{len(verdicts) + len(nested)} verdicts in one reply")
     only = verdicts[0]
-    if re.search(r"\[\s*\Z", text[: only.start]) and re.match(r"\s*\]", text[only.end :]):
-        raise _NoGrade("unparsable", "a list, where one object was asked for")
+    _check_list(only, text)
     verdict = _validated(only.value)
-    _check_agreement(verdict.grade, only, text)
+    around = text[: only.start] + "\n" + text[only.end :]
+    named = [number for one in found for number in _named(one.value)]
+    _check_agreement(verdict.grade, [*named, *_mentioned(around)])
     return verdict, only.start + _grade_offset(text[only.start : only.end])
 
 
@@ -148,13 +181,49 @@ def _validated(value: dict[str, Any]) -> _Verdict:
         raise _NoGrade("unparsable", f"the grade is {shown}, not an integer") from None
 
 
-def _check_agreement(grade: int, only: _Found, text: str) -> None:
-    """Raise where another key, or the text around the object, states another grade."""
-    beside = [only.value[name] for name in _ALIASES if type(only.value.get(name)) is int]
-    around = text[: only.start] + "\n" + text[only.end :]
-    stated = [int(number) for number in _STATED.findall(around)]
-    if any(other != grade for other in (*beside, *stated)):
-        raise _NoGrade("conflict", f"the reply says {grade}, and {[*beside, *stated]} elsewhere")
+def _check_list(only: _Found, text: str) -> None:
+    """Raise where the object stands in a JSON list."""
+    if text.count("[", 0, only.start) > _MANY_LISTS:
+        raise _NoGrade("unparsable", f"more than {_MANY_LISTS} lists")
+    for bracket in re.finditer(r"\[", text[: only.start]):
+        with suppress(ValueError, RecursionError):
+            if _DECODER.raw_decode(text, bracket.start())[1] >= only.end:
+                raise _NoGrade("unparsable", "a list, where one object was asked for")
+
+
+def _check_agreement(grade: int, others: Sequence[float]) -> None:
+    """Raise where another key, another object or the prose states another grade."""
+    differing = [f"{other:g}" for other in others if other != float(str(grade))]
+    if differing:
+        raise _NoGrade(
+            "conflict", f"the reply says {grade}, and {', '.join(differing[:5])} elsewhere"
+        )
+
+
+def _mentioned(text: str) -> list[float]:
+    """The numbers that prose names as a grade."""
+    ways = (_STATED, _MENTIONED, _ALONE)
+    return [float(one[1]) for way in ways for one in way.finditer(text)]
+
+
+def _named(value: object) -> Iterator[float]:
+    """The numbers that stand under a name for a grade, however deep and also as text."""
+    for name, held in _entries(value):
+        written = _LEADING.match(str(held)) if type(held) in (int, float, str) else None
+        if written and _ALIAS.fullmatch(name.strip()):
+            yield float(written[1])
+
+
+def _entries(value: object) -> Iterator[tuple[str, object]]:
+    """Every key of the objects inside, with what it holds."""
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, dict):
+            yield from inner.items()
+            waiting.extend(inner.values())
+        elif isinstance(inner, list):
+            waiting.extend(inner)
 
 
 def _grade_offset(text: str) -> int:
@@ -164,9 +233,7 @@ def _grade_offset(text: str) -> int:
 
 def _holds_grade(value: object) -> bool:
     """Whether an integer stands under `grade` somewhere inside."""
-    if isinstance(value, dict):
-        return type(value.get("grade")) is int or any(map(_holds_grade, value.values()))
-    return isinstance(value, list) and any(map(_holds_grade, value))
+    return any(name == "grade" and type(held) is int for name, held in _entries(value))
 
 
 def _objects(text: str) -> Iterator[_Found]:
@@ -216,13 +283,17 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_consta
 
 def _text_verdict(text: str) -> tuple[_Verdict, int]:
     """The one score that a text states, as `##final score: 2`, or a bare integer."""
-    bare = re.fullmatch(r"\s*(-?[0-9]{1,9})\s*", text)
+    bare = re.fullmatch(r"\s*(-?[0-9]{1,1000})\s*", text)
     found = [bare] if bare else list(_STATED.finditer(text))
     if not found:
         _raise_no_verdict(text)
     if len(found) > 1:
         raise _NoGrade("conflict", f"{len(found)} verdicts in one reply")
-    return _Verdict(grade=int(found[0][1])), found[0].start(1)
+    if re.match(r"\s*~\s*[0-9]", text[found[0].end() :]):
+        raise _NoGrade("conflict", "a range, where one score was asked for")
+    grade = int(found[0][1])
+    _check_agreement(grade, _mentioned(text))
+    return _Verdict(grade=grade), found[0].start(1)
 
 
 def _distribution(reply: Reply, grades: Sequence[int], place: int) -> Mapping[int, float] | None:
