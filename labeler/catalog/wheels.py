@@ -13,6 +13,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from labeler.errors import BadInput, Misconfigured, ProviderError
@@ -116,12 +117,12 @@ def _wait(process: subprocess.Popen[str], scratch: Path, received: Callable[[int
 
 
 def _bytes_below(folder: Path) -> int:
+    """The size of all files below a folder in which pip makes and removes others meanwhile."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            continue  # pip moved it in the meantime
+    for place, _, names in os.walk(folder):  # which passes over folders that are gone
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size
     return total
 
 
