@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, ValidationError
 
 from labeler.data import Failure, Judgement, Outcome, Pair, Reply, whole
+from labeler.disputes import STATED, entries_inside, mentioned_grades, named_grades
 
 LONGEST = 1_000_000
 """Characters; a longer reply is no verdict on one pair."""
@@ -30,28 +31,6 @@ _APOLOGY = re.compile(
     r"|i['’]?m (unable|not able)|i am (sorry|unable|not able)|as an ai\b|unfortunately,? i )",
     re.IGNORECASE,
 )
-_STATED = re.compile(
-    r"\b(?:grade|score|relevance|rating)\**\s*(?:is|[:=])[\s*]*(-?[0-9]{1,1000})\b"
-    r"(?!\s*(?:%|[-–/.,]\s*[0-9]|(?:to|or)\s+[0-9]))",
-    re.IGNORECASE,
-)
-_MENTIONED = re.compile(
-    r"(?<![^\W_])(?:graded?|scored?|rate[ds]?|rating|label|verdict|final answer"
-    r"|relevanc[ey](?=(?:[^\w\n]{1,20}[^\W\d]{1,40}){0,2}[^\w\n]{1,20}[0-9])"
-    r"|final(?=[\s*]*[:=])|I(?:['’]\w+| \w+)? (?:give|assign|choose))\b"
-    r"(?:[^\w.!?;{}\n]{1,20}[^\W\d]{1,40}){0,6}[^\w.!?;{}\n]{1,20}?"
-    r"(-?[0-9]+(?:\.[0-9]+)?)(?!\.?\w)(?!\s*(?:[-–—~]|to|through)\s*[0-9])",
-    re.IGNORECASE,
-)
-"""A number close behind a word for a grade, in one sentence: too loose to be read as a verdict,
-enough to doubt one. A range, as of the scale, is left out."""
-_ALONE = re.compile(r"^[ \t*]{0,20}(-?[0-9]+)[ \t*]{0,20}\r?$", re.MULTILINE)
-_ALIAS = re.compile(
-    r"(?:(?:final|overall|relevance|relevancy)[\W_]*)?"
-    r"(?:grade|score|relevance|relevancy|rating|label|verdict)(?:[\W_]*(?:level|value))?",
-    re.IGNORECASE,
-)
-_LEADING = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)(?!\.?\w)", re.ASCII)
 _BARE = re.compile(r'\s*\{\s*"grade"\s*:\s*(-?(?:0|[1-9][0-9]{0,8}))\s*\}\s*', re.ASCII)
 _MANY_OBJECTS = 1000
 _MANY_LISTS = 100
@@ -159,8 +138,8 @@ def _json_verdict(text: str) -> tuple[_Verdict, int]:
     _check_list(only, text)
     verdict = _validated(only.value)
     around = text[: only.start] + "\n" + text[only.end :]
-    named = [number for one in found for number in _named(one.value)]
-    _check_agreement(verdict.grade, [*named, *_mentioned(around)])
+    named = [number for one in found for number in named_grades(one.value)]
+    _check_agreement(verdict.grade, [*named, *mentioned_grades(around)])
     return verdict, only.start + _grade_offset(text[only.start : only.end])
 
 
@@ -200,32 +179,6 @@ def _check_agreement(grade: int, others: Sequence[float]) -> None:
         )
 
 
-def _mentioned(text: str) -> list[float]:
-    """The numbers that prose names as a grade."""
-    ways = (_STATED, _MENTIONED, _ALONE)
-    return [float(one[1]) for way in ways for one in way.finditer(text)]
-
-
-def _named(value: object) -> Iterator[float]:
-    """The numbers that stand under a name for a grade, however deep and also as text."""
-    for name, held in _entries(value):
-        written = _LEADING.match(str(held)) if type(held) in (int, float, str) else None
-        if written and _ALIAS.fullmatch(name.strip()):
-            yield float(written[1])
-
-
-def _entries(value: object) -> Iterator[tuple[str, object]]:
-    """Every key of the objects inside, with what it holds."""
-    waiting = [value]
-    while waiting:
-        inner = waiting.pop()
-        if isinstance(inner, dict):
-            yield from inner.items()
-            waiting.extend(inner.values())
-        elif isinstance(inner, list):
-            waiting.extend(inner)
-
-
 def _grade_offset(text: str) -> int:
     found = re.search(r'"grade"\s*:\s*', text)
     return found.end() if found else 0
@@ -233,7 +186,7 @@ def _grade_offset(text: str) -> int:
 
 def _holds_grade(value: object) -> bool:
     """Whether an integer stands under `grade` somewhere inside."""
-    return any(name == "grade" and type(held) is int for name, held in _entries(value))
+    return any(name == "grade" and type(held) is int for name, held in entries_inside(value))
 
 
 def _objects(text: str) -> Iterator[_Found]:
@@ -284,7 +237,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_consta
 def _text_verdict(text: str) -> tuple[_Verdict, int]:
     """The one score that a text states, as `##final score: 2`, or a bare integer."""
     bare = re.fullmatch(r"\s*(-?[0-9]{1,1000})\s*", text)
-    found = [bare] if bare else list(_STATED.finditer(text))
+    found = [bare] if bare else list(STATED.finditer(text))
     if not found:
         _raise_no_verdict(text)
     if len(found) > 1:
@@ -292,7 +245,7 @@ def _text_verdict(text: str) -> tuple[_Verdict, int]:
     if re.match(r"\s*~\s*[0-9]", text[found[0].end() :]):
         raise _NoGrade("conflict", "a range, where one score was asked for")
     grade = int(found[0][1])
-    _check_agreement(grade, _mentioned(text))
+    _check_agreement(grade, mentioned_grades(text))
     return _Verdict(grade=grade), found[0].start(1)
 
 

@@ -19,6 +19,7 @@ FLOORS = {
     "fusion": PURE,
     "pooling": PURE,
     "parsing": PURE,
+    "disputes": PURE,
     "chunking": PURE,
     "sentences": PURE,
     "similarity": PURE,

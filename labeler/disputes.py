@@ -1,0 +1,55 @@
+"""Where else in a reply a grade is spoken of: other keys, other objects, the prose around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+STATED = re.compile(
+    r"\b(?:grade|score|relevance|rating)\**\s*(?:is|[:=])[\s*]*(-?[0-9]{1,1000})\b"
+    r"(?!\s*(?:%|[-–/.,]\s*[0-9]|(?:to|or)\s+[0-9]))",
+    re.IGNORECASE,
+)
+_MENTIONED = re.compile(
+    r"(?<![^\W_])(?:graded?|scored?|rate[ds]?|rating|label|verdict|final answer"
+    r"|relevanc[ey](?=(?:[^\w\n]{1,20}[^\W\d]{1,40}){0,2}[^\w\n]{1,20}[0-9])"
+    r"|final(?=[\s*]*[:=])|I(?:['’]\w+| \w+)? (?:give|assign|choose))\b"
+    r"(?:[^\w.!?;{}\n]{1,20}[^\W\d]{1,40}){0,6}[^\w.!?;{}\n]{1,20}?"
+    r"(-?[0-9]+(?:\.[0-9]+)?)(?!\.?\w)(?!\s*(?:[-–—~]|to|through)\s*[0-9])",
+    re.IGNORECASE,
+)
+"""A number close behind a word for a grade, in one sentence: too loose to be read as a verdict,
+enough to doubt one. A range, as of the scale, is left out."""
+_ALONE = re.compile(r"^[ \t*]{0,20}(-?[0-9]+)[ \t*]{0,20}\r?$", re.MULTILINE)
+_ALIAS = re.compile(
+    r"(?:(?:final|overall|relevance|relevancy)[\W_]*)?"
+    r"(?:grade|score|relevance|relevancy|rating|label|verdict)(?:[\W_]*(?:level|value))?",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(r"\s*(-?[0-9]+(?:\.[0-9]+)?)(?!\.?\w)", re.ASCII)
+
+
+def mentioned_grades(text: str) -> list[float]:
+    """The numbers that prose names as a grade."""
+    ways = (STATED, _MENTIONED, _ALONE)
+    return [float(one[1]) for way in ways for one in way.finditer(text)]
+
+
+def named_grades(value: object) -> Iterator[float]:
+    """The numbers that stand under a name for a grade, however deep and also as text."""
+    for name, held in entries_inside(value):
+        written = _LEADING.match(str(held)) if type(held) in (int, float, str) else None
+        if written and _ALIAS.fullmatch(name.strip()):
+            yield float(written[1])
+
+
+def entries_inside(value: object) -> Iterator[tuple[str, object]]:
+    """Every key of the objects inside, with what it holds."""
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, dict):
+            yield from inner.items()
+            waiting.extend(inner.values())
+        elif isinstance(inner, list):
+            waiting.extend(inner)
