@@ -8,6 +8,7 @@ import numpy as np
 
 from labeler.errors import BadInput
 from labeler.formats.ranked import Facts, Pool
+from labeler.in_common import nothing_in_common
 from labeler.metrics import Measure, Scores
 
 FEW_QUERIES = 25
@@ -35,7 +36,7 @@ def qrels_warnings(
 def run_warnings(name: str, pool: Pool, facts: Facts) -> list[str]:
     """What a reader of the scores should know about a run; `BadInput` where no query is common."""
     if not facts.common:
-        raise BadInput(_nothing_in_common(name, pool, facts))
+        raise BadInput(nothing_in_common(str(pool.path), pool.queries, name, facts.some_ids))
     found = []
     n = len(pool.queries)
     if missing := n - facts.common:
@@ -47,29 +48,6 @@ def run_warnings(name: str, pool: Pool, facts: Facts) -> list[str]:
     if facts.contradictions:
         found.append(f"{name}: the rank of {facts.contradictions} lines contradicts their score")
     return found
-
-
-def _nothing_in_common(name: str, pool: Pool, facts: Facts) -> str:
-    qrels, run = pool.queries, facts.some_ids
-    sides = f"the qrels have {', '.join(qrels[:3])}; the run has {', '.join(run)}"
-    guess = _guess(qrels, set(run))
-    return f"{pool.path} and the run {name} share no query: {sides}" + (
-        f"; {guess}" if guess else ""
-    )
-
-
-def _guess(qrels: Sequence[str], run: set[str]) -> str:
-    """Why two sets of ids that share nothing might be meant to be the same."""
-    if {q.casefold() for q in qrels} & {q.casefold() for q in run}:
-        return "they differ in upper and lower case (Q7 and q7)"
-    if {q.lstrip("0") for q in qrels} & {q.lstrip("0") for q in run}:
-        return "one side is padded with zeros (007 and 7)"
-    if {q.removesuffix(".0") for q in qrels} & {q.removesuffix(".0") for q in run}:
-        return "one side was read as numbers with decimals (7.0 and 7)"
-    digits = {"".join(filter(str.isdigit, q)) for q in qrels} - {""}
-    if digits & {"".join(filter(str.isdigit, q)) for q in run}:
-        return "they differ in a prefix or suffix (q7 and 7)"
-    return ""
 
 
 def score_warnings(name: str, scores: Scores) -> list[str]:

@@ -20,6 +20,7 @@ FLOORS = {
     "pooling": PURE,
     "parsing": PURE,
     "disputes": PURE,
+    "in_common": PURE,
     "chunking": PURE,
     "sentences": PURE,
     "similarity": PURE,
