@@ -52,11 +52,11 @@ async def judge(
     desk = _Desk(assessor, pace or Pace())
     try:
         for chunk in _chunks(pairs):
-            for task in _recalled(chunk, texts, assessor):
-                if task.calls_left(desk.pace.retry_failed):
-                    await desk.begin(task)
+            for found in _recalled(chunk, texts, assessor):
+                if isinstance(found, _Task) and found.calls_left(desk.pace.retry_failed):
+                    await desk.begin(found)
                 else:
-                    desk.pass_on(task)
+                    desk.pass_on(found.judged() if isinstance(found, _Task) else found)
                 while desk.is_first_done():
                     yield desk.take_first()
         while desk.waiting:
@@ -91,10 +91,10 @@ def plan(
     example: Request | None = None
     for chunk in _chunks(pairs):
         example = example or assessor.request(*texts.of(chunk[0]))
-        for task in _recalled(chunk, texts, assessor):
-            if task.calls_left(retry_failed):
+        for found in _recalled(chunk, texts, assessor):
+            if isinstance(found, _Task) and found.calls_left(retry_failed):
                 calls += 1
-                characters += sum(len(turn.content) for turn in task.request.messages)
+                characters += sum(len(turn.content) for turn in found.request.messages)
             else:
                 remembered += 1
     most = int(assessor.asked_with.get("max_tokens") or 0)
@@ -107,17 +107,36 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         yield chunk
 
 
-def _recalled(chunk: Sequence[Pair], texts: Texts, assessor: Assessor) -> list[_Task]:
-    """The pairs of a chunk, with all attempts that need no asking taken in."""
-    tasks = [_Task(pair, assessor.request(*texts.of(pair))) for pair in chunk]
-    open_tasks = tasks
-    while open_tasks:
-        replies = assessor.model.recall([task.request for task in open_tasks])
-        known = [(t, r) for t, r in zip(open_tasks, replies, strict=True) if r is not None]
-        for task, reply in known:
-            task.take_in(reply, assessor)
-        open_tasks = [task for task, _ in known if not task.has_grade]
-    return tasks
+def _recalled(chunk: Sequence[Pair], texts: Texts, assessor: Assessor) -> list[_Task | Judged]:
+    """The pairs of a chunk: those whose first reply is known and a grade, and a task for others.
+
+    All attempts that need no asking are taken in.
+    """
+    requests = [assessor.request(*texts.of(pair)) for pair in chunk]
+    found = list[_Task | Judged]()
+    known = list[_Task]()
+    for pair, request, reply in zip(chunk, requests, assessor.model.recall(requests), strict=True):
+        outcome = assessor.verdict(pair, reply) if reply else None
+        if reply and isinstance(outcome, Judgement):
+            spent = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
+            found.append(Judged(outcome, 1, *spent, reply.model, reply.remembered))
+            continue
+        found.append(task := _Task(pair, request))
+        if reply and outcome:
+            task.take_in(reply, outcome)
+            known.append(task)
+    _recall_more(known, assessor)
+    return found
+
+
+def _recall_more(known: list[_Task], assessor: Assessor) -> None:
+    """Take in the replies to re-asks, too, as long as they need no asking."""
+    while known:
+        replies = assessor.model.recall([task.request for task in known])
+        there = [(t, r) for t, r in zip(known, replies, strict=True) if r is not None]
+        for task, reply in there:
+            task.take_in(reply, assessor.verdict(task.pair, reply))
+        known = [task for task, _ in there if not task.has_grade]
 
 
 @dataclass(slots=True)
@@ -139,9 +158,9 @@ class _Task:
         """Whether a grade was found."""
         return isinstance(self.outcome, Judgement)
 
-    def take_in(self, reply: Reply, assessor: Assessor) -> None:
-        """Read a reply, and make the request that would follow it."""
-        self.outcome = assessor.verdict(self.pair, reply)
+    def take_in(self, reply: Reply, outcome: Outcome) -> None:
+        """Count a reply and what it says, and make the request that would follow it."""
+        self.outcome = outcome
         self.attempts += 1
         self.prompt_tokens += reply.prompt_tokens
         self.completion_tokens += reply.completion_tokens
@@ -199,9 +218,8 @@ class _Desk:
         self._fatal: Exception | None = None
         self._failed_in_a_row = 0
 
-    def pass_on(self, task: _Task) -> None:
+    def pass_on(self, judged: Judged) -> None:
         """Take a pair that needs no asking."""
-        judged = task.judged()
         self.waiting.append(_Place(judged))
         self.pace.told(judged)
 
@@ -237,7 +255,8 @@ class _Desk:
     async def _ask(self, task: _Task) -> None:
         try:
             for _ in range(task.calls_left(self.pace.retry_failed)):
-                task.take_in(await self._reply(task.request), self._assessor)
+                reply = await self._reply(task.request)
+                task.take_in(reply, self._assessor.verdict(task.pair, reply))
                 self._failed_in_a_row = 0
                 if not isinstance(task.outcome, Failure) or task.outcome.status not in REASKED:
                     return
