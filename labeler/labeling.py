@@ -12,7 +12,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.files import replacing
 from labeler.formats.beir import read_corpus, read_queries
 from labeler.formats.collection import Collection, check_name, safe_name
-from labeler.formats.judgements import Origin, grades_of, origin_of, read_judgements, row_of
+from labeler.formats.judgements import Origin, Rows, grades_of, origin_of, read_judgements
 from labeler.formats.pool import PoolPairs, pool_pairs
 from labeler.formats.sorted_qrels import write_sorted_qrels
 from labeler.judging import Pace, judge
@@ -117,12 +117,12 @@ async def judge_collection(job: Job, assessor: Assessor, pace: Pace) -> Tally:
     an interrupted run was answered is in the store, so that the same call goes on where it stopped.
     """
     check_free(job.collection, job.name, assessor)
-    tally, made_by = Tally(job.name), origin(assessor)
+    tally, rows = Tally(job.name), Rows(origin(assessor))
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
     with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
         async for judged in judge(job.pairs, job.texts, assessor, pace):
             tally.add(judged)
-            out.write(row_of(judged, made_by) + "\n")
+            out.write(rows.line(judged) + "\n")
     return tally
 
 

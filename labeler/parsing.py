@@ -90,6 +90,8 @@ def _check_ending(reply: Reply) -> None:
 
 
 def _without_thoughts(text: str) -> str:
+    if "<" not in text:
+        return text
     said = _THOUGHT.sub("", _after_orphan(text), count=1)
     if _UNFINISHED_THOUGHT.match(said):
         raise _NoGrade("unparsable", "the reply is thinking that does not end")

@@ -198,7 +198,7 @@ async def judge_with_board(job: Job, assessor: Assessor, guard: Guard, asked: As
 
 def show_plan(job: Job, assessor: Assessor, price: Price | None, retry_failed: bool) -> None:
     """Print how many calls there would be, about how many tokens, the cost, and one request."""
-    from labeler.judging import plan
+    from labeler.attempts import plan
 
     planned = plan(job.pairs, job.texts, assessor, retry_failed)
     cost = price.of(planned.tokens_in, planned.tokens_out) if price else None
