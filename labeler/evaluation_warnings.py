@@ -77,6 +77,8 @@ def hole_warnings(
 ) -> list[str]:
     """Of the run that is judged least: what its unjudged documents could do to a score."""
     share_name, share = next(iter(judged.items()))
+    if share == 0:
+        return [f"{name} has a {share_name} of 0: do its document ids match those of the qrels?"]
     bounded = next((item for item in scenarios.items() if "low" in item[1]), None)
     if bounded is None or not share < WELL_JUDGED:
         return []

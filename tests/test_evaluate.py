@@ -96,6 +96,9 @@ def test_no_worse_than_needs_a_difference_that_can_be_told(
         ("q7 0 a 1\n", "7 Q0 a 1 1 t\n", "prefix or suffix"),
         ("q1 0 a 1\n", "Q1 Q0 a 1 1 t\n", "upper and lower case"),
         ("7 0 a 1\n", "7.0 Q0 a 1 1 t\n", "with decimals"),
+        ("q007 0 a 1\n", "7 Q0 a 1 1 t\n", "they differ in a prefix and in zeros (q007 and 7)"),
+        ("MARCO_7 0 a 1\n", "7 Q0 a 1 1 t\n", "prefix or suffix (MARCO_7 and 7)"),
+        ('"7" 0 a 1\n', "7 Q0 a 1 1 t\n", "in quotation marks"),
         ("x 0 a 1\n", "y Q0 a 1 1 t\n", "the qrels have x; the run has y"),
     ],
 )
@@ -106,6 +109,25 @@ def test_nothing_in_common_is_refused_with_a_guess(
     (tmp_path / "r.trec").write_text(run)
     assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 65
     assert guess in capsys.readouterr().err
+
+
+def test_three_ids_of_each_side_stand_in_the_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"a{n} 0 d 1\n" for n in range(5)))
+    (tmp_path / "r.trec").write_text("".join(f"{n} Q0 d 1 1 t\n" for n in range(9, 3, -1)))
+    assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 65
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the qrels have a0, a1, a2, …; the run has 9, 8, 7, …; they differ in a prefix" in line
+
+
+def test_documents_without_one_in_common_are_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("q 0 D1 1\n")
+    (tmp_path / "r.trec").write_text("q Q0 1 1 1 t\n")
+    assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 0
+    assert "Judged@10 of 0: do its document ids match" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "jsonl", "latex", "markdown"])
