@@ -23,7 +23,7 @@ from labeler.formats.ranked import read_pool, read_rankings
 from labeler.metrics import Measure, Rankings, Scores, parse, parse_all, score
 from labeler.metrics.comparing import Comparison, best, compare, summary_interval
 from labeler.metrics.scenarios import scenarios
-from labeler.run_names import card_top_grade, collection_qrels, collection_runs, named_runs
+from labeler.run_names import collection_qrels, collection_runs, named_runs, top_grade_of
 from labeler.trust import label_warnings
 from labeler.wording import count_of
 
@@ -97,6 +97,8 @@ class Report:
 
 def evaluate_files(qrels: Path, runs: Sequence[Path], options: Options) -> Report:
     """Score the runs of some files."""
+    if options.max_grade is None:
+        options = replace(options, max_grade=top_grade_of(qrels))
     measures = parse_all(options.measures)
     report = Report(str(qrels), [str(measure) for measure in measures])
     report.warnings += name_warnings(options.measures)
@@ -195,8 +197,6 @@ def intervals(scores: Scores, options: Options) -> dict[str, tuple[float, float]
 
 def evaluate_collection(folder: Path, qrels: str | None, options: Options) -> Report:
     """Score the runs of a collection, `runs/*.trec[.gz]`, against one of its qrels."""
-    if options.max_grade is None:
-        options = replace(options, max_grade=card_top_grade(folder))
     path = collection_qrels(folder, qrels)
     report = evaluate_files(path, collection_runs(folder), options)
     report.warnings += label_warnings(Collection(folder).judgements(path.stem))

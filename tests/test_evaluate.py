@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from labeler.cli import run as labeler
+from labeler.run_names import card_top_grade, top_grade_of
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 c 1\nq3 0 d 0\n"
 GOOD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 a 1 3 t\nq2 Q0 c 2 2 t\nq2 Q0 x 3 1 t\n"
@@ -330,3 +331,24 @@ def test_the_top_grade_comes_from_the_card(
     assert not any("the scale's top" in warning for warning in after["warnings"])
     scores = [found["runs"][0]["scores"]["ERR"]["value"] for found in (before, after)]
     assert scores[1] < scores[0]
+
+
+@pytest.mark.parametrize(
+    ("card", "name", "top"),
+    [
+        ({}, "human", None),
+        ({"judge": {"x": {"scale": {"0": "no", "2": "yes"}}}}, "x", 2),
+        ({"judge": {"x": {"scale": {"0": "no", "2": "yes"}}}}, "human", 2),
+        ({"judge": {"x": {"scale": {"2": ""}}}, "fetch": {"grades": {"a": 4}}}, "x", 2),
+        ({"judge": {"x": {"scale": {"2": ""}}}, "fetch": {"grades": {"a": 4}}}, "human", 4),
+        ({"samples": {"s": {"scale": {"0": "", "3": ""}}}}, "human", 3),
+        ({"samples": {"s": {}}}, "human", None),
+    ],
+)
+def test_the_scale_is_that_of_the_labels_themselves_if_the_card_has_it(
+    card: dict[str, Any], name: str, top: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    assert card_top_grade(tmp_path, name) == top
+    assert top_grade_of(tmp_path / "qrels" / f"{name}.qrels") == top
+    assert top_grade_of(tmp_path / f"{name}.qrels") is None
