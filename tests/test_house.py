@@ -24,6 +24,7 @@ FLOORS = {
     "sentences": PURE,
     "similarity": PURE,
     "terms": PURE,
+    "wording": PURE,
     "metrics": PURE,
     "agreement": PURE,
     "models": INPUT_OUTPUT,
