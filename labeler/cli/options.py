@@ -73,3 +73,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 JsonProgress = Annotated[
     bool, typer.Option("--json-progress", help="Progress as JSON lines on stderr.")
 ]
+
+Form = Annotated[str, typer.Option("--format", help="table, csv, json, jsonl, latex or markdown.")]
+
+AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+
+ToFile = Annotated[Path | None, typer.Option("-o", help="Write to a file.")]
