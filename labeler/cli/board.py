@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from labeler.cli.screen import note
+from labeler.data import Failure
 from labeler.errors import Misuse
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ class Board:
 
     def told(self, judged: Judged) -> None:
         """One more pair is done."""
-        from labeler.data import Failure
-
         self.done += 1
         self.remembered += judged.remembered
         if isinstance(judged.outcome, Failure):
