@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Measure labeler's scoring beside pytrec_eval, ir_measures and ranx: CPU time, memory, growth.
 
-    .venv/test/bin/python -m pip install --group bench
     .venv/test/bin/python scripts/bench_metrics.py [-o bench/] [--queries 10000] [--only NAME]
 
 Writes random qrels and a run (10,000 queries of up to 1,000 documents and 100 judgements: 9.7
