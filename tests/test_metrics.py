@@ -187,6 +187,9 @@ def test_values_equal_trec_evals_own_expected_output(
 
 
 def test_ids_with_a_hash_are_no_comments(shared: Path) -> None:
+    # The run that out.comment.test was made from, tagged comment.test, is not among the shared
+    # files, so that all but what the qrels alone say cannot be checked here: runid, num_ret,
+    # num_rel_ret, map, gm_map, Rprec, bpref, recip_rank, iprec_at_recall and P.
     qrels = read_qrels(shared / "trec_eval" / "qrels.comment.test")
     wanted = expected(shared / "trec_eval" / "out.comment.test")
     relevant = sum(grade > 0 for grades in qrels.values() for grade in grades.values())
