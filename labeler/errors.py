@@ -23,9 +23,13 @@ from pathlib import Path
 
 
 class LabelerError(Exception):
-    """The root of all; its message is fit for the screen as it is."""
+    """The root of all; its message is fit for the screen as it is.
+
+    `again` holds what to add to the command so that it goes on; None where that makes no sense.
+    """
 
     exit_code = 1
+    again: tuple[str, ...] | None = None
 
 
 class Misuse(LabelerError):
@@ -39,11 +43,16 @@ class Incomplete(LabelerError):
 
     exit_code = 3
 
+    def __init__(self, message: str, again: tuple[str, ...] | None = None) -> None:
+        super().__init__(message)
+        self.again = again
+
 
 class BudgetReached(LabelerError):
-    """The run stopped at its budget; what was paid for is kept."""
+    """The run stopped at its budget; what was paid for is kept, and another run goes on."""
 
     exit_code = 4
+    again = ()
 
 
 class Stopped(LabelerError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from labeler.assessing import Assessor, Texts
+from labeler.attempts import next_request
 from labeler.data import Outcome, Pair, Reply, Request
-from labeler.judging import next_request
 from labeler.models.abilities import Abilities, read_abilities
 from labeler.store import Store, key_of
 from labeler.store.upkeep import Record, failure_of, record_of

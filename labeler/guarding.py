@@ -45,6 +45,11 @@ def _adapted(kept: Model, asked: Model, store: Store) -> Model:
     return adapted(kept, asked, lambda: store.fact(name), lambda text: store.learn(name, text))
 
 
+def knows(model: Model, store: Store) -> bool:
+    """Whether nothing has to be found out before the model is asked."""
+    return not model.is_server or store.fact(f"abilities of {model.id}") is not None
+
+
 def only_remembered(model_id: str, store: Store) -> Model:
     """A model that answers from the store alone; what is not there is a failed call."""
 

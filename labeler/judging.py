@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from labeler.assessing import Assessor, Texts
-from labeler.data import Failure, Judged, Judgement, Outcome, Pair, Reply, Request
+from labeler.attempts import REASKED, Task, in_chunks, recalled
+from labeler.data import Failure, Judged, Pair, Reply, Request
 from labeler.errors import BudgetReached, CallFailed, Elsewhere, MayPass, ProviderError, Stopped
 from labeler.models.brake import Brake
 
-TRIES = 3
-"""The first attempt and two re-asks."""
-
-REASKED = ("unparsable", "truncated", "out_of_scale")
-ROWS_OF_A_CHUNK = 500
 WINDOW = 20_000
 """Pairs that may be done behind one that is not, so that memory stays flat."""
 
@@ -45,138 +39,32 @@ async def judge(
 ) -> AsyncIterator[Judged]:
     """Judge pairs, in their order, with a bounded number under way.
 
-    A call that failed for good is its pair's `Failure`; what ends the run (a refused key, the
-    budget, a server that answers nothing any more) is raised once the calls under way have ended.
-    Raises `Stopped` once the brake is pulled.
+    A call that failed for good is its pair's `Failure`; what ends the run (a refused key, a server
+    that answers nothing any more) is raised once the calls under way have ended. `BudgetReached` is
+    raised after every pair that needed no further call. Raises `Stopped` once the brake is pulled.
     """
     desk = _Desk(assessor, pace or Pace())
     try:
-        for chunk in _chunks(pairs):
-            for task in _recalled(chunk, texts, assessor):
-                if task.calls_left(desk.pace.retry_failed):
-                    await desk.begin(task)
+        for chunk in in_chunks(pairs):
+            for found in recalled(chunk, texts, assessor):
+                if not isinstance(found, Task):
+                    desk.pass_on(found)
+                elif found.calls_left(desk.pace.retry_failed):
+                    await desk.begin(found)
                 else:
-                    desk.pass_on(task)
-                while desk.is_first_done():
-                    yield desk.take_first()
+                    desk.pass_on(found.judged())
+                for judged in desk.done():
+                    yield judged
         while desk.waiting:
             await desk.finish_first()
-            yield desk.take_first()
+            for judged in desk.done():
+                yield judged
+        desk.check_budget()
     except asyncio.CancelledError:
         desk.cancel()
         raise
     finally:
         await desk.clear()
-
-
-class Plan(NamedTuple):
-    """What judging would take: calls, the pairs that need none, tokens, and one request."""
-
-    calls: int
-    remembered: int
-    tokens_in: int
-    tokens_out: int
-    example: Request | None
-
-
-CHARACTERS_OF_A_TOKEN = 4
-"""A rule of thumb for English; the true number is the server's to say."""
-
-
-def plan(
-    pairs: Iterable[Pair], texts: Texts, assessor: Assessor, retry_failed: bool = False
-) -> Plan:
-    """What judging these pairs would take, with every reply right at the first attempt."""
-    calls = remembered = characters = 0
-    example: Request | None = None
-    for chunk in _chunks(pairs):
-        example = example or assessor.request(*texts.of(chunk[0]))
-        for task in _recalled(chunk, texts, assessor):
-            if task.calls_left(retry_failed):
-                calls += 1
-                characters += sum(len(turn.content) for turn in task.request.messages)
-            else:
-                remembered += 1
-    most = int(assessor.asked_with.get("max_tokens") or 0)
-    return Plan(calls, remembered, characters // CHARACTERS_OF_A_TOKEN, calls * most, example)
-
-
-def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    source = iter(pairs)
-    while chunk := list(islice(source, ROWS_OF_A_CHUNK)):
-        yield chunk
-
-
-def _recalled(chunk: Sequence[Pair], texts: Texts, assessor: Assessor) -> list[_Task]:
-    """The pairs of a chunk, with all attempts that need no asking taken in."""
-    tasks = [_Task(pair, assessor.request(*texts.of(pair))) for pair in chunk]
-    open_tasks = tasks
-    while open_tasks:
-        replies = assessor.model.recall([task.request for task in open_tasks])
-        known = [(t, r) for t, r in zip(open_tasks, replies, strict=True) if r is not None]
-        for task, reply in known:
-            task.take_in(reply, assessor)
-        open_tasks = [task for task, _ in known if not task.has_grade]
-    return tasks
-
-
-@dataclass(slots=True)
-class _Task:
-    """A pair on its way: the request to ask next, and what was answered so far."""
-
-    pair: Pair
-    request: Request
-    outcome: Outcome | None = None
-    attempts: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = None
-    model: str = ""
-    remembered: bool = True
-
-    @property
-    def has_grade(self) -> bool:
-        """Whether a grade was found."""
-        return isinstance(self.outcome, Judgement)
-
-    def take_in(self, reply: Reply, assessor: Assessor) -> None:
-        """Read a reply, and make the request that would follow it."""
-        self.outcome = assessor.verdict(self.pair, reply)
-        self.attempts += 1
-        self.prompt_tokens += reply.prompt_tokens
-        self.completion_tokens += reply.completion_tokens
-        if reply.cost is not None:
-            self.cost = (self.cost or 0.0) + reply.cost
-        self.model = reply.model or self.model
-        self.remembered = self.remembered and reply.remembered
-        if not self.has_grade:
-            self.request = next_request(self.request, self.outcome)
-
-    def calls_left(self, retry_failed: bool) -> int:
-        """How many times the pair may be asked, after what is remembered of it."""
-        if self.outcome is None:
-            return TRIES
-        if isinstance(self.outcome, Judgement):
-            return 0
-        if retry_failed:
-            return TRIES
-        return max(0, TRIES - self.attempts) if self.outcome.status in REASKED else 0
-
-    def judged(self) -> Judged:
-        """The end of it."""
-        if self.outcome is None:
-            raise Stopped("stopped before this pair was judged")
-        spent = (self.prompt_tokens, self.completion_tokens, self.cost)
-        return Judged(self.outcome, self.attempts, *spent, self.model, self.remembered)
-
-
-def next_request(request: Request, outcome: Outcome) -> Request:
-    """The next attempt: the same question, with twice the room where the reply was cut."""
-    parameters = request.parameters
-    if isinstance(outcome, Failure) and outcome.status == "truncated":
-        most = parameters.get("max_tokens")
-        parameters = {**parameters, "max_tokens": 2 * most} if most else parameters
-    return replace(request, parameters=parameters, attempt=request.attempt + 1)
 
 
 @dataclass(slots=True)
@@ -199,15 +87,18 @@ class _Desk:
         self._fatal: Exception | None = None
         self._failed_in_a_row = 0
 
-    def pass_on(self, task: _Task) -> None:
+    def pass_on(self, judged: Judged) -> None:
         """Take a pair that needs no asking."""
-        judged = task.judged()
         self.waiting.append(_Place(judged))
         self.pace.told(judged)
 
-    async def begin(self, task: _Task) -> None:
-        """Begin to ask for a pair, once there is a place."""
-        await self._free.acquire()
+    async def begin(self, task: Task) -> None:
+        """Begin to ask for a pair, once there is a place, and money for it."""
+        if not self._is_spent:
+            await self._free.acquire()
+        if self._is_spent:
+            self._leave(task)
+            return
         if self.pace.brake.pulled:
             raise self._fatal or Stopped("stopped; what was asked is kept")
         place = _Place()
@@ -215,10 +106,24 @@ class _Desk:
         self._running.add(place.running)
         place.running.add_done_callback(self._running.discard)
         self.waiting.append(place)
-        while len(self.waiting) > WINDOW and not self.is_first_done():
+        while len(self.waiting) > WINDOW and self.waiting[0].running:
             await self.finish_first()
 
-    async def _finish(self, task: _Task, place: _Place) -> None:
+    @property
+    def _is_spent(self) -> bool:
+        return isinstance(self._fatal, BudgetReached)
+
+    def _leave(self, task: Task) -> None:
+        """Hand back what is known of a pair that there is no money for: perhaps a failure."""
+        if task.outcome is not None:
+            self.pass_on(task.judged())
+
+    def check_budget(self) -> None:
+        """Raise `BudgetReached` where pairs were left because of it."""
+        if self._fatal:
+            raise self._fatal
+
+    async def _finish(self, task: Task, place: _Place) -> None:
         """Ask until there is a grade, or no call left; what ends the run pulls the brake."""
         try:
             await self._ask(task)
@@ -234,10 +139,11 @@ class _Desk:
             self._free.release()
         self.pace.told(place.judged)
 
-    async def _ask(self, task: _Task) -> None:
+    async def _ask(self, task: Task) -> None:
         try:
             for _ in range(task.calls_left(self.pace.retry_failed)):
-                task.take_in(await self._reply(task.request), self._assessor)
+                reply = await self._reply(task.request)
+                task.take_in(reply, self._assessor.verdict(task.pair, reply))
                 self._failed_in_a_row = 0
                 if not isinstance(task.outcome, Failure) or task.outcome.status not in REASKED:
                     return
@@ -264,28 +170,29 @@ class _Desk:
             count = self._failed_in_a_row
             raise ProviderError(f"{count} pairs failed in a row, the last with: {error}")
 
-    def is_first_done(self) -> bool:
-        """Whether the first pair can be handed back, or never will be."""
-        return bool(self.waiting) and self.waiting[0].running is None
+    def done(self) -> Iterator[Judged]:
+        """The pairs that can be handed back; raises what ended the run."""
+        while self.waiting and self.waiting[0].running is None:
+            judged = self.waiting.popleft().judged
+            if self._is_spent:
+                if judged:
+                    yield judged
+            elif self._fatal or judged is None:
+                raise self._fatal or Stopped("stopped; what was asked is kept")
+            else:
+                yield judged
 
     async def finish_first(self) -> None:
         """Wait for the first pair."""
         if self.waiting[0].running:
             await asyncio.wait([self.waiting[0].running])
 
-    def take_first(self) -> Judged:
-        """The first pair, which is done; raises what ended the run."""
-        judged = self.waiting.popleft().judged
-        if self._fatal or judged is None:
-            raise self._fatal or Stopped("stopped; what was asked is kept")
-        return judged
-
     async def clear(self) -> None:
         """Let what is under way come to its end; cancel it when cancelled meanwhile."""
         if not self._running:
             return
         self.pace.brake.pull()
-        patient = self._fatal is None or isinstance(self._fatal, BudgetReached)
+        patient = self._fatal is None or self._is_spent
         try:
             await asyncio.wait(set(self._running), timeout=None if patient else GRACE_SECONDS)
         finally:

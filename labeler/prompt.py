@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -73,13 +73,24 @@ class Prompt:
     def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         """The messages with every placeholder filled, in one pass: what is put in is never read."""
         return tuple(
-            Message(role, _PLACEHOLDER.sub(lambda found: _value(found, values), content))
-            for role, content in self.turns
+            [
+                turn if len(parts) == 1 else Message(turn.role, _filled(parts, values))
+                for turn, parts in self._split
+            ]
         )
 
+    @cached_property
+    def _split(self) -> tuple[tuple[Message, tuple[str, ...]], ...]:
+        """Every turn with its content cut at the placeholders: text, a name, text, a name, …"""
+        return tuple((turn, tuple(_PLACEHOLDER.split(turn.content))) for turn in self.turns)
 
-def _value(found: re.Match[str], values: Mapping[str, str]) -> str:
-    return values.get(found[1], found[0])
+
+def _filled(parts: Sequence[str], values: Mapping[str, str]) -> str:
+    filled = list(parts)
+    for at in range(1, len(parts), 2):
+        name = parts[at]
+        filled[at] = values.get(name, f"{{{name}}}")
+    return "".join(filled)
 
 
 def read_prompt(path: Path) -> Prompt:

@@ -1,11 +1,15 @@
 """Measure the transport: the same judging requests through our path and through others.
 
-    python scripts/bench_transport.py [--requests 20000] [--at-once 256] [--clients ours,bare,...]
+    python scripts/bench_transport.py [--requests 20000] [--at-once 256] [--only NAME]
+    python scripts/bench_transport.py --answered 1000000 [--logprobs] [--folder DIR]
 
 A fast loopback server in a process of its own answers at once. Each client runs in a process of
 its own too, asks all requests at the given concurrency, validates every reply, and keeps it in a
 store of ours in batches. Clients that are not installed are named and left out. Prints requests
 per second, CPU and memory of each client, and the ratio of its CPU to ours.
+
+With `--answered`, no server is asked: a store is filled with a reply for every pair, and `labeler
+judge` then makes labels of them. `--folder` keeps the collections, to be measured again.
 """
 
 from __future__ import annotations
@@ -22,13 +26,14 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from answered import PASSAGE, make_collection, show
+
 from labeler.data import Message, Pair, Reply, Request
 from labeler.parsing import parse_grade
 from labeler.store import key_of, open_store
 from labeler.store.replies import Batch, Kept
 
 SCALE = (0, 1, 2, 3)
-PASSAGE = "words of a passage that is about as long as passages are " * 14
 SCHEMA = {
     "type": "object",
     "properties": {"grade": {"type": "integer", "enum": list(SCALE)}},
@@ -200,22 +205,6 @@ def drive_ours(url: str, folder: Path, count: int, at_once: int) -> None:
         assert len(store) == count
 
 
-def make_collection(folder: Path, count: int) -> None:
-    """A pool of `count` pairs: 100 queries and as many documents as that takes."""
-    queries, documents = 100, count // 100
-    rows = [{"_id": f"d{d}", "title": "", "text": f"{d} {PASSAGE}"} for d in range(documents)]
-    _write(folder / "corpus.jsonl", rows)
-    _write(folder / "queries.jsonl", [{"_id": f"q{q}", "text": f"q {q}"} for q in range(queries)])
-    with (folder / "pool.jsonl").open("w", encoding="utf-8") as out:
-        for q in range(queries):
-            for d in range(documents):
-                out.write(json.dumps({"query_id": f"q{q}", "doc_id": f"d{d}"}) + "\n")
-
-
-def _write(path: Path, rows: list[dict[str, str]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
 def child(name: str, url: str, count: int, at_once: int) -> None:
     """Run one client; a line of JSON with what it took."""
     os.environ["OPENAI_API_KEY"] = "k"
@@ -256,11 +245,18 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--at-once", type=int, default=256)
     parser.add_argument("--only", default="")
+    parser.add_argument("--answered", type=int, metavar="N")
+    parser.add_argument("--logprobs", action="store_true")
+    parser.add_argument("--folder", type=Path)
     parser.add_argument("--child")
     parser.add_argument("--url")
     given = parser.parse_args()
     if given.child:
         child(given.child, given.url, given.requests, given.at_once)
+        return
+    if given.answered:
+        with tempfile.TemporaryDirectory(prefix="labeler-bench-") as made:
+            show(given.answered, given.folder or Path(made), logprobs=given.logprobs)
         return
     server = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("fast_server.py"))],

@@ -11,6 +11,7 @@ from made import grade_in, make_collection, pair_calls
 from labeler.cli import run
 from labeler.data import Message, Model, Reply, Request
 from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
+from labeler.formats.trec import read_qrels
 from labeler.models.brake import Brake, braked
 from labeler.models.budget import Budget, budgeted
 from labeler.models.limiting import Bucket, Ceiling, Gate, limited
@@ -254,12 +255,59 @@ def test_a_budget_stops_with_4_and_the_same_command_goes_on(
         command = ["judge", str(tmp_path), *options]
         assert run([*command, "--max-calls", "15"]) == 4
         assert len(server.calls) == 15
-        assert "--max-calls 15" in capsys.readouterr().err
+        said = capsys.readouterr()
+        assert "stopped at --max-calls 15" in said.err
+        assert f"to go on: labeler judge {tmp_path} --model fake" in said.err
+        assert "14 of 40 pairs judged" in said.out
+        assert "26 not asked yet" in said.out
+        assert sum(map(len, read_qrels(tmp_path / "qrels" / "a.qrels").values())) == 14
         assert run([*command, "--max-calls", "100"]) == 0
         assert len(pair_calls(server)) == 40
         assert run([*command, "--max-calls", "0"]) == 0
         assert run([*command, "--max-cost", "1"]) == 78
     assert "unknown" in capsys.readouterr().err
+
+
+def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_pool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    collection = make_collection(tmp_path, queries=1, documents=30)
+    pool = collection.pool.read_text().splitlines(keepends=True)
+    with FakeServer(grade_in) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+        command = ["judge", str(tmp_path), *options]
+        collection.pool.write_text("".join(pool[20:]))
+        assert run(command) == 0
+        collection.pool.write_text("".join(pool))
+        assert run([*command, "--max-calls", "5"]) == 4
+        judged = read_qrels(collection.qrels("a"))["q0"]
+        assert len(judged) == 15
+        assert {f"d{n}" for n in range(20, 30)} < set(judged)
+        assert run([*command, "--max-calls", "0"]) == 4
+        assert len(read_qrels(collection.qrels("a"))["q0"]) == 15
+        assert run([*command, "--deadline", "0"]) == 4
+        assert run(command) == 0
+        assert len(pair_calls(server)) == 30
+
+
+def test_a_build_keeps_to_one_budget_for_writing_and_judging(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    texts = [" ".join(f"word{n}x{i}" for i in range(60)) for n in range(6)]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text)
+    said = iter(range(1000))
+    with FakeServer(lambda c: f"what is word{next(said)}x1") as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--quiet"]
+        build = ["build", str(tmp_path), "-o", str(tmp_path / "c"), "--queries", "3", *where]
+        assert run([*build, "--max-calls", "2"]) == 4
+        assert len(server.calls) == 2
+        assert "to go on: labeler build" in capsys.readouterr().err
+        assert run([*build, "--max-calls", "8"]) == 4
+        assert len(server.calls) == 10
+        assert run([*build, "--max-cost", "1"]) == 78
 
 
 def test_a_price_is_known_for_its_host_alone(tmp_path: Path) -> None:

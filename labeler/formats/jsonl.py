@@ -19,10 +19,11 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     for number, line in numbered_lines(path):
         if line.strip():
-            yield number, _object(path, number, line)
+            yield number, row_of_line(path, number, line)
 
 
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+def row_of_line(path: Path, number: int, line: str) -> dict[str, Any]:
+    """The object in one line of a file; `BadInput` as `read_rows` raises it."""
     try:
         row = _DECODER.decode(line)
         line.encode("utf-8") if "\\u" not in line else json.dumps(row, ensure_ascii=False).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any, NamedTuple
 
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, Qrels
 from labeler.errors import BadInput
-from labeler.formats.jsonl import identifier, read_rows, text_of
+from labeler.files import numbered_lines
+from labeler.formats.jsonl import identifier, read_rows, row_of_line, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +31,42 @@ class JudgementRow(NamedTuple):
     origin: Origin
 
 
-def row_of(judged: Judged, origin: Origin) -> str:
-    """The line of one pair, without its line end."""
-    row = {
-        "query_id": judged.outcome.pair.query_id,
-        "doc_id": judged.outcome.pair.doc_id,
-        **_said(judged.outcome),
-        "attempts": judged.attempts,
-        "prompt_tokens": judged.prompt_tokens,
-        "completion_tokens": judged.completion_tokens,
-        "cost": judged.cost,
-        "model": judged.model,
-        "prompt": origin.prompt,
-        "asked": origin.model,
-        "parameters": dict(origin.parameters),
-    }
-    return _ENCODER.encode(row)
+class Rows:
+    """Writes the rows of one origin: `line` is that of one pair, without its line end."""
+
+    def __init__(self, origin: Origin) -> None:
+        made_by = {
+            "prompt": origin.prompt,
+            "asked": origin.model,
+            "parameters": dict(origin.parameters),
+        }
+        self._end = _ENCODER.encode(made_by)[1:]
+
+    def line(self, judged: Judged) -> str:
+        """The line of one pair: its outcome, what that took, then the origin."""
+        query, document = judged.outcome.pair
+        cost = "null" if judged.cost is None else _ENCODER.encode(judged.cost)
+        return (
+            f'{{"query_id": {_QUOTED(query)}, "doc_id": {_QUOTED(document)}, '
+            f'{_said(judged.outcome)}, "attempts": {judged.attempts:d}, '
+            f'"prompt_tokens": {judged.prompt_tokens:d}, '
+            f'"completion_tokens": {judged.completion_tokens:d}, "cost": {cost}, '
+            f'"model": {_QUOTED(judged.model)}, {self._end}'
+        )
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
+_QUOTED = _ENCODER.encode
 
 
-def _said(outcome: Outcome) -> dict[str, Any]:
+def _said(outcome: Outcome) -> str:
     if isinstance(outcome, Failure):
-        return {"grade": None, "status": outcome.status, "detail": outcome.detail}
-    said = {"grade": outcome.grade, "status": JUDGED, "reason": outcome.reason}
+        status, detail = _QUOTED(outcome.status), _QUOTED(outcome.detail)
+        return f'"grade": null, "status": {status}, "detail": {detail}'
+    reason = "null" if outcome.reason is None else _QUOTED(outcome.reason)
+    said = f'"grade": {outcome.grade:d}, "status": "{JUDGED}", "reason": {reason}'
     shares = outcome.distribution
-    return {**said, "distribution": dict(shares)} if shares else said
+    return f'{said}, "distribution": {_ENCODER.encode(dict(shares))}' if shares else said
 
 
 def read_judgements(path: Path) -> Iterator[JudgementRow]:
@@ -120,10 +131,42 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    for number, row in read_rows(path):
-        outcome = _outcome(path, number, row, _pair(path, number, row))
-        if isinstance(outcome, Judgement):
-            yield (*outcome.pair, outcome.grade)
+    known: set[str] = set()
+    for number, line in numbered_lines(path):
+        plain = _PLAIN.fullmatch(line)
+        if plain and (plain[5] in known or _ends_well(path, number, plain[5])):
+            known.add(plain[5])
+            if plain[4]:
+                row_of_line(path, number, plain[4])
+            yield plain[1], plain[2], int(plain[3])
+        elif line.strip():
+            row = row_of_line(path, number, line)
+            outcome = _outcome(path, number, row, _pair(path, number, row))
+            if isinstance(outcome, Judgement):
+                yield (*outcome.pair, outcome.grade)
+
+
+_ID = r'"([^"\\\s\x00-\x1f]+)"'
+_TEXT = r'(?:null|"[^"\\\x00-\x1f]*")'
+_COUNT = "(?:0|[1-9][0-9]{0,17})"
+_NUMBER = rf"{_COUNT}(?:\.[0-9]{{1,20}})?(?:e-[0-9]{{2,3}})?"
+_SHARE = rf'"-?[0-9]{{1,9}}": {_NUMBER}'
+_PLAIN = re.compile(
+    rf'\{{"query_id": {_ID}, "doc_id": {_ID}, "grade": (-?(?:0|[1-9][0-9]{{0,8}})), '
+    rf'"status": "{JUDGED}", "reason": {_TEXT}, '
+    rf'(?:"distribution": (\{{{_SHARE}(?:, {_SHARE})*\}}), )?"attempts": {_COUNT}, '
+    rf'"prompt_tokens": {_COUNT}, "completion_tokens": {_COUNT}, '
+    rf'"cost": (?:null|{_NUMBER}), "model": {_TEXT}, ("prompt": .*\}})'
+)
+"""A judgement as `Rows` writes nearly all, which needs no parser to be known as well-formed; its
+last group, what the rows of one origin share, is read once."""
+
+
+def _ends_well(path: Path, number: int, end: str) -> bool:
+    """Whether a row's end is well-formed and names nothing that stands before it."""
+    row = row_of_line(path, number, "{" + end)
+    _origin(path, number, row)
+    return list(row) == ["prompt", "asked", "parameters"]
 
 
 def qrels_of(path: Path) -> Qrels:

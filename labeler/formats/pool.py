@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
-from labeler.formats.jsonl import identifier, read_rows, write_rows
+from labeler.files import numbered_lines
+from labeler.formats.jsonl import identifier, read_rows, row_of_line, write_rows
 
 
 def read_pool(path: Path) -> list[Pooled]:
@@ -28,17 +30,23 @@ def read_pool(path: Path) -> list[Pooled]:
 
 @dataclass(frozen=True, slots=True)
 class PoolPairs:
-    """The pairs of a `pool.jsonl`, read anew each time and never all in memory."""
+    """The pairs of a `pool.jsonl`, in eight bytes each: a query's number, then a document's."""
 
-    path: Path
-    count: int
+    queries: Sequence[str]
+    documents: Sequence[str]
+    codes: array[int]
 
     def __len__(self) -> int:
-        return self.count
+        return len(self.codes)
 
     def __iter__(self) -> Iterator[Pair]:
-        for number, row in read_rows(self.path):
-            yield _pair(self.path, number, row)
+        queries, documents = self.queries, self.documents
+        for code in self.codes:
+            yield Pair(queries[code >> _BITS], documents[code & _LOW])
+
+
+_BITS = 32
+_LOW = 2**_BITS - 1
 
 
 def pool_pairs(
@@ -48,19 +56,40 @@ def pool_pairs(
 
     Where `queries` or `documents` are given, `BadInput` names the first line with an id that is
     not among them.
-    Eight bytes a pair are held meanwhile: two pairs of one hash are looked at more closely.
     """
-    seen = array("q")
-    for number, row in read_rows(path):
-        _runs(path, number, row)
-        _rank(path, number, row)
-        pair = _pair(path, number, row)
-        _check_known(path, number, "query", pair.query_id, queries)
-        _check_known(path, number, "document", pair.doc_id, documents)
-        seen.append(hash(pair))
-    if _has_equals(seen):
-        read_pool(path)
-    return PoolPairs(path, len(seen))
+    codes, query_numbers, doc_numbers = array("q"), dict[str, int](), dict[str, int]()
+    for number, query, document in _ids(path):
+        if query not in query_numbers:
+            _check_known(path, number, "query", query, queries)
+        if document not in doc_numbers:
+            _check_known(path, number, "document", document, documents)
+        first = query_numbers.setdefault(query, len(query_numbers))
+        codes.append(first << _BITS | doc_numbers.setdefault(document, len(doc_numbers)))
+    if _has_equals(codes):
+        read_pool(path)  # which says in which line
+    return PoolPairs(list(query_numbers), list(doc_numbers), codes)
+
+
+_ID = r'"([^"\\\s\x00-\x1f]+)"'
+_TEXT = r'"[^"\\\x00-\x1f]*"'
+_PLAIN = re.compile(
+    rf'\{{"query_id": {_ID}, "doc_id": {_ID}'
+    rf'(?:, "runs": \[(?:{_TEXT}(?:, {_TEXT})*)?\], "best_rank": (?:null|[1-9][0-9]{{0,17}}))?\}}'
+)
+"""A row as `write_pool` writes nearly all: it needs no parser to be known as well-formed."""
+
+
+def _ids(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The line number, query and document of each row, which is well-formed."""
+    for number, line in numbered_lines(path):
+        plain = _PLAIN.fullmatch(line)
+        if plain:
+            yield number, plain[1], plain[2]
+        elif line.strip():
+            row = row_of_line(path, number, line)
+            _runs(path, number, row)
+            _rank(path, number, row)
+            yield number, *_pair(path, number, row)
 
 
 def _check_known(

@@ -33,6 +33,8 @@ from labeler.formats.trec import QRELS_COLUMNS, read_qrels, read_run
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
 
 BLOCK = 1 << 22
+SOME = 1000
+"""How many ids of a run's queries are kept, for a guess why the qrels have none of them."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def read_rankings(
     except (Odd, BadInput):
         run = read_run(path)
         common = len(pool.qrels.keys() & run.keys())
-        facts = Facts(common, len(run) - common, list(run)[:3])
+        facts = Facts(common, len(run) - common, list(run)[:SOME])
         return rankings(pool.qrels, run, ties=ties), facts
 
 
@@ -202,8 +204,8 @@ def _placed(lines: Lines, pool: Pool, ties: str, facts: Facts) -> _Placed:
 def _note(facts: Facts, lines: Lines, place: Integers) -> None:
     facts.common += int((place >= 0).sum())
     facts.extra += int((place < 0).sum())
-    if len(facts.some_ids) < 3:
-        facts.some_ids += [name.decode() for name in lines.names[: 3 - len(facts.some_ids)]]
+    free = SOME - len(facts.some_ids)
+    facts.some_ids += [name.decode() for name in lines.names[:free]]
 
 
 def _refuse_twins(marks: Words) -> None:

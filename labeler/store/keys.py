@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from json.encoder import encode_basestring
 
-from labeler.data import Request
+from labeler.data import Message, Request
 
 _TAG = "labeler reply 1"
 _ENCODER = json.JSONEncoder(
@@ -22,15 +23,27 @@ class Canon:
     def __init__(self, model_id: str) -> None:
         self._model = _ENCODER.encode(model_id)
         self._shared: dict[int, tuple[object, str]] = {}
+        self._turns: list[tuple[Message | None, str]] = []
 
     def text(self, request: Request) -> str:
         """The request as one line of JSON, so that no two requests share a text."""
+        inputs = _ENCODER.encode(request.inputs) if request.inputs else "{}"
         return (
-            f'{{"attempt":{request.attempt:d},"inputs":{_ENCODER.encode(request.inputs)}'
-            f',"messages":{_ENCODER.encode(request.messages)},"model":{self._model}'
+            f'{{"attempt":{request.attempt:d},"inputs":{inputs}'
+            f',"messages":[{self._messages(request)}],"model":{self._model}'
             f',"parameters":{self._once(request.parameters)},"repeat":{request.repeat:d}'
             f',"schema":{self._once(request.schema)},"tag":"{_TAG}"}}'
         )
+
+    def _messages(self, request: Request) -> str:
+        """The turns; one that is the request's before, in its place, is not written again."""
+        turns = self._turns
+        turns += [(None, "")] * (len(request.messages) - len(turns))
+        for at, turn in enumerate(request.messages):
+            if turns[at][0] is not turn:
+                quoted = f"[{encode_basestring(turn.role)},{encode_basestring(turn.content)}]"
+                turns[at] = (turn, quoted)
+        return ",".join([text for _, text in turns[: len(request.messages)]])
 
     def _once(self, part: object) -> str:
         known = self._shared.get(id(part))
@@ -61,6 +74,7 @@ def key_of_text(text: str) -> bytes:
 
 def checksum(*fields: object) -> bytes:
     """16 bytes over values in their order; the lengths keep one from running into the next."""
-    texts = [field.hex() if isinstance(field, bytes) else str(field) for field in fields]
-    whole = "\0".join((*texts, ",".join([str(len(text)) for text in texts])))
-    return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    texts = [field.hex() if type(field) is bytes else f"{field}" for field in fields]
+    texts.append(",".join([f"{len(text)}" for text in texts]))
+    whole = "\0".join(texts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(whole, digest_size=16).digest()
