@@ -16,6 +16,9 @@ from labeler.files import replacing
 
 FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown")
 
+PAIRED = ("table", "markdown", "latex")
+"""Formats for people, in which a value and its interval share a cell."""
+
 PROSE = ("table", "markdown")
 """Formats for people, in which sentences may stand around a table."""
 
