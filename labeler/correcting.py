@@ -11,8 +11,8 @@ import numpy as np
 
 from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, correct
 from labeler.data import Qrels, Run
-from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.formats.collection import open_collection
+from labeler.errors import BadInput, Misuse
+from labeler.formats.collection import Collection, open_collection
 from labeler.formats.trec import read_qrels, read_run
 from labeler.metrics import evaluate, parse_all
 from labeler.metrics.comparing import MEANS
@@ -79,7 +79,7 @@ def correct_files(
         if wanted.max_grade is None:
             wanted = replace(wanted, max_grade=card_top_grade(paths[0]))
         runs = [collection.run(name) for name in collection.run_names()]
-        chosen = [_named(collection.folder, name) for name in (people, _given(assessor))]
+        chosen = [_named(collection, name) for name in (people, _given(assessor))]
     elif assessor is None:
         chosen, runs = [Path(people), paths[0]], runs[1:]
     else:
@@ -96,12 +96,11 @@ def _given(assessor: str | None) -> str:
     return assessor
 
 
-def _named(folder: Path, name: str) -> Path:
-    inside = folder / "qrels" / f"{name}.qrels"
-    if inside.exists() or Path(name).exists():
-        return inside if inside.exists() else Path(name)
-    known = ", ".join(sorted(path.stem for path in folder.glob("qrels/*.qrels"))) or "none"
-    raise FileProblem(f"{inside}: no such qrels, and no file {name!r}; there are: {known}")
+def _named(collection: Collection, name: str) -> Path:
+    """One of the collection's qrels, or another file."""
+    if name not in collection.qrels_names() and Path(name).exists():
+        return Path(name)
+    return collection.existing_qrels(name)
 
 
 def correct_all(

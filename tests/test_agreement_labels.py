@@ -296,7 +296,7 @@ def test_failures_of_a_collection_are_counted_by_status(
     found = json.loads(capsys.readouterr().out)
     assert found["pairs"] == 2
     assert found["left_out"]["failures"] == {"refused": 1, "truncated": 1}
-    assert run(["agree", str(tmp_path), "human", "nobody"]) == 74
+    assert run(["agree", str(tmp_path), "human", "nobody"]) == 2
     files = [str(tmp_path / name) for name in ("qrels/human.qrels", "judgements/llm.jsonl")]
     assert run(["agree", *files, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["left_out"] == found["left_out"]
