@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from labeler.data import Reply, whole
-from labeler.errors import CallFailed, MayPass, Misconfigured
+from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion
 
 LONGEST_WAIT = 300.0
 """Seconds; whatever a server asks for beyond them, another try tells."""
@@ -23,7 +23,7 @@ _ADVICE = {
     401: "the server refused the API key; set OPENAI_API_KEY (or --base-url to another server)",
     402: "the account has no credit left",
     403: "the server refused access; does the key's account have access to this model?",
-    404: "the server has no such model or address; check --model and --base-url",
+    404: "the server has no such model or address; check --model and --base-url (…/v1?)",
 }
 
 
@@ -48,7 +48,7 @@ def without_key(body: bytes, key: str) -> bytes:
 
 
 def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
-    """The reply in the body of a 200; `MayPass` where it is no chat completion."""
+    """The reply in the body of a 200; `NoCompletion` where it is no chat completion."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]
@@ -68,7 +68,21 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         said = body[:SHOWN].decode("utf-8", "replace")
-        raise MayPass(f"{where}: expected a chat completion, found: {said}") from None
+        found = " ".join(said.split()) or "nothing"
+        raise NoCompletion(f"{where}: expected a chat completion, found: {found}") from None
+
+
+def read_models(body: bytes, where: str) -> list[str]:
+    """The names in a server's list of models, sorted; `Misconfigured` where it is no such list."""
+    try:
+        return sorted(whole(str(model["id"])) for model in json.loads(body)["data"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        said = " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
+        problem = f"expected a list of models, found: {said}; {IS_IT_COMPATIBLE}"
+        raise Misconfigured(f"{where}: {problem}") from None
+
+
+IS_IT_COMPATIBLE = "is this an OpenAI-compatible address? it usually ends in /v1"
 
 
 def _text(value: object) -> str:
