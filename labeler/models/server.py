@@ -14,7 +14,13 @@ from urllib.parse import urlsplit, urlunsplit
 
 from labeler.data import Model, Reply, Request, whole
 from labeler.errors import LabelerError, Misconfigured
-from labeler.models.answers import read_answer, read_models, read_refusal, without_key
+from labeler.models.answers import (
+    hidden,
+    read_answer,
+    read_models,
+    read_refusal,
+    without_key,
+)
 
 if TYPE_CHECKING:
     from labeler.models.wire import Wire
@@ -125,8 +131,7 @@ class _Connection:
                 return read_answer(received, where, answer.headers)
             return read_refusal(answer.status, received, where, answer.headers)
         except LabelerError as problem:
-            said = (str(part).replace(self._key, "[key]") for part in problem.args)
-            problem.args = tuple(map(whole, said))
+            problem.args = tuple(whole(hidden(str(part), self._key)) for part in problem.args)
             raise
 
     def _open(self) -> Wire:
