@@ -11,7 +11,13 @@ from labeler.data import FAILURES, Failure, Judged, Pair
 from labeler.errors import BadInput, BudgetReached, Misuse
 from labeler.files import replacing
 from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import Collection, check_name, safe_name
+from labeler.formats.collection import (
+    Collection,
+    check_name,
+    read_card,
+    safe_name,
+    update_card,
+)
 from labeler.formats.judgements import Origin, Rows, grades_of, origin_of, read_judgements
 from labeler.formats.pool import PoolPairs, pool_pairs
 from labeler.formats.sorted_qrels import write_sorted_qrels
@@ -132,7 +138,19 @@ async def judge_collection(job: Job, assessor: Assessor, pace: Pace) -> Tally:
             if not tally.pairs:
                 raise
             tally.stopped = reached
+    _note_in_card(job, assessor)
     return tally
+
+
+def _note_in_card(job: Job, assessor: Assessor) -> None:
+    """What the labels are of, and the scale that they are on, for whoever reads their grades."""
+    entry = {
+        "prompt": assessor.prompt.id,
+        "model": assessor.model.id,
+        "scale": assessor.prompt.front.scale,
+    }
+    known = read_card(job.collection).get("judge", {})
+    update_card(job.collection, "judge", {**known, job.name: entry})
 
 
 def pairs_of_labels(collection: Collection, name: str) -> list[Pair]:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.errors import BadInput
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput, Misuse
 from labeler.formats.trec import read_loose_run, read_qrels
+from labeler.in_common import nothing_in_common
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
 from labeler.metrics.treceval import Line
 from labeler.metrics.treceval_names import RUN_ID, lines
 
+NO_DOCUMENT = {"ceci_nest_pas_un_docno": 1.0}
+"""What trec_eval -c takes a missing query to have retrieved, under this very name."""
+EMPTIED = ("num_ret", "utility", "relstring", "rbp_resid")
+"""Set to nothing for a missing query, and whatever begins with `unj`; not so with parameters."""
+
 
 @dataclass(frozen=True)
 class Options:
-    """trec_eval's options: -m, -q, -n, -c, -l, -M, -J."""
+    """trec_eval's options: -m, -q, -n, -c, -l, -M, -J, -N, and the query of -D."""
 
     measures: tuple[str, ...] = ()
     by_query: bool = False
@@ -26,31 +33,45 @@ class Options:
     level: int = 1
     depth: int | None = None
     judged_only: bool = False
+    documents: int = 0
+    query: str | None = None
 
 
 def trec_eval(qrels: Path, run: Path, options: Options) -> str:
     """What trec_eval prints."""
-    wanted = lines(options.measures)
+    wanted = lines(options.measures, options.documents)
     judgements = read_qrels(qrels)
     found, run_id = read_loose_run(run)
     if not judgements.keys() & found.keys():
-        raise BadInput(f"{run}: no query of the run has relevance information in {qrels}")
-    ranked = rankings(judgements, found, "zero" if options.complete else "skip")
+        raise BadInput(nothing_in_common(str(qrels), sorted(judgements), str(run), list(found)))
+    ranked = _ranked(judgements, found, options)
+    missing = {query for query in ranked.queries if query not in found}
+    return "".join(f"{line}\n" for line in _printed(ranked, wanted, run_id, missing, options))
+
+
+def _ranked(judgements: Qrels, found: Run, options: Options) -> Rankings:
+    if options.query is not None:
+        judgements = {q: grades for q, grades in judgements.items() if q == options.query}
+    if options.complete:
+        found = {query: found.get(query, NO_DOCUMENT) for query in judgements}
+    ranked = rankings(judgements, found, "skip")
+    if not ranked.n:
+        raise Misuse(f"the query {options.query!r} is not in both files")
     ranked = ranked.cut(options.depth) if options.depth is not None else ranked
-    ranked = ranked.condensed if options.judged_only else ranked
-    return "".join(f"{line}\n" for line in _printed(ranked, wanted, run_id, options))
+    return ranked.condensed if options.judged_only else ranked
 
 
 def _printed(
-    ranked: Rankings, wanted: Sequence[Line | str], run_id: str, options: Options
+    ranked: Rankings,
+    wanted: Sequence[Line | str],
+    run_id: str,
+    missing: Collection[str],
+    options: Options,
 ) -> Iterator[str]:
     measured = [line for line in wanted if isinstance(line, Line)]
-    values = {line.name: list(line.values(ranked, options.level)) for line in measured}
+    values = {line.name: _values(line, ranked, missing, options.level) for line in measured}
     if options.by_query:
-        for i, query in enumerate(ranked.queries):
-            for line in measured:
-                if line.by_query:
-                    yield _row(line.name, query, _shown(line, values[line.name][i]))
+        yield from _by_query(ranked, measured, values)
     if not options.summary:
         return
     for name in wanted:
@@ -59,6 +80,27 @@ def _printed(
     for line in measured:
         if line.summary != "none":
             yield _row(line.name, "all", _shown(line, _summed_up(line, values[line.name])))
+
+
+def _values(
+    line: Line, ranked: Rankings, missing: Collection[str], level: int
+) -> list[float | str]:
+    """A measure's values by query; emptied where trec_eval empties those of a missing query."""
+    found: list[float | str] = list(line.values(ranked, level))
+    if line.name in EMPTIED or line.name.startswith("unj"):
+        nothing = "''" if line.form == "text" else 0.0
+        for i, query in enumerate(ranked.queries):
+            found[i] = nothing if query in missing else found[i]
+    return found
+
+
+def _by_query(
+    ranked: Rankings, measured: Sequence[Line], values: Mapping[str, Sequence[float | str]]
+) -> Iterator[str]:
+    for i, query in enumerate(ranked.queries):
+        for line in measured:
+            if line.by_query:
+                yield _row(line.name, query, _shown(line, values[line.name][i]))
 
 
 def _row(name: str, query: str, value: str) -> str:
@@ -71,10 +113,10 @@ def _shown(line: Line, value: float | str) -> str:
     return f"{int(value)}" if line.form == "whole" else f"{value:6.4f}"
 
 
-def _summed_up(line: Line, values: Sequence[float]) -> float:
+def _summed_up(line: Line, values: Sequence[float | str]) -> float:
     """The sum, mean or geometric mean, added in the order of the queries."""
     total = 0.0
-    for value in values:
+    for value in map(float, values):
         geometric = line.summary == "geometric"
         total += math.log(max(value, SMALLEST_IN_GEOMETRIC_MEAN)) if geometric else value
     if line.summary == "sum":

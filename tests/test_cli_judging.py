@@ -11,7 +11,7 @@ from made import grade_in, make_collection, pair_calls, pair_of
 from labeler.cli import run
 from labeler.cli.board import Board, shown
 from labeler.data import Failure, Judged, Judgement, Pair
-from labeler.formats.collection import Collection
+from labeler.formats.collection import Collection, read_card
 from labeler.formats.trec import read_qrels
 from labeler.models.budget import Budget
 from labeler.models.limiting import Ceiling, Gate
@@ -63,6 +63,24 @@ def test_the_report_adds_up_to_the_pool_and_names_examples(
     assert "6 of 10 pairs have no label" in said
     assert "--retry-failed" in said
     assert "cost of this run: unknown" in said
+
+
+def test_the_card_says_on_what_scale_the_labels_are(
+    judged: tuple[Collection, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection, _ = judged
+    entry = read_card(collection)["judge"]["a"]
+    assert list(entry["scale"]) == ["0", "1", "2", "3"]
+    assert re.fullmatch(r"umbrela@\w{8}", entry["prompt"])
+    collection.run("mine").parent.mkdir(exist_ok=True)
+    query, document = next(
+        (q, d) for q, grades in read_qrels(collection.qrels("a")).items() for d in grades
+    )
+    collection.run("mine").write_text(f"{query} Q0 {document} 1 1 t\n")
+    files = [str(collection.qrels("a")), str(collection.run("mine"))]
+    for arguments in ([str(collection.folder), "--qrels", "a"], files):
+        assert run(["evaluate", *arguments, "-m", "ERR"]) == 0
+        assert "the scale's top" not in capsys.readouterr().err
 
 
 def test_status_says_the_same_later(

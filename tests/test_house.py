@@ -20,6 +20,8 @@ FLOORS = {
     "pooling": PURE,
     "parsing": PURE,
     "disputes": PURE,
+    "in_common": PURE,
+    "wording": PURE,
     "chunking": PURE,
     "sentences": PURE,
     "similarity": PURE,
@@ -62,9 +64,15 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             assert node.module is not None
-            submodules = {f"{node.module}.{name.name}" for name in node.names}
-            found |= submodules if node.module == "labeler" else {node.module}
+            found |= {_imported(node.module, name.name) for name in node.names}
     return found
+
+
+def _imported(module: str, name: str) -> str:
+    """What `from module import name` reads: the submodule of that name, if there is one."""
+    inside = ROOT.joinpath(*module.split("."), name)
+    is_module = inside.is_dir() or inside.with_suffix(".py").is_file()
+    return f"{module}.{name}" if is_module else module
 
 
 def modules() -> dict[str, Path]:

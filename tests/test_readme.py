@@ -1,5 +1,6 @@
 """The README: its tables are fresh, its commands exist with the options that it shows."""
 
+import doctest
 import re
 import shlex
 import subprocess
@@ -28,6 +29,14 @@ def test_the_generated_tables_are_fresh() -> None:
     check = [sys.executable, str(ROOT / "scripts" / "readme.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_shown_from_python_answers_as_shown() -> None:
+    blocks = re.findall(r"^```python\n(>>> .*?)^```", README, re.DOTALL | re.MULTILINE)
+    shown = doctest.DocTestParser().get_doctest("".join(blocks), {}, "README.md", None, 0)
+    answered = doctest.DocTestRunner().run(shown)
+    assert answered.attempted > 20
+    assert not answered.failed
 
 
 @pytest.mark.parametrize("line", LINES)

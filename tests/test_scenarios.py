@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.metrics import evaluate, parse_all, rankings
+from labeler.metrics.bounds import FOUND, bounds
 from labeler.metrics.registry import MEASURES as KNOWN
 from labeler.metrics.scenarios import RISING, SEE_HOLES, scenarios
 
@@ -20,7 +22,20 @@ RETRIEVED = st.permutations(["a", "b", "c", "d", "e"]).flatmap(
 )
 MEASURES = [
     *("P@3", "P(rel=2)@2", "Success@2", "RR", "RR@2", "RBP", "RBP(p=0.5,rel=1)@3", "DCG@3"),
-    *("DCG(dcg='exp-log2')", "CG", "ERR", "ERR@2", "SetP", "NumRelRet"),
+    *("DCG(dcg='exp-log2')", "CG", "ERR", "ERR@2", "SetP", "NumRel", "NumRelRet"),
+    *(
+        "R@2",
+        "R(rel=2)@3",
+        "R(rel=3)@2",
+        "R(rel=0)@2",
+        "SetR",
+        "SetR(rel=2)",
+        "F1@2",
+        "F1(rel=2)@4",
+    ),
+    *("SetF", "SetF(beta=0.3)", "SetF(beta=4.0)", "Rprec", "Rprec(rel=2)", "AP", "AP(rel=2)"),
+    *("AP@2", "AP@3", "AP(rel=0)", "AP(rel=3)", "GMAP", "nDCG", "nDCG@1", "nDCG@2", "nDCG@4"),
+    *("nDCG(dcg='exp-log2')", "nDCG(dcg='exp-log2')@3"),
 ]
 
 
@@ -39,9 +54,9 @@ ALL = [
 
 
 def all_judgings(qrels: Qrels, run: Run) -> Iterator[Qrels]:
-    """The qrels with every way to grade the retrieved documents that are not judged."""
+    """The qrels with every way to grade what is retrieved or in the pool, and not judged."""
     judged = {doc: grade for doc, grade in qrels["q"].items() if grade >= 0}
-    holes = [doc for doc in run["q"] if doc not in judged]
+    holes = [doc for doc in [*run["q"], *(qrels["q"].keys() - run["q"])] if doc not in judged]
     for grades in product(range(TOP + 1), repeat=len(holes)):
         yield {"q": judged | dict(zip(holes, grades, strict=True))}
 
@@ -57,17 +72,20 @@ def test_bounds_are_the_least_and_the_most_of_all_judgings(
 ) -> None:
     qrels, run = {"q": judged}, {"q": {doc: -float(i) for i, doc in enumerate(retrieved)}}
     found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(MEASURES))
-    for name, bounds in found.items():
-        values = [value(name, other, run) for other in all_judgings(qrels, run)]
-        assert bounds["low"] == pytest.approx(min(values)), name
+    judgings = [
+        evaluate(other, run, MEASURES, max_grade=TOP).means() for other in all_judgings(qrels, run)
+    ]
+    for name, entry in found.items():
+        values = [means[name] for means in judgings]
+        assert entry["low"] == pytest.approx(min(values)), name
         if name.startswith("RBP"):
-            assert bounds["high"] >= max(values) - 1e-12  # documents below the end count, too
+            assert entry["high"] >= max(values) - 1e-12  # documents below the end count, too
         else:
-            assert bounds["high"] == pytest.approx(max(values)), name
+            assert entry["high"] == pytest.approx(max(values)), name
 
 
 def test_every_measure_with_bounds_is_tested_above() -> None:
-    assert {name.split("@")[0].split("(")[0] for name in MEASURES} == RISING
+    assert {name.split("@")[0].split("(")[0] for name in MEASURES} == RISING | FOUND.keys()
 
 
 @OFTEN
@@ -113,4 +131,35 @@ def test_no_scenario_bounds_ndcg_because_the_ideal_moves() -> None:
     # Unjudged documents of top grade below the cutoff raise the ideal alone.
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 2.0, "x": 1.0}}
     found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(["nDCG@1"]))["nDCG@1"]
-    assert found == {"unjudged_irrelevant": 1.0, "unjudged_top": 0.5}
+    assert found == {"unjudged_irrelevant": 1.0, "unjudged_top": 0.5, "low": 0.5, "high": 1.0}
+    # Between judged documents of grades 2 and 1, a hole is best of grade 1 or 2, not 0 or 3.
+    qrels, run = {"q": {"a": 2, "b": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
+    (entry,) = scenarios(rankings(qrels, run, max_grade=3), parse_all(["nDCG"])).values()
+    assert max(entry["unjudged_irrelevant"], entry["unjudged_top"]) < 0.96
+    assert entry["high"] == 1.0
+
+
+def test_bounds_of_many_queries_are_those_of_each() -> None:
+    rng = np.random.default_rng(1)
+    ids = [f"d{n}" for n in range(40)]
+    run = {
+        f"q{q}": {
+            d: float(s) for d, s in zip(rng.permutation(ids)[:30], rng.normal(size=30), strict=True)
+        }
+        for q in range(7)
+    }
+    qrels = {q: {d: int(rng.integers(-1, 4)) for d in rng.permutation(ids)[:20]} for q in run}
+    measures = parse_all(["AP", "AP@5", "Rprec", "nDCG", "nDCG@10"])
+    at_once = scenarios(rankings(qrels, run), measures)
+    singly = [scenarios(rankings({q: qrels[q]}, run, max_grade=3), measures) for q in run]
+    for name, entry in at_once.items():
+        for end in ("low", "high"):
+            mean = sum(one[name][end] for one in singly) / len(singly)
+            assert entry[end] == pytest.approx(mean), (name, end)
+    for measure in measures:  # in parts of one query each, as memory may ask for
+        for found, wanted in zip(
+            bounds(measure, rankings(qrels, run), cells=1),
+            bounds(measure, rankings(qrels, run)),
+            strict=True,
+        ):
+            assert found == pytest.approx(wanted)

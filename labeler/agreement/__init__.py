@@ -1,1 +1,10 @@
-"""How far labels agree: statistics of contingency tables, and intervals over queries."""
+"""How far labels agree: statistics of contingency tables, and intervals over queries.
+
+found = compare_qrels(people, llm)
+found.statistics["kappa"].value, found.statistics["kappa"].low, found.left_out
+"""
+
+from labeler.agreement.align import Rules
+from labeler.agreement.compare import Agreement, Options, compare_qrels
+
+__all__ = ["Agreement", "Options", "Rules", "compare_qrels"]

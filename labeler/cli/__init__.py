@@ -117,6 +117,7 @@ def make_app(only: str | None = None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
+        context_settings={"help_option_names": ["--help", "-h"]},
     )
     for name in COMMANDS if only is None else (only,):
         command = COMMANDS[name]

@@ -78,6 +78,13 @@ class Limits:
     ] = 8
 
 
+Form = Annotated[str, typer.Option("--format", help="table, csv, json, jsonl, latex or markdown.")]
+
+AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+
+ToFile = Annotated[Path | None, typer.Option("-o", help="Write to a file.")]
+
+
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How judging goes about it, and what it shows meanwhile."""

@@ -16,6 +16,9 @@ from labeler.files import replacing
 
 FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown")
 
+PROSE = ("table", "markdown")
+"""Formats for people, in which sentences may stand around a table."""
+
 Cell = str | int | float | None
 _LATEX = str.maketrans(
     {c: "\\" + c for c in "&%$#_{}"}

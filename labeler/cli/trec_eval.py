@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from labeler.cli.screen import note
+
+FORMATS = {"-R": "qrels", "-T": "trec_results"}
+STANDARD_INPUT = Path("-")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from labeler import __version__
+
+        note(f"trec_eval version 10.0, as labeler {__version__} stands in for it")
+        raise typer.Exit
+
 
 def command(
     qrels: Annotated[Path, typer.Argument(help="Judgements, four columns.")],
-    run: Annotated[Path, typer.Argument(help="A run, six columns; more are ignored.")],
+    run: Annotated[
+        Path, typer.Argument(help="A run, six columns, more are ignored; - for standard input.")
+    ],
     *,
     measures: Annotated[
         list[str] | None,
@@ -36,11 +53,74 @@ def command(
     judged_only: Annotated[
         bool, typer.Option("-J", "--Judged_docs_only", help="Drop unjudged documents first.")
     ] = False,
+    documents: Annotated[
+        int, typer.Option("-N", "--Number_docs_in_coll", help="Documents there are, for utility.")
+    ] = 0,
+    debug: Annotated[
+        str, typer.Option("-D", "--Debug_level", help="A level, unused; LEVEL.QUERY: that query.")
+    ] = "0",
+    rel_format: Annotated[
+        str, typer.Option("-R", "--Rel_info_format", help="Of the judgements: qrels alone.")
+    ] = "qrels",
+    results_format: Annotated[
+        str, typer.Option("-T", "--Results_format", help="Of the run: trec_results alone.")
+    ] = "trec_results",
+    zscores: Annotated[
+        str | None, typer.Option("-Z", "--Zscore", help="Refused: z scores are not here.")
+    ] = None,
+    _old: Annotated[
+        bool, typer.Option("-o", "--Output_old_results_format", help="Ignored, as by trec_eval.")
+    ] = False,
+    _version: Annotated[
+        bool, typer.Option("-v", "--version", callback=_version, is_eager=True, help="Say which.")
+    ] = False,
 ) -> None:
     """Stand in for trec_eval 10: its arguments, its measures, its output."""
     from labeler.trec_evaluating import Options, trec_eval
 
+    _refuse({"-R": rel_format, "-T": results_format}, zscores)
     options = Options(
-        tuple(measures or ()), by_query, not no_summary, complete, level, depth, judged_only
+        tuple(measures or ()),
+        by_query,
+        not no_summary,
+        complete,
+        level,
+        depth,
+        judged_only,
+        documents,
+        debug.partition(".")[2] or None,
     )
-    sys.stdout.write(trec_eval(qrels, run, options))
+    with _file(run) as path:
+        sys.stdout.write(trec_eval(qrels, path, options))
+
+
+def _refuse(formats: dict[str, str], zscores: str | None) -> None:
+    """`Misuse` names what trec_eval does and this does not."""
+    from labeler.errors import Misuse
+
+    for option, form in formats.items():
+        if form != FORMATS[option]:
+            raise Misuse(f"{option} {form}: of trec_eval's formats only {FORMATS[option]} is read")
+    if zscores is not None:
+        raise Misuse("-Z: z scores are not computed here; leave it out for the scores themselves")
+
+
+@contextmanager
+def _file(run: Path) -> Iterator[Path]:
+    """The run's file; what comes in through standard input is put into a temporary one."""
+    if run != STANDARD_INPUT:
+        yield run
+        return
+    import shutil
+    from tempfile import TemporaryDirectory
+
+    from labeler.errors import BadInput
+
+    with TemporaryDirectory(prefix="labeler-run-") as folder:
+        path = Path(folder) / "standard-input"
+        with path.open("wb") as out:
+            shutil.copyfileobj(sys.stdin.buffer, out)
+        try:
+            yield path
+        except BadInput as error:
+            raise BadInput(str(error).replace(str(path), "standard input")) from error

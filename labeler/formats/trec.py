@@ -11,9 +11,11 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.files import numbered_bytes, replacing
 from labeler.fusion import ranking
+from labeler.wording import count_of
 
 QRELS_COLUMNS = "query iteration document grade"
 RUN_COLUMNS = "query Q0 document rank score tag"
+BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
 LARGEST_GRADE = 2**31 - 1
 
 _GRADE = re.compile(rb"[+-]?[0-9]{1,10}")
@@ -56,14 +58,15 @@ def read_qrels(path: Path, warn: Callable[[str], None] = _silent) -> Qrels:
     if conflicts:
         raise BadInput(_listed(conflicts))
     if repeated:
-        warn(f"{path}: {repeated} pairs stand there more than once, with the same grade")
+        lines = count_of(repeated, "repeated line", "repeated lines")
+        warn(f"{path}: {lines}, the same pair with the same grade")
     return qrels
 
 
 def _listed(conflicts: list[str]) -> str:
-    shown = "; ".join(conflicts[:_SHOWN])
     more = len(conflicts) - _SHOWN
-    return f"two grades for one pair: {shown}" + (f"; and {more} more" if more > 0 else "")
+    listed = "; ".join(conflicts[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+    return f"{listed} (two grades for one pair)"
 
 
 def read_run(path: Path) -> Run:
@@ -181,14 +184,22 @@ def rows(
         if not columns or columns[0].startswith(b"#"):
             continue
         if b"\0" in line:
-            raise BadInput.at(path, number, "a NUL byte; is this a binary file?")
+            raise BadInput.at(path, number, _why_nul(line))
         if len(columns) != wanted and not (more and len(columns) > wanted):
             problem = f"expected {wanted} columns ({names}), found {len(columns)}"
-            raise BadInput.at(path, number, problem)
+            beir = "; these are BEIR's three, with a header" if columns == BEIR_HEADER else ""
+            raise BadInput.at(path, number, problem + beir)
         found += 1
         yield number, columns
     if not found and lines is None:
         raise BadInput.at(path, max(number, 1), f"no line in it; expected {names}")
+
+
+def _why_nul(line: bytes) -> str:
+    """What a line with NUL bytes probably is: in UTF-16, every other byte of plain text is one."""
+    if 3 * line.count(b"\0") > len(line):
+        return "a NUL byte beside each letter, as in UTF-16; save the file as UTF-8"
+    return "a NUL byte; is this a binary file?"
 
 
 def refuse_byte_order_mark(path: Path, line: bytes) -> None:

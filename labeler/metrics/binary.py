@@ -40,7 +40,7 @@ def recall(r: Rankings, cutoff: int, rel: int = 1) -> Floats:
 @measure("F1", SETS)
 def f1(r: Rankings, cutoff: int, rel: int = 1) -> Floats:
     """Harmonic mean of precision and recall at k."""
-    return _harmonic(precision(r, cutoff, rel), recall(r, cutoff, rel), 1.0)
+    return weighted_harmonic(precision(r, cutoff, rel), recall(r, cutoff, rel), 1.0)
 
 
 @measure("Success", SETS, summary="share")
@@ -67,10 +67,11 @@ def set_f(r: Rankings, rel: int = 1, beta: float = 1.0) -> Floats:
 
     `beta` weighs recall as it stands, not squared: (beta + 1) P R / (beta P + R).
     """
-    return _harmonic(set_precision(r, rel), set_recall(r, rel), beta)
+    return weighted_harmonic(set_precision(r, rel), set_recall(r, rel), beta)
 
 
-def _harmonic(p: Floats, r: Floats, beta: float) -> Floats:
+def weighted_harmonic(p: Floats, r: Floats, beta: float) -> Floats:
+    """`(beta + 1) p r / (beta p + r)`, 0 where both are."""
     return ratio((beta + 1.0) * p * r, beta * p + r)
 
 

@@ -36,7 +36,7 @@ def discounts(rank: Integers) -> Floats:
     return table[rank]
 
 
-def _sums(r: Rankings, cutoff: int | None, dcg: str) -> tuple[Floats, Floats]:
+def dcg_sums(r: Rankings, cutoff: int | None, dcg: str) -> tuple[Floats, Floats]:
     """Discounted gains of the rankings and of the ideal ones."""
     chosen = relevant(r, 1, cutoff)
     found = r.total(chosen, gains(r.grade[chosen], dcg) / discounts(r.rank[chosen]))
@@ -54,13 +54,13 @@ def ndcg(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -> Floats:
     `dcg='exp-log2'` (or `gain=exp`) gains 2 ** grade - 1. After Jarvelin and Kekalainen (2002),
     ACM TOIS 20(4); the discount is log2(rank + 1).
     """
-    return ratio(*_sums(r, cutoff, dcg))
+    return ratio(*dcg_sums(r, cutoff, dcg))
 
 
 @measure("DCG", GRADED)
 def discounted_gain(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -> Floats:
     """Discounted cumulative gain, not normalised."""
-    return _sums(r, cutoff, dcg)[0]
+    return dcg_sums(r, cutoff, dcg)[0]
 
 
 @measure("CG", GRADED)
@@ -145,9 +145,9 @@ def powers(p: float, rank: Integers) -> Floats:
     return table[rank]
 
 
-@measure("Q", GRADED)
+@measure("Q-measure", GRADED)
 def q_measure(r: Rankings, cutoff: int | None = None, beta: float = 1.0) -> Floats:
-    """Q-measure: AP with graded credit, (relevant + beta gain) / (rank + beta ideal gain).
+    """AP with graded credit, (relevant + beta gain) / (rank + beta ideal gain).
 
     With a cutoff, divided by the number of relevant documents that fit above it. After Sakai
     (2004), NTCIR-4.

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from labeler.metrics.bounds import FOUND, bounds, level_of
 from labeler.metrics.rankings import Floats, Integers, Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
 
-RISING = frozenset({"P", "Success", "RR", "RBP", "DCG", "CG", "ERR", "SetP", "NumRelRet"})
+RISING = frozenset({"P", "Success", "RR", "RBP", "DCG", "CG", "ERR", "SetP", "NumRel", "NumRelRet"})
 """Measures that never fall when an unjudged document turns out better: no ideal moves with it.
 
 For ERR: a document at rank i that stops the user with probability s adds s / i and takes at most
@@ -55,24 +56,35 @@ def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, 
 def scenarios(r: Rankings, measures: Sequence[Measure]) -> dict[str, dict[str, float]]:
     """A measure: its mean if all unjudged documents were irrelevant, and if all were of top grade.
 
-    `low` and `high` are there where the two are true bounds. RBP's upper bound counts the documents
-    below the ranking's end too. For nDCG and whatever divides by what could be found, neither
-    scenario is a bound, because the ideal moves.
+    `low` and `high` are true bounds, where an exact way to them is known. RBP's upper bound counts
+    the documents below the ranking's end too. For nDCG and whatever divides by what could be found,
+    neither scenario is a bound, because the ideal moves; see `bounds`.
     """
-    best = filled(r, r.max_grade)
-    worst = filled(r, 0) if any(map(_sees_holes, measures)) else r
+    cases = filled(r, 0) if any(map(_sees_holes, measures)) else r, filled(r, r.max_grade)
     found = {}
     for measure in measures:
-        worst_case = summed_up(measure, measure.per_query(worst if _sees_holes(measure) else r))
-        best_case = measure.per_query(best)
-        entry = {"unjudged_irrelevant": worst_case, "unjudged_top": summed_up(measure, best_case)}
-        if measure.name in RISING and not measure.judged_only:
-            entry["low"], entry["high"] = (
-                worst_case,
-                summed_up(measure, _high(measure, r, best_case)),
-            )
+        seen = cases[0] if _sees_holes(measure) else r
+        values = measure.per_query(seen), measure.per_query(cases[1])
+        both = (summed_up(measure, value) for value in values)
+        entry = dict(zip(("unjudged_irrelevant", "unjudged_top"), both, strict=True))
+        if (ends := _ends(measure, r, *values)) is not None:
+            entry["low"], entry["high"] = (summed_up(measure, end) for end in ends)
         found[str(measure)] = entry
     return found
+
+
+def _ends(
+    measure: Measure, r: Rankings, worst: Floats, best: Floats
+) -> tuple[Floats, Floats] | None:
+    """The bounds for each query, from its values in the two scenarios where these are bounds.
+
+    Where no grade, or every grade, makes an unjudged document relevant, both scenarios are one.
+    """
+    if measure.judged_only or measure.name not in RISING | FOUND.keys():
+        return None
+    if measure.name in RISING:
+        return worst, _high(measure, r, best)
+    return bounds(measure, r) if 0 < level_of(measure) <= r.max_grade else (worst, best)
 
 
 def _sees_holes(measure: Measure) -> bool:

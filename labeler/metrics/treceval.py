@@ -7,6 +7,7 @@ A measure is asked for as `name` or `name.parameters` and may print several line
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -75,19 +76,29 @@ def set_average_precision(r: Rankings, level: int) -> Floats:
     return ratio(found * found, r.retrieved.astype(np.float64) * r.in_pool(level))
 
 
-def utility(p: Sequence[float]) -> Values:
-    """Weighted counts: relevant and not, retrieved and not; 0 for a query that is missing.
+def utility(p: Sequence[float], documents: int = 0) -> Values:
+    """Weighted counts: relevant and not, retrieved and not, in a collection of so many documents.
 
-    As in trec_eval without -N, the collection is taken to hold no documents.
+    Without -N, trec_eval takes the collection to hold none.
     """
 
     def values(r: Rankings, level: int) -> Floats:
         good, wanted = r.count(relevant(r, level)), r.in_pool(level)
-        rest = good - r.retrieved - wanted
+        rest = documents + good - r.retrieved - wanted
         worth = p[0] * good + p[1] * (r.retrieved - good) + p[2] * (wanted - good) + p[3] * rest
-        return np.where(r.retrieved > 0, worth, 0.0)
+        return np.asarray(worth, np.float64)
 
     return values
+
+
+def smoothed_average_precision(r: Rankings, level: int) -> Floats:
+    """yaap: the log of (1 + precisions at relevant documents) / (1 + what they lack).
+
+    After Robertson (ECIR 2012), LNCS 7224.
+    """
+    total = r.total(*binary.precisions(r, level))
+    logs = map(math.log, ((1.0 + total) / (1.0 + r.in_pool(level) - total)).tolist())
+    return np.fromiter(logs, np.float64, r.n)
 
 
 def averaged_precision(recalls: Sequence[float]) -> Values:
@@ -227,3 +238,8 @@ def count(values: Callable[[Rankings, int], Floats | Integers]) -> Maker:
 def judged_wrong(r: Rankings, level: int) -> Integers:
     """How many retrieved documents are judged and not relevant."""
     return r.count((r.grade >= 0) & ~relevant(r, level))
+
+
+def unjudged_retrieved(r: Rankings, _level: int) -> Integers:
+    """How many retrieved documents are not judged, in the pool or not."""
+    return r.retrieved - r.count(r.grade >= 0)

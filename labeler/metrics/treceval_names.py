@@ -51,6 +51,8 @@ MEASURES: dict[str, Maker] = {
     "set_map": plain(te.set_average_precision),
     "set_F": numbered(lambda p: lambda r, level: binary.set_f(r, level, p[0]), (1.0,)),
     "num_nonrel_judged_ret": count(te.judged_wrong),
+    "num_nonjudged_ret": count(te.unjudged_retrieved),
+    "yaap": plain(te.smoothed_average_precision),
     "rbp": paired(lambda worth, named: lambda r, level: gains.rbp(r, worth, named.get("p", 0.9))),
     "rbp_resid": paired(lambda worth, named: te.rbp_residual(named.get("p", 0.9))),
     "unj": at(te.unjudged, (5, 10, 20)),
@@ -64,14 +66,19 @@ SETS = (
     *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_recall"),
     *("set_relative_P", "set_map", "set_F"),
 )
-ALL = (RUN_ID, QUERIES, *(name for name in MEASURES if name not in ("dcg", "ideal_dcg")))
+APART = ("dcg", "ideal_dcg", "num_nonjudged_ret", "yaap")
+"""Printed only where they are asked for by name."""
+ALL = (RUN_ID, QUERIES, *(name for name in MEASURES if name not in APART))
 NICKNAMES = {"official": OFFICIAL, "set": SETS, "all_trec": ALL}
+OF_OTHER_FORMATS = ("all_prefs", "prefs", "qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg")
+"""trec_eval has them, and every `prefs_…`, for preferences or several judges."""
 
 
-def lines(asked: Sequence[str]) -> list[Line | str]:
+def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
     """What to print for `-m` arguments, in trec_eval's order; `runid` and `num_q` as they are.
 
-    As in trec_eval, the first parameters given to a measure are the ones that count.
+    As in trec_eval, the first parameters given to a measure are the ones that count. `documents`
+    are those of the collection, which `utility` may ask for.
     """
     parameters: dict[str, str] = {}
     wanted: set[str] = set()
@@ -79,14 +86,22 @@ def lines(asked: Sequence[str]) -> list[Line | str]:
         name, dot, given = text.partition(".")
         names = NICKNAMES.get(name, (name,))
         if unknown := [n for n in names if n not in MEASURES and n not in (RUN_ID, QUERIES)]:
-            known = ", ".join([*NICKNAMES, RUN_ID, QUERIES, *MEASURES])
-            raise Misuse(f"no measure {unknown[0]!r} of trec_eval's here; known: {known}")
+            raise Misuse(_refused(unknown[0]))
         if dot and (not given or len(names) > 1):
             raise Misuse(f"-m {text}: expected parameters of one measure after the dot")
         wanted |= set(names)
         if dot:
             parameters.setdefault(name, given)
     found: list[Line | str] = [name for name in (RUN_ID, QUERIES) if name in wanted]
-    for name, make in MEASURES.items():
+    sized = {"utility": numbered(lambda p: te.utility(p, documents), (1.0, -1.0, 0.0, 0.0))}
+    for name, make in (MEASURES | sized).items():
         found += make(name, parameters.get(name, "")) if name in wanted else []
     return found
+
+
+def _refused(name: str) -> str:
+    """Why a measure is not here, and which are."""
+    known = ", ".join([*NICKNAMES, RUN_ID, QUERIES, *MEASURES])
+    if name in OF_OTHER_FORMATS or name.startswith("prefs_"):
+        return f"{name!r} is of preferences or several judges, which are not read; known: {known}"
+    return f"no measure {name!r} of trec_eval's here; known: {known}"

@@ -1,0 +1,52 @@
+"""What to say where qrels and a run have no query in common: three ids of each, and a guess why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+SHOWN = 3
+
+
+def nothing_in_common(qrels: str, of_qrels: Sequence[str], run: str, of_run: Sequence[str]) -> str:
+    """The one line that names both files, some ids of each and why they might not match."""
+    sides = f"the qrels have {_some(of_qrels)}; the run has {_some(of_run)}"
+    reason = guess(of_qrels, of_run)
+    return f"{qrels} and the run {run} share no query: {sides}" + (f"; {reason}" if reason else "")
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:SHOWN]) + (", …" if len(ids) > SHOWN else "")
+
+
+def guess(some: Collection[str], others: Collection[str]) -> str:
+    """Why two sets of ids that share nothing might be meant to be the same; empty if unknown."""
+    for changed, reason in REASONS:
+        known = {changed(one): one for one in sorted(some, reverse=True)}
+        for other in others:
+            if changed(other) and changed(other) in known:
+                return f"{reason} ({known[changed(other)]} and {other})"
+    return ""
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
+
+
+def _unpadded(text: str) -> str:
+    return text.lstrip("0") or text[:1]
+
+
+def _whole(text: str) -> str:
+    """An id less the `.0` that a column read as numbers with gaps leaves behind."""
+    return text.removesuffix(".0")
+
+
+REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
+    (str.casefold, "they differ in upper and lower case"),
+    (_unpadded, "one side is padded with zeros, or was read as integers"),
+    (_whole, "one side was read as numbers with decimals"),
+    (lambda text: text.strip("\"'"), "one side stands in quotation marks"),
+    (_digits, "they differ in a prefix or suffix"),
+    (lambda text: _unpadded(_digits(text)), "they differ in a prefix and in zeros"),
+)
+"""What would make them the same, from the surest sign to the weakest."""

@@ -1,0 +1,267 @@
+"""The least and the most that a measure can be, whatever the grades of its unjudged documents.
+
+Unjudged are the retrieved documents outside the qrels and those of the pool with a negative grade;
+documents that are neither retrieved nor in the pool are taken not to exist. Each may have any grade
+from 0 to the scale's top. A relevant one counts twice for a measure that divides by what could be
+found, as a hit and as something to find, so that neither "none is relevant" nor "all are" need be
+an end of what is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeler.metrics.binary import relevant, weighted_harmonic
+from labeler.metrics.graded import dcg_sums, gains
+from labeler.metrics.rankings import Flags, Floats, Integers, Rankings
+from labeler.metrics.registry import Measure
+
+Ends = tuple[Floats, Floats]
+Work = Callable[[Rankings, Measure, int], Ends]
+CELLS = 2_000_000
+"""Queries times ranks that are worked on at once."""
+ROUNDS = 50
+"""Far more than the five or so that the search for the highest nDCG takes."""
+
+
+def bounds(measure: Measure, r: Rankings, cells: int = CELLS) -> Ends:
+    """The least and the most that one of the measures `FOUND` can be, for each query.
+
+    Its level of relevance must lie above 0 and not above the top grade, so that unjudged documents
+    may reach it or not.
+    """
+    low, high = FOUND[measure.name](r, measure, cells)
+    value = measure.per_query(r)
+    return np.minimum(low, value), np.maximum(high, value)
+
+
+def level_of(measure: Measure) -> int:
+    """The lowest grade that is relevant to a measure."""
+    return int(dict(measure.parameters).get("rel", 1))
+
+
+def _depth(measure: Measure, r: Rankings) -> int:
+    """The ranks that the measure looks at."""
+    deepest = int(np.max(r.retrieved, initial=0))
+    return deepest if measure.cutoff is None else min(deepest, int(measure.cutoff))
+
+
+def holes_within(r: Rankings, depth: float) -> Integers:
+    """How many of the first documents of each query are unjudged."""
+    seen = np.minimum(r.retrieved, depth).astype(np.int64)
+    return seen - r.count((r.grade >= 0) & (r.rank < depth))
+
+
+def holes_outside(r: Rankings, depth: float) -> Integers:
+    """How many unjudged documents stand below, or in the pool and nowhere in the ranking."""
+    unjudged_pool = np.bincount(r.pool_query[r.pool_grade < 0], minlength=r.n)
+    below = holes_within(r, np.inf) - holes_within(r, depth)
+    return below + unjudged_pool - r.count(r.grade < 0)
+
+
+def _share(above: Floats | Integers, below: Floats | Integers) -> Floats:
+    """`above / below`, 0 where `below` is 0."""
+    zeros = np.zeros(np.broadcast_shapes(np.shape(above), np.shape(below)))
+    return np.divide(above, below, out=zeros, where=np.asarray(below) != 0)
+
+
+def _of_sets(r: Rankings, measure: Measure, _cells: int) -> Ends:
+    """Recall, and what blends it with precision: both rise with each hit, and fall with a miss.
+
+    Lowest where the unjudged documents within the cutoff are irrelevant and all others relevant;
+    highest the other way round.
+    """
+    depth = np.inf if measure.cutoff is None else float(measure.cutoff)
+    level = level_of(measure)
+    hits, wanted = r.count(relevant(r, level, depth)), r.in_pool(level)
+    inside, outside = holes_within(r, depth), holes_outside(r, depth)
+    size = r.retrieved if measure.cutoff is None else np.full(r.n, int(measure.cutoff))
+
+    def value(found: Integers, there: Integers) -> Floats:
+        recall = _share(found, there)
+        if measure.name in ("R", "SetR"):
+            return recall
+        beta = float(dict(measure.parameters).get("beta", 1.0))
+        return weighted_harmonic(_share(found, size), recall, beta)
+
+    return value(hits, wanted + outside), value(hits + inside, wanted + inside)
+
+
+def _by_parts(work: Work) -> Work:
+    """The same for so many queries at a time that `cells` hold their ranks.
+
+    The work on a part is told how many ranks to look at in place of the cells.
+    """
+
+    def find(r: Rankings, measure: Measure, cells: int) -> Ends:
+        depth = _depth(measure, r)
+        ends = [work(part, measure, depth) for part in _parts(r, max(1, cells // (depth + 1)))]
+        lows, highs = zip(*ends, strict=True) if ends else ((np.zeros(0),), (np.zeros(0),))
+        return np.concatenate(lows), np.concatenate(highs)
+
+    return find
+
+
+def _parts(r: Rankings, size: int) -> Iterator[Rankings]:
+    if r.n <= size:
+        yield r
+        return
+    place = np.arange(r.n)
+    for start in range(0, r.n, size):
+        yield r.choose((place >= start) & (place < start + size))
+
+
+def _squares(r: Rankings, level: int, depth: int) -> tuple[Flags, Flags]:
+    """Which ranks hold a relevant document, and which an unjudged one: `(queries, depth)` each."""
+    good = np.zeros((r.n, depth), dtype=np.bool_)
+    hole = np.arange(depth) < r.retrieved[:, None]
+    seen = (r.grade >= 0) & (r.rank < depth)
+    hole[r.query[seen], r.rank[seen]] = False
+    best = seen & (r.grade >= level)
+    good[r.query[best], r.rank[best]] = True
+    return good, hole
+
+
+def _average_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
+    """Of so many relevant holes, the first give the highest sum of precisions, the last the lowest.
+
+    Moving a relevant document up from rank q to a free rank p above it changes that sum by at least
+    (1 + a) (1/p - 1/q) > 0, with a relevant ones above p. So only their number is searched for.
+    """
+    level = level_of(measure)
+    good, hole = _squares(r, level, depth)
+    wanted, outside = r.in_pool(level)[:, None], holes_outside(r, depth)[:, None]
+    weight = 1.0 / np.arange(1, depth + 1)
+    above: Integers = np.cumsum(good, axis=1) - good
+    below = _after(good * weight)
+    start = (good * (above + 1) * weight).sum(axis=1, keepdims=True)
+    first = np.cumsum(hole, axis=1)
+    risen = hole * ((above + first) * weight + below)
+    most = _extended(start, start + np.cumsum(risen, axis=1))
+    high = _share(most, _extended(wanted, wanted + first))
+    last = np.cumsum(hole[:, ::-1], axis=1)
+    fallen = hole * ((above + 1) * weight + below + _after(hole * weight))
+    sums = _extended(start, start + np.cumsum(fallen[:, ::-1], axis=1))
+    there = _extended(wanted, wanted + last) + outside
+    return _share(sums, there).min(axis=1), high.max(axis=1)
+
+
+def _after(values: Floats) -> Floats:
+    """The sum of what comes after each entry of its row."""
+    found: Floats = np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
+    return found
+
+
+def _extended(first: Floats | Integers, rest: NDArray[Any]) -> Floats:
+    """A matrix with one more column before the others."""
+    return np.concatenate([first, rest], axis=1).astype(np.float64)
+
+
+def _none(r: Rankings) -> Floats:
+    """A column of zeros."""
+    return np.zeros((r.n, 1))
+
+
+def _r_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
+    """With so many relevant holes the cutoff is known; as many as fit lie above it, or below it."""
+    level = level_of(measure)
+    good, hole = (_extended(_none(r), np.cumsum(f, axis=1)) for f in _squares(r, level, depth))
+    everything = (holes_within(r, depth) + holes_outside(r, depth))[:, None]
+    more = np.arange(int(np.max(everything, initial=0)) + 1)[None, :]
+    cutoff = r.in_pool(level)[:, None] + more
+    at = np.minimum(cutoff, depth)
+    hits, room = np.take_along_axis(good, at, axis=1), np.take_along_axis(hole, at, axis=1)
+    possible = more <= everything
+    low = _share(hits + np.maximum(more - (everything - room), 0), cutoff)
+    high = _share(hits + np.minimum(more, room), cutoff)
+    return np.where(possible, low, np.inf).min(axis=1), np.where(possible, high, 0).max(axis=1)
+
+
+def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
+    """nDCG's ends, by levels: a gain is a sum of steps, and so are both sums of gains.
+
+    With L the highest nDCG, DCG - L IDCG has its maximum, 0, there. For each step, which number of
+    holes reaches it is a search of its own: as better documents leave less room in the ideal, fewer
+    holes need to reach the higher step, so the numbers fit together (Topkis 1978). L is found by
+    Dinkelbach's method (1967). The lowest: DCG - l IDCG is concave in the gains, so that some end
+    of their range, every hole 0 or top, is lowest; of these so many last holes are of top grade.
+    """
+    kind = str(dict(measure.parameters).get("dcg", "log2"))
+    search = _Search(r, kind, depth, measure.cutoff)
+    return search.lowest(), search.highest()
+
+
+class _Search:
+    """The sums of nDCG as functions of how many holes reach each level."""
+
+    def __init__(self, r: Rankings, kind: str, depth: int, cutoff: float | None) -> None:
+        levels = np.unique(np.append(r.pool_grade[r.pool_grade > 0], r.max_grade))
+        worth = gains(np.append(0, levels), kind)
+        self.steps = np.diff(worth)
+        self.open = levels <= r.max_grade
+        self.top = float(worth[1:][self.open][-1])
+        self.judged = [r.in_pool(int(level))[:, None] for level in levels]
+        self.outside = holes_outside(r, depth)[:, None]
+        _, hole = _squares(r, 1, depth)
+        self.holes = _extended(_none(r), np.cumsum(hole, axis=1)).astype(np.int64)
+        weight = 1.0 / np.log2(np.arange(2, depth + 2))
+        self.first = _extended(_none(r), np.cumsum(hole * weight, axis=1))
+        back = (hole * weight)[:, ::-1]
+        self.last = _extended(_none(r), np.cumsum(back, axis=1))
+        self.last_holes = _extended(_none(r), np.cumsum(hole[:, ::-1], axis=1))
+        self.found = dcg_sums(r, None if cutoff is None else int(cutoff), kind)[0]
+        self.ideal = self._ideal(cutoff)
+
+    def _ideal(self, cutoff: float | None) -> Floats:
+        """What the first places of an ideal ranking weigh together, from none on."""
+        most = int(max((int(n.max(initial=0)) for n in self.judged), default=0))
+        most += int(np.max(self.outside, initial=0)) + int(np.max(self.holes, initial=0))
+        places = np.arange(most)
+        inside = places < (np.inf if cutoff is None else cutoff)
+        return np.append(0.0, np.cumsum(np.where(inside, 1 / np.log2(places + 2), 0)))
+
+    def lowest(self) -> Floats:
+        """The least nDCG of each query."""
+        there = np.zeros_like(self.last)
+        reached = self.last_holes.astype(np.int64) + self.outside
+        for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
+            there += step * self.ideal[judged + (reached if open_ else 0)]
+        least: Floats = _share(self.found[:, None] + self.top * self.last, there).min(axis=1)
+        return least
+
+    def highest(self) -> Floats:
+        """The most that nDCG can be for each query."""
+        best = np.zeros(len(self.found))
+        for _ in range(ROUNDS):
+            found, there = self.found.copy(), np.zeros(len(self.found))
+            for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
+                chosen = self._chosen(judged, best, open_)
+                rows = np.arange(len(chosen))
+                found += step * self.first[rows, chosen]
+                there += step * self.ideal[judged[:, 0] + self.holes[rows, chosen]]
+            better = np.maximum(best, _share(found, there))
+            if not (better > best).any():
+                break
+            best = better
+        return best
+
+    def _chosen(self, judged: Integers, best: Floats, open_: bool) -> Integers:
+        """The column whose number of holes is best for a level, none where they cannot reach it."""
+        if not open_:
+            return np.zeros(len(best), dtype=np.int64)
+        worth = self.first - best[:, None] * self.ideal[judged + self.holes]
+        found: Integers = worth.argmax(axis=1)
+        return found
+
+
+FOUND: dict[str, Work] = {
+    **dict.fromkeys(("R", "SetR", "F1", "SetF"), _of_sets),
+    **dict.fromkeys(("AP", "GMAP"), _by_parts(_average_precision)),
+    "Rprec": _by_parts(_r_precision),
+    "nDCG": _by_parts(_ndcg),
+}
+"""Those whose ends are neither scenario, by how they are found."""
