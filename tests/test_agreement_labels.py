@@ -377,7 +377,7 @@ def test_lines_that_stand_twice_are_among_the_warnings(
     other = str(write(tmp_path / "o", "q1 0 a 1\nq1 0 a 1\nq1 0 b 0\nq1 0 b 0\n"))
     assert run(["agree", people, other, "--json"]) == 0
     warnings = json.loads(capsys.readouterr().out)["warnings"]
-    assert any("p: 1 pairs stand there more than once" in warning for warning in warnings)
+    assert any("p: 1 repeated line, the same pair" in warning for warning in warnings)
     assert any("o: 2 lines say the same of a pair" in warning for warning in warnings)
 
 
