@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from labeler.data import Qrels, Run
@@ -25,7 +25,7 @@ _BYTE_ORDER_MARKS = {
     b"\xff\xfe": "a byte-order mark of UTF-16",
     b"\xfe\xff": "a byte-order mark of UTF-16",
 }
-SHOWN_CONFLICTS = 3
+SHOWN = 3
 VERDICTS = dict.fromkeys((b"yes", b"pass", b"true", b"1"), True) | dict.fromkeys(
     (b"no", b"fail", b"false", b"0"), False
 )
@@ -58,16 +58,21 @@ def read_qrels(path: Path, warn: Callable[[str], None] = _silent) -> Qrels:
     if conflicts:
         raise BadInput(two_grades(conflicts, len(conflicts)))
     if repeated:
-        lines = count_of(repeated, "repeated line", "repeated lines")
-        warn(f"{path}: {lines}, the same pair with the same grade")
+        warn(same_grade(path, repeated))
     return qrels
 
 
-def two_grades(conflicts: Sequence[str], count: int) -> str:
-    """The message for `count` pairs of two grades, the first of which are described."""
-    listed = "; ".join(conflicts[:SHOWN_CONFLICTS])
-    more = count - min(len(conflicts), SHOWN_CONFLICTS)
-    return f"{listed}{f'; and {more:,} more' if more > 0 else ''} (two grades for one pair)"
+def two_grades(conflicts: list[str], total: int) -> str:
+    """What to say of lines that contradict earlier ones."""
+    more = total - len(conflicts[:SHOWN])
+    listed = "; ".join(conflicts[:SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
+    return f"{listed} (two grades for one pair)"
+
+
+def same_grade(path: Path, repeated: int) -> str:
+    """What to say of lines that only repeat earlier ones."""
+    lines = count_of(repeated, "repeated line", "repeated lines")
+    return f"{path}: {lines}, the same pair with the same grade"
 
 
 def read_run(path: Path) -> Run:
