@@ -83,14 +83,14 @@ def hole_warnings(
     """Of the run that is judged least: what its unjudged documents could do to a score."""
     share_name, share = next(iter(judged.items()))
     if share == 0:
-        return [f"{name} has a {share_name} of 0: do its document ids match those of the qrels?"]
+        return [f"{name}: {share_name} is 0; do its document ids match those of the qrels?"]
     bounded = next((item for item in scenarios.items() if "low" in item[1]), None)
     if bounded is None or not share < WELL_JUDGED:
         return []
     measure, entry = bounded
     ends = f"{entry['low']:.3f} to {entry['high']:.3f}"
-    what = f"what is not could make its {measure} anything from {ends} (--scenarios)"
-    return [f"{name} has a {share_name} of {share:.2f} only; {what}"]
+    what = f"judged, the rest could make its {measure} anything from {ends} (--scenarios)"
+    return [f"{name}: {share_name} is {share:.2f}; {what}"]
 
 
 def score_warnings(name: str, scores: Scores) -> list[str]:
