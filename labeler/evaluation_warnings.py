@@ -89,7 +89,7 @@ def hole_warnings(
         return []
     measure, entry = bounded
     ends = f"{entry['low']:.3f} to {entry['high']:.3f}"
-    what = f"judged, the rest could make its {measure} anything from {ends} (--scenarios)"
+    what = f"were the rest judged, its {measure} could be anything from {ends} (--scenarios)"
     return [f"{name}: {share_name} is {share:.2f}; {what}"]
 
 
