@@ -97,8 +97,8 @@ class Collection:
 
 def _existing(path: Path, what: str, name: str, known: Sequence[str]) -> Path:
     if name not in known:
-        there = ", ".join(known) or "none yet; labeler judge makes them"
-        raise Misuse(f"{path.parent.parent} has no {what} {name!r}; there are: {there}")
+        there = f"there are: {', '.join(known)}" if known else "there are none: labeler judge"
+        raise Misuse(f"{path.parent.parent} has no {what} {name!r}; {there}")
     return path
 
 
