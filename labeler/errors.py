@@ -11,6 +11,8 @@
     ├── ProviderError     69   the model's provider failed
     │   └── CallFailed         … for one request; the pair becomes a Failure, the run goes on
     │       └── MayPass        … in a way that another try may mend
+    │           ├── Unanswered     nothing whole came back
+    │           └── NoCompletion   what came back is no chat completion
     ├── FileProblem       74   a file could not be read or written
     └── Misconfigured     78   a key, an address, an extra or a model is missing or refused
 
@@ -114,6 +116,19 @@ class MayPass(CallFailed):
         super().__init__(message)
         self.wait = wait
         self.busy = busy
+
+
+class Unanswered(MayPass):
+    """No answer came back, or not all of it.
+
+    `is_first` is true where the server has answered nothing yet: who it is may be a mistake.
+    """
+
+    is_first = False
+
+
+class NoCompletion(MayPass):
+    """The server's answer, though it says 200, is no chat completion."""
 
 
 class FileProblem(LabelerError):

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from labeler import __version__
 from labeler.assessing import Assessor, Texts
 from labeler.data import FAILURES, Failure, Judged, Pair
+from labeler.describing import write_readme
 from labeler.errors import BudgetReached, Misuse
 from labeler.files import replacing
 from labeler.formats.beir import read_corpus, read_queries
@@ -31,7 +33,8 @@ class Tally:
     """Counts of the labels `name`; `judged` and all `failures` add up to the pairs that are done.
 
     `examples` holds the first pairs of each kind of failure; `models` the names that the server
-    gave in this run; `stopped` is what ended it before all pairs were done.
+    gave in this run, `served` those of all replies; `stopped` is what ended it before all pairs
+    were done.
     """
 
     name: str = ""
@@ -42,6 +45,7 @@ class Tally:
         default_factory=lambda: {status: [] for status in FAILURES}
     )
     models: dict[str, None] = field(default_factory=dict)
+    served: set[str] = field(default_factory=set)
     remembered: int = 0
     shared: int = 0
     prompt_tokens: int = 0
@@ -60,6 +64,7 @@ class Tally:
             self.judged += 1
         self.remembered += judged.remembered
         self.shared += judged.shared
+        self.served.add(judged.model)
         if judged.model and not judged.remembered:
             self.models[judged.model] = None
         self.prompt_tokens += judged.prompt_tokens
@@ -138,16 +143,24 @@ async def judge_collection(job: Job, assessor: Assessor, pace: Pace) -> Tally:
             if not tally.pairs:
                 raise
             tally.stopped = reached
-    _note_in_card(job, assessor)
+    _note_in_card(job, assessor, tally)
+    write_readme(job.collection)
     return tally
 
 
-def _note_in_card(job: Job, assessor: Assessor) -> None:
-    """What the labels are of, and the scale that they are on, for whoever reads their grades."""
+def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
+    """What the labels are of and what made them, for whoever reads their grades."""
     entry = {
+        "labeler": __version__,
         "prompt": assessor.prompt.id,
         "model": assessor.model.id,
+        "served": sorted(tally.served - {""}),
+        "parameters": assessor.asked_with,
         "scale": assessor.prompt.front.scale,
+        "pairs": len(job.pairs),
+        "judged": tally.judged,
+        "failed": tally.failed,
+        "failures": {status: count for status, count in tally.failures.items() if count},
     }
     known = read_card(job.collection).get("judge", {})
     update_card(job.collection, "judge", {**known, job.name: entry})

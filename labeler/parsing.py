@@ -31,6 +31,12 @@ _APOLOGY = re.compile(
     r"|i['’]?m (unable|not able)|i am (sorry|unable|not able)|as an ai\b|unfortunately,? i )",
     re.IGNORECASE,
 )
+_REFUSES = re.compile(
+    r"\A\W*(?:(?:i['’]?m |i am )?(?:very )?sorry\b\W+(?:but )?)?(?:i|we) "
+    r"(?:can['’]?t|cannot|can not|won['’]?t|am unable to|am not able to) "
+    r"(?:assist|help|fulfil|comply|answer|grade|judge|rate|evaluate|assess|provide|process)",
+    re.IGNORECASE,
+)
 _BARE = re.compile(r'\s*\{\s*"grade"\s*:\s*(-?(?:0|[1-9][0-9]{0,8}))\s*\}\s*', re.ASCII)
 _MANY_OBJECTS = 1000
 _MANY_LISTS = 100
@@ -141,6 +147,8 @@ def _json_verdict(text: str) -> tuple[int, str | None, int]:
     only = verdicts[0]
     _check_list(only, text)
     verdict = _validated(only.value)
+    if _REFUSES.match(text[: only.start]):
+        raise _NoGrade("conflict", f"the reply refuses, and says {verdict.grade} all the same")
     around = text[: only.start] + "\n" + text[only.end :]
     named = [number for one in found for number in named_grades(one.value)]
     _check_agreement(verdict.grade, [*named, *mentioned_grades(around)])

@@ -201,7 +201,7 @@ def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[st
     assert "40/100 pairs" in line
     assert "1 unparsable" in line
     assert "1:00 left" in line
-    assert "0 of 8 at once" in line
+    assert "0 of 4 at once (growing" in line
     (last,) = capsys.readouterr().err.splitlines()
     assert "40/100 pairs" in last
     assert "at once" not in last

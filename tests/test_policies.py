@@ -57,12 +57,19 @@ async def ask_all(model: Model, count: int, at_once: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "wait"), [(400, 1.0), pytest.param(100, None, marks=pytest.mark.slow)]
+    ("rate", "wait", "count"),
+    [
+        (400, 1.0, 2000),
+        pytest.param(100, None, 1500, marks=pytest.mark.slow),
+        pytest.param(100, 1.0, 1500, marks=pytest.mark.slow),
+        pytest.param(20, None, 400, marks=pytest.mark.slow),
+        pytest.param(20, 1.0, 400, marks=pytest.mark.slow),
+    ],
 )
 def test_in_a_storm_of_429s_few_calls_are_wasted_and_little_time(
-    rate: int, wait: float | None
+    rate: int, wait: float | None, count: int
 ) -> None:
-    storm, count = Storm(rate, wait), 2000
+    storm = Storm(rate, wait)
     began = time.monotonic()
 
     async def weather() -> None:
@@ -75,6 +82,36 @@ def test_in_a_storm_of_429s_few_calls_are_wasted_and_little_time(
     assert storm.taken == count
     assert storm.calls <= 1.1 * count
     assert count / seconds >= 0.9 * rate
+
+
+def test_a_server_that_only_gets_slower_is_asked_less_at_once_and_loses_no_throughput() -> None:
+    capacity, seconds, count = 8, 0.01, 1500
+    under_way, seen = 0, list[int]()
+
+    async def ask(_request: Request) -> Reply:
+        nonlocal under_way
+        under_way += 1
+        await asyncio.sleep(seconds * max(1.0, under_way / capacity))
+        under_way -= 1
+        seen.append(under_way)
+        return Reply("ok")
+
+    gate = Gate(Ceiling(64))
+    began = time.monotonic()
+    asyncio.run(ask_all(limited(Model("m", ask), gate), count, 128))
+    assert gate.why == "more at once only made the server slower"
+    assert sum(seen[count // 2 :]) / (count // 2) < 40
+    assert count / (time.monotonic() - began) > 0.8 * capacity / seconds
+
+
+def test_a_server_that_keeps_up_is_asked_as_much_at_once_as_is_allowed() -> None:
+    async def ask(_request: Request) -> Reply:
+        await asyncio.sleep(0.01)
+        return Reply("ok")
+
+    gate = Gate(Ceiling(64))
+    asyncio.run(ask_all(limited(Model("m", ask), gate), 1000, 128))
+    assert (gate.limit, gate.why) == (64.0, "--concurrency")
 
 
 def test_a_ceiling_of_requests_a_minute_is_kept() -> None:

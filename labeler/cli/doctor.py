@@ -57,10 +57,11 @@ async def examine(model: str | None, base_url: str | None, pairs: int, limits: L
 
 async def _try_a_call(model: Model) -> None:
     from labeler.models.abilities import probe
+    from labeler.models.greeting import greeted
     from labeler.models.retrying import Patience, retried
 
     began = time.monotonic()
-    found = await probe(retried(model, Patience(tries=2)))
+    found = await probe(retried(greeted(model), Patience(tries=2)))
     say(f"test call        works ({time.monotonic() - began:.1f} s)")
     say(f"it accepts       {_accepts(found)}")
 

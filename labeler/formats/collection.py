@@ -52,6 +52,11 @@ class Collection:
         """What made the collection."""
         return self.folder / "card.json"
 
+    @property
+    def readme(self) -> Path:
+        """The same, for people."""
+        return self.folder / "README.md"
+
     def run(self, name: str) -> Path:
         """The file of a run, gzip where only that one is there."""
         plain, packed = (self.folder / "runs" / f"{name}{ending}" for ending in _RUN_ENDINGS)
