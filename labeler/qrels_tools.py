@@ -14,7 +14,7 @@ from labeler.formats.columns import Flags, Integers
 from labeler.formats.distinct import pair_batches
 from labeler.formats.indexed import QRELS, indexed
 from labeler.known_ids import KnownIds, Unknown
-from labeler.run_tools import SPREAD, spread
+from labeler.run_tools import SPREAD_HEADER, short_names, spread
 
 Warn = Callable[[str], None]
 
@@ -68,17 +68,18 @@ def validate_qrels(
 def qrels_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
     """A table of the counts of some qrels."""
     grades = sorted({int(grade) for row in found for grade in row["grades"]})
-    header = ["qrels", "queries", "pairs", *(f"{which} a query" for which in SPREAD)]
+    header = ["qrels", "queries", "pairs", *SPREAD_HEADER]
+    shown = short_names([row["qrels"] for row in found])
     rows = [
         [
-            row["qrels"],
+            name,
             row["queries"],
             row["pairs"],
             *row["per_query"].values(),
             row["without_relevant"],
             *(row["grades"].get(str(grade), 0) for grade in grades),
         ]
-        for row in found
+        for name, row in zip(shown, found, strict=True)
     ]
     return [*header, "none relevant", *(f"grade {grade}" for grade in grades)], rows
 

@@ -55,6 +55,13 @@ def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
 
 
 SPREAD = ("least", "median", "most")
+SPREAD_HEADER = ("fewest per query", "median", "most")
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Paths as a table shows them: without their folders, where that tells them apart."""
+    names = [Path(path).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
 
 
 def spread(ordered: Integers) -> dict[str, int]:
@@ -65,9 +72,10 @@ def spread(ordered: Integers) -> dict[str, int]:
 
 def run_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
     """A table of the counts of some runs."""
+    shown = short_names([row["run"] for row in found])
     rows = [
         [
-            row["run"],
+            name,
             row["queries"],
             row["documents"],
             *row["per_query"].values(),
@@ -75,9 +83,9 @@ def run_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[A
             row["tied_pairs"],
             row["contradicting_ranks"],
         ]
-        for row in found
+        for name, row in zip(shown, found, strict=True)
     ]
-    header = ["run", "queries", "documents", *(f"{which} a query" for which in SPREAD)]
+    header = ["run", "queries", "documents", *SPREAD_HEADER]
     return [*header, "lowest", "highest", "tied pairs", "contradicting ranks"], rows
 
 
