@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from labeler.errors import BadInput
+from labeler.formats.batches import files_per_query
 from labeler.formats.columns import Flags, Integers
 from labeler.formats.distinct import pair_batches
 from labeler.formats.indexed import QRELS, indexed
 from labeler.known_ids import KnownIds, Unknown
-from labeler.run_tools import SPREAD_HEADER, short_names, spread
+from labeler.run_tools import SPREAD_HEADER, nothing_shared, short_names, spread
 
 Warn = Callable[[str], None]
 
@@ -109,6 +110,8 @@ def compare_qrels(first: Path, second: Path, warn: Warn) -> dict[str, Any]:
             kinds, counts = np.unique(grades, axis=0, return_counts=True)
             for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
                 table[kind[0], kind[1]] += count
+        if int(files_per_query([one, other]).max()) == 1:
+            warn(nothing_shared(one, other))
     return {
         "first_only": alone[0],
         "second_only": alone[1],

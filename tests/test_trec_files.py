@@ -85,6 +85,7 @@ RUNS = st.lists(
 def test_fusion_equals_the_slow_and_obvious_way(
     scratch: Path, runs: list[Run], method: str, norm: str, depth: int
 ) -> None:
+    runs = [{**run, "shared": {"a": 1.0}} for run in runs]
     weights = (0.5, 2.0, -1.0, 0.25)[: len(runs)] if method == "wsum" else ()
     fusion = Fusion(method, norm=norm, weights=weights, depth=depth)
     fuse_files(write_to(scratch, runs), scratch / "out.trec", fusion, "t")
@@ -406,3 +407,41 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         assert process.returncode == 0
         peaks.append(usage.ru_maxrss / 1024)
     assert peaks[1] < peaks[0] + 200  # a million scattered lines; as Python objects over 600 MB
+
+
+def test_runs_that_share_no_query_are_not_fused_and_partial_ones_are_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "p.trec").write_text("q-q Q0 a 1 2 t\nqq9 Q0 a 1 2 t\n")
+    (folder / "c.trec").write_text("Q Q0 a 1 2 t\n")
+    out = ["-o", str(folder / "out.trec")]
+    assert labeler(["fuse", str(folder / "a.trec"), str(folder / "c.trec"), *out]) == 65
+    assert "no query in common" in (err := capsys.readouterr().err)
+    assert "upper and lower case (q and Q)" in err
+    assert labeler(["fuse", str(folder / "a.trec"), str(folder / "b.trec"), *out]) == 0
+    assert "a.trec lacks 1 of 2 queries of all runs" in capsys.readouterr().err
+    assert labeler(["qrels", "compare", str(folder / "a.qrels"), str(folder / "a.qrels")]) == 0
+    assert "no query" not in capsys.readouterr().err
+
+
+def test_a_run_is_not_written_in_a_format_that_is_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    convert = ["run", "convert", str(folder / "a.trec"), "-o", str(folder / "a.csv")]
+    assert labeler(convert) == 2
+    assert "runs are not read or written as .csv; known: .json" in capsys.readouterr().err
+    assert labeler([*convert, "--to", "trec"]) == 0
+    assert labeler([*convert, "--to", "xml"]) == 2
+
+
+def test_weights_go_by_name_or_by_order(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files, out = [str(folder / "a.trec"), str(folder / "b.trec")], folder / "out.trec"
+    found = []
+    for weights in ("0.2,0.8", "b=0.8,a=0.2"):
+        command = ["fuse", *files, "-o", str(out), "--method", "wsum", "--weights", weights]
+        assert labeler(command) == 0
+        found.append(out.read_text())
+    assert found[0] == found[1]
+    assert labeler([*command[:-1], "b=0.8,x=0.2"]) == 2
+    assert "--weights names b, x; the runs are a, b" in capsys.readouterr().err
+    assert labeler([*command[:-1], "nan,1"]) == 2
