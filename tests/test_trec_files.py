@@ -445,3 +445,28 @@ def test_weights_go_by_name_or_by_order(folder: Path, capsys: pytest.CaptureFixt
     assert labeler([*command[:-1], "b=0.8,x=0.2"]) == 2
     assert "--weights names b, x; the runs are a, b" in capsys.readouterr().err
     assert labeler([*command[:-1], "nan,1"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "command", "code", "hint"),
+    [
+        ((), "pool", 74, "labeler ingest DOCUMENTS -o"),
+        ((), "evaluate", 2, "labeler ingest DOCUMENTS -o"),
+        (("corpus.jsonl",), "pool", 74, "labeler generate"),
+        (("corpus.jsonl",), "evaluate", 2, "labeler generate"),
+        (("corpus.jsonl", "queries.jsonl"), "evaluate", 2, "labeler pool"),
+        (("corpus.jsonl", "queries.jsonl", "pool.jsonl"), "power", 2, "labeler judge"),
+    ],
+)
+def test_a_hint_is_the_next_step_and_no_later_one(
+    parts: tuple[str, ...],
+    command: str,
+    code: int,
+    hint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for part in parts:
+        (tmp_path / part).write_text('{"_id": "a", "text": "x"}\n')
+    assert labeler([command, str(tmp_path)]) == code
+    assert f"next: {hint} " in capsys.readouterr().err.replace("\n", " ")
