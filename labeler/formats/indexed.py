@@ -38,6 +38,7 @@ from labeler.formats.trec import QRELS_COLUMNS, RUN_COLUMNS, grade_of, rows, sco
 
 Small = NDArray[np.int32]
 BLOCK = 1 << 21
+LONGEST_ID = 4096
 
 
 class Kind(NamedTuple):
@@ -163,10 +164,15 @@ def _spooled(
     path: Path, copy: Path, kind: Kind, block: int, spool: IO[bytes]
 ) -> Iterator[tuple[Fields, int]]:
     """The same of any file, whose lines go to the spool as plain ones."""
-    for part in fields(path, kind.columns, block, copy):
-        place = spool.tell()
-        spool.write(part.text[: int(part.ends[-1, -1]) + 1].tobytes())
-        yield part, place
+    try:
+        for part in fields(path, kind.columns, block, copy):
+            place = spool.tell()
+            spool.write(part.text[: int(part.ends[-1, -1]) + 1].tobytes())
+            yield part, place
+    except BadInput:  # where a gzip file breaks off, the slow reader knows the line
+        for _ in rows(path, kind.columns, numbered_bytes(copy)):
+            continue
+        raise
 
 
 class _Stretches(NamedTuple):
@@ -184,6 +190,7 @@ def _stretches(
 ) -> Iterator[_Stretches]:
     for part, place in parts:
         _check_numbers(path, copy, part, kind)
+        _check_ids(path, copy, part, kind)
         words = keys(part, 0).words
         new = np.append(True, (words[1:] != words[:-1]).any(axis=1))
         first = np.flatnonzero(new)
@@ -202,6 +209,16 @@ def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
     except Odd:
         for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
             kind.one(path, number, columns[kind.number])
+
+
+def _check_ids(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
+    """`BadInput` at an id that is no id: each is held as wide as the longest."""
+    if int((part.ends - part.starts)[:, [0, 2]].max()) <= LONGEST_ID:
+        return
+    for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
+        if (length := max(len(columns[0]), len(columns[2]))) > LONGEST_ID:
+            problem = f"an id of {length:,} bytes; expected at most {LONGEST_ID:,}"
+            raise BadInput.at(path, number, problem)
 
 
 def _found(parts: Sequence[_Stretches]) -> _Stretches:
