@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from labeler.cli import run as labeler
+from labeler.evaluating import Options, evaluate_files
 from labeler.run_names import card_top_grade, top_grade_of
+from labeler.scoreboard import frame
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 c 1\nq3 0 d 0\n"
 GOOD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 a 1 3 t\nq2 Q0 c 2 2 t\nq2 Q0 x 3 1 t\n"
@@ -311,6 +313,13 @@ def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFix
     assert labeler([*arguments, "--json"]) == 0
     (lost,) = printed_json(capsys)["movers"]
     assert (lost["run"], lost["query"], lost["difference"]) == ("b", "q2", -1)
+    files = [str(collection / name) for name in ("qrels/human.qrels", "runs/a.trec", "runs/b.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@1", "--movers", "5", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "run,query,text,P@1 of a,of the run,gained",
+        "b,q1,steam engines,1.0,0.0,-1.0000",
+        "b,q2,,1.0,0.0,-1.0000",
+    ]
     assert labeler([*arguments[:-1], "5"]) == 0
     assert "steam engines" in capsys.readouterr().out
 
@@ -360,3 +369,14 @@ def test_the_scale_is_that_of_the_labels_themselves_if_the_card_has_it(
     assert card_top_grade(tmp_path, name) == top
     assert top_grade_of(tmp_path / "qrels" / f"{name}.qrels") == top
     assert top_grade_of(tmp_path / f"{name}.qrels") is None
+
+
+def test_a_report_is_a_data_frame_for_notebooks(folder: Path) -> None:
+    options = Options(("P@1", "AP"))
+    report = evaluate_files(folder / "h.qrels", [folder / "good.trec"], options)
+    scores = frame(report).set_index(["run", "measure"])
+    assert list(scores.columns) == ["queries", "value", "low", "high"]
+    assert scores.loc[("good", "P@1"), "value"] == pytest.approx(2 / 3)
+    queries = frame(report, per_query=True)
+    assert list(queries.columns) == ["run", "query", "P@1", "AP"]
+    assert len(queries) == 3
