@@ -44,7 +44,9 @@ def show(finding: Finding, names: Mapping[int, str], texts: Mapping[str, str]) -
 
 
 def _count(found: Agreement) -> str:
-    return f"{found.pairs:,} pairs of {len(found.queries):,} queries that both graded"
+    pairs = f"{found.pairs:,} {'pair' if found.pairs == 1 else 'pairs'}"
+    queries = "1 query" if len(found.queries) == 1 else f"{len(found.queries):,} queries"
+    return f"{pairs} of {queries} that both graded"
 
 
 def _statistics(found: Agreement) -> None:
@@ -55,6 +57,8 @@ def _statistics(found: Agreement) -> None:
     header += ["if missing agree", "if they differ"] if missing else []
     rows = []
     for name, e in found.statistics.items():
+        if name in found.unused:
+            continue
         row = [name, figure(e.value), between(e.low, e.high)]
         if naive:
             n = e.naive
@@ -202,9 +206,11 @@ def show_joint(joint: Joint | None) -> None:
 
 def figure(value: float | None, digits: int = 3) -> str:
     """A statistic to three decimals."""
-    return "undefined" if value is None else f"{value:.{digits}f}"
+    from labeler.agreement.words import plain
+
+    return "undefined" if value is None else plain(value, digits)
 
 
 def between(low: float | None, high: float | None) -> str:
     """An interval, a dash where there is none."""
-    return "-" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+    return "-" if low is None or high is None else f"[{figure(low)}, {figure(high)}]"
