@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labeler.agreement import alphas
 from labeler.agreement.align import Other, Rules, align
+from labeler.agreement.ceiling import ceiling
+from labeler.agreement.compare import Options
+from labeler.agreement.differences import differences
 from labeler.agreement.drawing import draw, share_out
+from labeler.agreement.raters import query_coincidences, ratings
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import query_tables
 from labeler.cli import run
@@ -256,3 +261,44 @@ def test_before_any_judging_the_pool_alone_is_drawn_from(tmp_path: Path) -> None
     rows = graded(sheet)
     assert len(rows) == 48
     assert len({row["query_id"] for row in rows}) == 24
+
+
+def other_judge(seed: int) -> Qrels:
+    """One more set of labels of the same pairs: people's, or at random on every third query."""
+    rng = np.random.default_rng(seed)
+    return {
+        q: {d: g if int(q[1:]) % 3 else int(rng.integers(0, 4)) for d, g in row.items()}
+        for q, row in PEOPLE.items()
+    }
+
+
+@pytest.mark.parametrize("draws", [60, pytest.param(500, marks=pytest.mark.slow)])
+def test_alpha_ceiling_and_differences_of_a_sample_are_unbiased(draws: int) -> None:
+    raters = {"anna": PEOPLE, "ben": other_judge(1), "llm": OTHER}
+    second, grades = other_judge(2), (0, 1, 2, 3)
+    kappa = find_statistic("kappa", grades)
+    options = Options(("kappa",), draws=2)
+
+    def figures(weights: dict[Pair, float] | None, sample: Qrels) -> list[float]:
+        side_by_side = ratings({**raters, "anna": sample}, grades, weights)
+        alpha = alphas.nominal(query_coincidences(side_by_side).sum(axis=0), np.arange(4.0))
+        beside = ceiling(side_by_side, "llm", kappa, options).overall.difference
+        aligned = [align(sample, Other(o), Rules(grades), weights).pairs for o in (OTHER, second)]
+        apart = differences(*aligned, [kappa], options)[0].value
+        return [float(alpha), beside or 0.0, apart or 0.0]
+
+    truth = np.array(figures(None, PEOPLE))
+    weighted, plain = [], []
+    for seed in range(draws):
+        drawn = draw(strata(OTHER), 150, None, seed)
+        sample: Qrels = {}
+        for one in drawn:
+            q, d = one.pair
+            sample.setdefault(q, {})[d] = PEOPLE[q][d]
+        weights = {one.pair: 1 / one.probability for one in drawn}
+        weighted.append(figures(weights, sample))
+        plain.append(figures(dict.fromkeys(weights, 1.0), sample))
+    noise = np.std(weighted, axis=0) / np.sqrt(draws)
+    off = np.abs(np.mean(weighted, axis=0) - truth)
+    assert np.all(off < 4 * noise + 0.005), off
+    assert np.abs(np.mean(plain, axis=0) - truth).max() > 2 * off.max()
