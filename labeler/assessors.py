@@ -128,7 +128,7 @@ def _of_collection(
     collection: Collection, names: Sequence[str], raters: Sequence[str], warn: Warn
 ) -> Sources:
     for name in (*names, *raters):
-        _must_exist(collection, name)
+        collection.existing_qrels(name)
     writer = read_card(collection).get("generate", {}).get("model", "")
     return Sources(
         names[0],
@@ -146,12 +146,6 @@ def _weights(collection: Collection, name: str) -> dict[Pair, float] | None:
     if not path.exists():
         return None
     return {row.pair: 1 / row.probability for row in read_people(path)}
-
-
-def _must_exist(collection: Collection, name: str) -> None:
-    if not collection.qrels(name).exists():
-        known = ", ".join(collection.qrels_names()) or "none"
-        raise FileProblem(f"{collection.qrels(name)}: no such qrels; there are: {known}")
 
 
 def _judged(collection: Collection, name: str) -> Source:

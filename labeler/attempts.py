@@ -31,6 +31,7 @@ class Task:
     cost: float | None = None
     model: str = ""
     remembered: bool = True
+    shared: bool = False
 
     @property
     def has_grade(self) -> bool:
@@ -47,6 +48,7 @@ class Task:
             self.cost = (self.cost or 0.0) + reply.cost
         self.model = reply.model or self.model
         self.remembered = self.remembered and reply.remembered
+        self.shared = self.shared or reply.shared
         if not self.has_grade:
             self.request = next_request(self.request, self.outcome)
 
@@ -65,7 +67,8 @@ class Task:
         if self.outcome is None:
             raise Stopped("stopped before this pair was judged")
         spent = (self.prompt_tokens, self.completion_tokens, self.cost)
-        return Judged(self.outcome, self.attempts, *spent, self.model, self.remembered)
+        shared = self.remembered and self.shared
+        return Judged(self.outcome, self.attempts, *spent, self.model, self.remembered, shared)
 
 
 def next_request(request: Request, outcome: Outcome) -> Request:
@@ -96,7 +99,7 @@ def recalled(chunk: Sequence[Pair], texts: Texts, assessor: Assessor) -> list[Ta
         outcome = assessor.verdict(pair, reply) if reply else None
         if reply and isinstance(outcome, Judgement):
             spent = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
-            found.append(Judged(outcome, 1, *spent, reply.model, reply.remembered))
+            found.append(Judged(outcome, 1, *spent, reply.model, reply.remembered, reply.shared))
             continue
         found.append(task := Task(pair, request))
         if reply and outcome:

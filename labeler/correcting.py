@@ -10,10 +10,10 @@ import numpy as np
 
 from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, correct_together
 from labeler.corrections import CorrectedDifference, CorrectedScores, Corrections
-from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, chosen
 from labeler.evaluation_warnings import qrels_warnings, run_warnings
-from labeler.formats.collection import open_collection
+from labeler.formats.collection import Collection, open_collection
 from labeler.formats.ranked import Pool, pool_of, read_pool, read_rankings
 from labeler.formats.trec import read_qrels
 from labeler.metrics import Measure, Rankings, parse_all, score
@@ -73,7 +73,7 @@ def correct_files(
             top = card_top_grade(paths[0])
             wanted = replace(wanted, options=replace(wanted.options, max_grade=top))
         runs = [collection.run(name) for name in collection.run_names()]
-        sides = [_named(collection.folder, name) for name in (people, _given(assessor))]
+        sides = [_named(collection, name) for name in (people, _given(assessor))]
     elif assessor is None:
         sides, runs = [Path(people), paths[0]], runs[1:]
     else:
@@ -89,12 +89,11 @@ def _given(assessor: str | None) -> str:
     return assessor
 
 
-def _named(folder: Path, name: str) -> Path:
-    inside = folder / "qrels" / f"{name}.qrels"
-    if inside.exists() or Path(name).exists():
-        return inside if inside.exists() else Path(name)
-    known = ", ".join(sorted(path.stem for path in folder.glob("qrels/*.qrels"))) or "none"
-    raise FileProblem(f"{inside}: no such qrels, and no file {name!r}; there are: {known}")
+def _named(collection: Collection, name: str) -> Path:
+    """One of the collection's qrels, or another file."""
+    if name not in collection.qrels_names() and Path(name).exists():
+        return Path(name)
+    return collection.existing_qrels(name)
 
 
 def _correct(people: Path, assessor: Path, runs: Mapping[str, Path], wanted: Wanted) -> Corrections:

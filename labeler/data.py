@@ -95,7 +95,8 @@ class Judged:
 
     `attempts` counts the replies, remembered ones too; the tokens are those of all attempts;
     `cost` is in dollars, None where no price is known; `model` is the name that the server gave
-    last; `remembered` is true where nothing was asked.
+    last; `remembered` is true where nothing was asked, `shared` where, too, an equal request or
+    another process was answered during this run.
     """
 
     outcome: Outcome
@@ -105,6 +106,7 @@ class Judged:
     cost: float | None = None
     model: str = ""
     remembered: bool = False
+    shared: bool = False
 
 
 class Message(NamedTuple):
@@ -141,7 +143,8 @@ class Reply:
     offered, the token that was chosen first; `body` is the answer as it came over the wire, empty
     where none did; `cost` is in dollars, None where no price is known; `hold` is how many seconds
     the server wants no further call; `thought` is true where the model reasoned before it answered,
-    in tokens that are no part of `text`; `remembered` is true where the store answered.
+    in tokens that are no part of `text`; `remembered` is true where the store answered, `shared`
+    where, too, it had that answer from a call made since it was opened.
     """
 
     text: str
@@ -156,6 +159,7 @@ class Reply:
     hold: float = 0.0
     thought: bool = False
     remembered: bool = False
+    shared: bool = False
 
 
 Ask = Callable[[Request], Awaitable[Reply]]

@@ -11,6 +11,8 @@
     ├── ProviderError     69   the model's provider failed
     │   └── CallFailed         … for one request; the pair becomes a Failure, the run goes on
     │       └── MayPass        … in a way that another try may mend
+    │           ├── Unanswered     nothing whole came back
+    │           └── NoCompletion   what came back is no chat completion
     ├── FileProblem       74   a file could not be read or written
     └── Misconfigured     78   a key, an address, an extra or a model is missing or refused
 
@@ -23,9 +25,13 @@ from pathlib import Path
 
 
 class LabelerError(Exception):
-    """The root of all; its message is fit for the screen as it is."""
+    """The root of all; its message is fit for the screen as it is.
+
+    `again` holds what to add to the command so that it goes on; None where that makes no sense.
+    """
 
     exit_code = 1
+    again: tuple[str, ...] | None = None
 
 
 class Misuse(LabelerError):
@@ -39,11 +45,16 @@ class Incomplete(LabelerError):
 
     exit_code = 3
 
+    def __init__(self, message: str, again: tuple[str, ...] | None = None) -> None:
+        super().__init__(message)
+        self.again = again
+
 
 class BudgetReached(LabelerError):
-    """The run stopped at its budget; what was paid for is kept."""
+    """The run stopped at its budget; what was paid for is kept, and another run goes on."""
 
     exit_code = 4
+    again = ()
 
 
 class Stopped(LabelerError):
@@ -100,6 +111,19 @@ class MayPass(CallFailed):
         super().__init__(message)
         self.wait = wait
         self.busy = busy
+
+
+class Unanswered(MayPass):
+    """No answer came back, or not all of it.
+
+    `is_first` is true where the server has answered nothing yet: who it is may be a mistake.
+    """
+
+    is_first = False
+
+
+class NoCompletion(MayPass):
+    """The server's answer, though it says 200, is no chat completion."""
 
 
 class FileProblem(LabelerError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,14 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation_warnings import few_queries, qrels_warnings, run_warnings, score_warnings
+from labeler.evaluation_warnings import (
+    few_queries,
+    hole_warnings,
+    name_warnings,
+    qrels_warnings,
+    run_warnings,
+    score_warnings,
+)
 from labeler.formats.collection import Collection
 from labeler.formats.ranked import read_pool, read_rankings
 from labeler.metrics import Measure, Rankings, Scores, parse, parse_all, score
 from labeler.metrics.comparing import Comparison, best, compare, summary_interval
 from labeler.metrics.scenarios import scenarios
-from labeler.run_names import card_top_grade, collection_qrels, collection_runs, named_runs
+from labeler.run_names import collection_qrels, collection_runs, named_runs, top_grade_of
 from labeler.trust import label_warnings
+from labeler.wording import count_of
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 CHOICES = {
@@ -89,8 +97,11 @@ class Report:
 
 def evaluate_files(qrels: Path, runs: Sequence[Path], options: Options) -> Report:
     """Score the runs of some files."""
+    if options.max_grade is None:
+        options = replace(options, max_grade=top_grade_of(qrels))
     measures = parse_all(options.measures)
     report = Report(str(qrels), [str(measure) for measure in measures])
+    report.warnings += name_warnings(options.measures)
     named = named_runs(runs)
     if options.baseline is not None and options.baseline not in named:
         raise Misuse(f"no run {options.baseline!r} for a baseline; runs: {', '.join(named)}")
@@ -99,14 +110,17 @@ def evaluate_files(qrels: Path, runs: Sequence[Path], options: Options) -> Repor
     report.warnings += qrels_warnings(pool, measures, skipped=skipped, max_grade=options.max_grade)
     for name, path in named.items():
         ranked, facts = read_rankings(path, pool, options.ties)
-        report.warnings += run_warnings(name, pool, facts)
+        skipped = options.missing == "skip"
+        report.warnings += run_warnings(name, pool, facts, ties=options.ties, skipped=skipped)
         run = run_scores(name, chosen(ranked, options), measures, options)
         report.warnings += score_warnings(name, run.scores)
         report.runs.append(run)
     if len(report.runs) > 1:
-        report.comparisons = comparisons(report.runs, measures[0], options)
-    first = report.runs[0]
-    report.warnings += few_queries(first.name, first.scores, first.intervals)
+        report.comparisons = comparisons(report.runs, measures[0], options, report.warnings.append)
+    few = min(report.runs, key=lambda run: len(run.scores.queries))
+    report.warnings += few_queries(few.name, few.scores, few.intervals)
+    least = min(report.runs, key=lambda run: next(iter(run.judged.values())))
+    report.warnings += hole_warnings(least.name, least.judged, least.scenarios)
     return report
 
 
@@ -131,13 +145,35 @@ def _verdicts(ranked: Rankings, passed: Mapping[str, bool]) -> NDArray[np.float6
     return np.array([float(passed[q]) if q in passed else np.nan for q in ranked.queries])
 
 
-def comparisons(runs: Sequence[RunScores], first: Measure, options: Options) -> list[Comparison]:
-    """All runs against the baseline: the one asked for, else the best by the first measure."""
-    scores = {run.name: run.scores for run in runs}
-    if len({s.queries for s in scores.values()}) > 1:
-        raise Misuse("the runs cover different queries, so they cannot be paired; --missing zero")
+def comparisons(
+    runs: Sequence[RunScores], first: Measure, options: Options, warn: Callable[[str], None]
+) -> list[Comparison]:
+    """All runs against the baseline: the one asked for, else the best by the first measure.
+
+    Over the queries that all runs have.
+    """
+    scores = in_common({run.name: run.scores for run in runs})
+    queries, every = (len(s.queries) for s in (next(iter(scores.values())), _longest(runs)))
+    if queries < every:
+        common = count_of(queries, "query", "queries")
+        warn(f"runs are compared over the {common} that all of them have")
+    if not queries:
+        return []
     baseline = options.baseline or best(scores, first)
     return compare(scores, baseline, options.interval, options.seed)
+
+
+def _longest(runs: Sequence[RunScores]) -> Scores:
+    return max((run.scores for run in runs), key=lambda scores: len(scores.queries))
+
+
+def in_common(scores: Mapping[str, Scores]) -> dict[str, Scores]:
+    """The scores of the queries that all runs have."""
+    sets = [set(s.queries) for s in scores.values()]
+    common = set.intersection(*sets)
+    if all(len(queries) == len(common) for queries in sets):
+        return dict(scores)
+    return {name: s.choose([query in common for query in s.queries]) for name, s in scores.items()}
 
 
 def run_scores(
@@ -161,8 +197,6 @@ def intervals(scores: Scores, options: Options) -> dict[str, tuple[float, float]
 
 def evaluate_collection(folder: Path, qrels: str | None, options: Options) -> Report:
     """Score the runs of a collection, `runs/*.trec[.gz]`, against one of its qrels."""
-    if options.max_grade is None:
-        options = replace(options, max_grade=card_top_grade(folder))
     path = collection_qrels(folder, qrels)
     report = evaluate_files(path, collection_runs(folder), options)
     report.warnings += label_warnings(Collection(folder).judgements(path.stem))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,8 +10,11 @@ from labeler.errors import BadInput
 from labeler.formats.ranked import Facts, Pool
 from labeler.in_common import nothing_in_common
 from labeler.metrics import Measure, Scores
+from labeler.metrics.registry import renamed
+from labeler.wording import count_of
 
 FEW_QUERIES = 25
+WELL_JUDGED = 0.95
 SCALED = ("ERR", "nERR", "RBP", "RBPresidual")
 _NAMED = 10
 
@@ -24,8 +27,8 @@ def qrels_warnings(
     n = len(pool.queries)
     empty = int((np.bincount(pool.query[pool.grade > 0], minlength=n) == 0).sum())
     if empty:
-        what = "left out" if skipped else "they score 0 (--unanswerable skip)"
-        found.append(f"{empty} of {n} queries have no relevant document; {what}")
+        what = "left out" if skipped else "counted as 0 (--unanswerable skip leaves them out)"
+        found.append(f"{_of(empty, n)} without a relevant document; {what}")
     scaled = [str(m) for m in measures if m.name in SCALED and "rel" not in dict(m.parameters)]
     if scaled and max_grade is None:
         source = "the largest in the qrels; --max-grade says otherwise"
@@ -33,21 +36,56 @@ def qrels_warnings(
     return found
 
 
-def run_warnings(name: str, pool: Pool, facts: Facts) -> list[str]:
+def run_warnings(
+    name: str, pool: Pool, facts: Facts, *, ties: str = "trec", skipped: bool = False
+) -> list[str]:
     """What a reader of the scores should know about a run; `BadInput` where no query is common."""
     if not facts.common:
         raise BadInput(nothing_in_common(str(pool.path), pool.queries, name, facts.some_ids))
     found = []
     n = len(pool.queries)
     if missing := n - facts.common:
-        found.append(f"{name}: {missing} of {n} queries are missing from the run")
+        found.append(f"{name}: {_of(missing, n)} missing from the run; {MISSING[skipped]}")
     if facts.extra:
-        found.append(f"{name}: {facts.extra} queries of the run are not in the qrels: ignored")
+        queries = count_of(facts.extra, "query", "queries")
+        found.append(f"{name}: {queries} of the run not in the qrels: ignored")
     if facts.tied_pairs:
-        found.append(f"{name}: {facts.tied_pairs} pairs of documents tie in score")
+        pairs = count_of(facts.tied_pairs, "pair", "pairs")
+        found.append(f"{name}: {pairs} of documents tied in score; {ORDERED[ties]}")
     if facts.contradictions:
-        found.append(f"{name}: the rank of {facts.contradictions} lines contradicts their score")
+        lines = count_of(facts.contradictions, "line", "lines")
+        found.append(f"{name}: {lines} whose rank contradicts the score; {ORDERED[ties]}")
     return found
+
+
+MISSING = {True: "left out", False: "counted as 0 (--missing skip leaves them out)"}
+ORDERED = {"trec": "ordered as trec_eval does", "file": "ordered as written"}
+
+
+def _of(some: int, every: int) -> str:
+    """`1 of 3 queries`, `1 of 1 query`."""
+    return f"{some:,} of {count_of(every, 'query', 'queries')}"
+
+
+def name_warnings(given: Sequence[str]) -> list[str]:
+    """Which measures go by another name below than they were asked for by."""
+    return [f"{word} goes by the name {name} here" for word, name in renamed(given).items()]
+
+
+def hole_warnings(
+    name: str, judged: Mapping[str, float], scenarios: Mapping[str, Mapping[str, float]]
+) -> list[str]:
+    """Of the run that is judged least: what its unjudged documents could do to a score."""
+    share_name, share = next(iter(judged.items()))
+    if share == 0:
+        return [f"{name} has a {share_name} of 0: do its document ids match those of the qrels?"]
+    bounded = next((item for item in scenarios.items() if "low" in item[1]), None)
+    if bounded is None or not share < WELL_JUDGED:
+        return []
+    measure, entry = bounded
+    ends = f"{entry['low']:.3f} to {entry['high']:.3f}"
+    what = f"what is not could make its {measure} anything from {ends} (--scenarios)"
+    return [f"{name} has a {share_name} of {share:.2f} only; {what}"]
 
 
 def score_warnings(name: str, scores: Scores) -> list[str]:
@@ -58,7 +96,7 @@ def score_warnings(name: str, scores: Scores) -> list[str]:
         if len(undefined):
             named = ", ".join(scores.queries[i] for i in undefined[:_NAMED])
             more = ", …" if len(undefined) > _NAMED else ""
-            count = f"{len(undefined)} of {len(scores.queries)} queries"
+            count = _of(len(undefined), len(scores.queries))
             found.append(f"{name}: {measure} is undefined for {count}, left out: {named}{more}")
     return found
 
@@ -70,5 +108,5 @@ def few_queries(name: str, scores: Scores, intervals: dict[str, tuple[float, flo
         return []
     measure, (low, high) = next(iter(intervals.items()))
     wide = f"; {name}'s {measure} lies anywhere from {low:.3f} to {high:.3f}"
-    few = "one query: there is no interval" if n == 1 else f"{n} queries: intervals are wide"
+    few = "1 query: there is no interval" if n == 1 else f"{n} queries: intervals are wide"
     return [f"only {few}{wide if high > low else ''}"]

@@ -1,12 +1,19 @@
-"""Rank fusion: several runs into one."""
+"""Rank fusion, several runs into one, and diversity within one."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from labeler.data import Run
+from labeler.errors import Misuse
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 def ranking(scores: Mapping[str, float]) -> list[str]:
@@ -15,11 +22,6 @@ def ranking(scores: Mapping[str, float]) -> list[str]:
     Ids compare by their UTF-8 bytes, which is the order of their code points.
     """
     return sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id), reverse=True)
-
-
-def cut(scores: Mapping[str, float], depth: int) -> dict[str, float]:
-    """The first `depth` documents of `scores`, in order."""
-    return {doc_id: scores[doc_id] for doc_id in ranking(scores)[:depth]}
 
 
 def rrf(runs: Sequence[Run], k: float = 60, depth: int = 1000) -> Run:
@@ -34,70 +36,161 @@ def rrf(runs: Sequence[Run], k: float = 60, depth: int = 1000) -> Run:
             sums = fused.setdefault(query_id, defaultdict(float))
             for rank, doc_id in enumerate(ranking(scores), start=1):
                 sums[doc_id] += 1 / (k + rank)
-    return {query_id: cut(sums, depth) for query_id, sums in fused.items()}
+    return {
+        query_id: {doc_id: sums[doc_id] for doc_id in ranking(sums)[:depth]}
+        for query_id, sums in fused.items()
+    }
 
 
-def rescaled(scores: Mapping[str, float], norm: str) -> dict[str, float]:
-    """One query's scores on a scale that runs share: `min-max`, `zscore` or `none`.
+@dataclass(frozen=True)
+class Lists:
+    """What some runs retrieve, a line for each document: run by run, query by query.
 
-    Where all scores are equal, there is nothing to tell apart and each becomes 0.
+    `group` numbers the lists from 0, ascending (none is empty); `rank` counts from 1 in each;
+    `query` and `pair` number the queries and the pairs of query and document.
     """
-    if norm == "none":
-        return dict(scores)
-    values = scores.values()
-    low, spread = min(values, default=0.0), max(values, default=0.0) - min(values, default=0.0)
-    if norm == "zscore":
-        low = sum(values) / max(len(values), 1)
-        spread = math.sqrt(sum((score - low) ** 2 for score in values) / max(len(values), 1))
-    return {doc: (score - low) / spread if spread else 0.0 for doc, score in scores.items()}
+
+    run: Integers
+    query: Integers
+    group: Integers
+    rank: Integers
+    score: Floats
+    pair: Integers
+
+    @property
+    def starts(self) -> Integers:
+        """The first line of each list."""
+        return np.flatnonzero(np.append(True, self.group[1:] != self.group[:-1]))
+
+    @property
+    def sizes(self) -> Integers:
+        """The length of the list of each line."""
+        return np.bincount(self.group)[self.group]
+
+    @property
+    def query_of_pair(self) -> Integers:
+        """The query of each pair."""
+        found = np.zeros(int(self.pair.max()) + 1, dtype=np.int64)
+        found[self.pair] = self.query
+        return found
+
+    @property
+    def candidates(self) -> Integers:
+        """How many documents all runs together retrieve for the query of each line."""
+        return np.bincount(self.query_of_pair)[self.query]
+
+    @property
+    def lowest(self) -> Floats:
+        """The lowest score of each line's list."""
+        found: Floats = np.minimum.reduceat(self.score, self.starts)[self.group]
+        return found
+
+    @property
+    def highest(self) -> Floats:
+        """The highest score of each line's list."""
+        found: Floats = np.maximum.reduceat(self.score, self.starts)[self.group]
+        return found
+
+    def total(self, values: Floats) -> Floats:
+        """The sum over each line's list."""
+        return added(self.group, values)[self.group]
 
 
-def combine(
-    runs: Sequence[Run],
-    method: str,
-    norm: str = "min-max",
-    weights: Sequence[float] | None = None,
-    depth: int = 1000,
-) -> Run:
-    """Fuse by scores: `combsum` adds them, `combmnz` also multiplies by how many runs found the
-    document, `wsum` adds them weighted. After Fox and Shaw (TREC-2, 1994).
+def added(number: Integers, values: Floats) -> Floats:
+    """The sums of the values of equal numbers, added one by one in their order."""
+    return np.asarray(np.bincount(number, weights=values), dtype=np.float64)
+
+
+def _divided(value: Floats, by: Floats) -> Floats:
+    """`value / by`, and 0 where there is nothing to tell apart."""
+    found: Floats = np.divide(value, by, out=np.zeros_like(value), where=by > 0)
+    return found
+
+
+def _zscore(lists: Lists) -> Floats:
+    away = lists.score - lists.total(lists.score) / lists.sizes
+    return _divided(away, np.sqrt(lists.total(away**2) / lists.sizes))
+
+
+NORMS: dict[str, Callable[[Lists], Floats]] = {
+    "min-max": lambda lists: _divided(lists.score - lists.lowest, lists.highest - lists.lowest),
+    "max": lambda lists: _divided(lists.score, lists.highest),
+    "sum": lambda lists: _divided(
+        lists.score - lists.lowest, lists.total(lists.score) - lists.lowest * lists.sizes
+    ),
+    "zscore": _zscore,
+    "zmuv": _zscore,
+    "rank": lambda lists: 1 - (lists.rank - 1) / lists.sizes,
+    "borda": lambda lists: 1 - (lists.rank - 1) / lists.candidates,
+    "none": lambda lists: lists.score,
+}
+"""Scores on a scale that runs share, by ranx's names; `zscore` is another for `zmuv`.
+
+After `borda` a document that a list lacks has a score too, the mean of the places below it.
+"""
+
+METHODS = ("rrf", "combsum", "combmnz", "wsum")
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """How to fuse: `k` is RRF's, `norm` and `weights` are for the methods that add scores.
+
+    `rrf` adds 1 / (k + rank); `combsum` adds scores, `combmnz` also multiplies by how many runs
+    found the document (Fox and Shaw, TREC-2, 1994); `wsum` adds them weighted.
     """
-    factors = [1.0] * len(runs) if method != "wsum" or weights is None else list(weights)
-    fused: dict[str, dict[str, float]] = {}
-    found: dict[str, dict[str, int]] = {}
-    for run, factor in zip(runs, factors, strict=True):
-        for query_id, scores in run.items():
-            sums = fused.setdefault(query_id, defaultdict(float))
-            times = found.setdefault(query_id, defaultdict(int))
-            for doc_id, score in rescaled(scores, norm).items():
-                sums[doc_id] += factor * score
-                times[doc_id] += 1
-    if method == "combmnz":
-        for query_id, sums in fused.items():
-            for doc_id in sums:
-                sums[doc_id] *= found[query_id][doc_id]
-    return {query_id: cut(sums, depth) for query_id, sums in fused.items()}
+
+    method: str = "rrf"
+    k: float = 60
+    norm: str = "min-max"
+    weights: tuple[float, ...] = ()
+    depth: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise Misuse(f"no method {self.method!r}; known: {', '.join(METHODS)}")
+        if self.norm not in NORMS:
+            raise Misuse(f"no norm {self.norm!r}; known: {', '.join(NORMS)}")
+        if self.depth < 1 or self.k < 0:
+            raise Misuse("--depth counts from 1 and --k from 0")
+        if self.weights and self.method != "wsum":
+            raise Misuse(f"--weights are for the method wsum, not {self.method}")
+
+    def scores(self, lists: Lists) -> Floats:
+        """The fused score of each pair, added in the order of the runs."""
+        if self.method == "rrf":
+            return added(lists.pair, 1 / (self.k + lists.rank))
+        scaled, times = NORMS[self.norm](lists), np.bincount(lists.pair)
+        factor = np.ones(len(scaled))
+        if self.method == "wsum":
+            factor = np.array(self.weights)[lists.run]
+        base = np.zeros(len(times))
+        if self.norm == "borda":
+            absent = 0.5 - (lists.sizes - 1) / (2 * lists.candidates)
+            scaled = scaled - absent
+            listed = lists.query[lists.starts]
+            base = added(listed, (factor * absent)[lists.starts])[lists.query_of_pair]
+            times = np.bincount(listed)[lists.query_of_pair]
+        sums = added(lists.pair, factor * scaled) + base
+        return sums * times if self.method == "combmnz" else sums
 
 
-def mmr(
-    scores: Mapping[str, float], similarity: Sequence[Sequence[float]], balance: float, depth: int
-) -> list[str]:
-    """Maximal marginal relevance: the order of the first `depth` documents of `scores`.
+def mmr(scores: Floats, similarity: Floats, balance: float, depth: int) -> list[int]:
+    """Maximal marginal relevance: which of some documents to take first, second … up to `depth`.
 
     Each next one maximises `balance` times its score, scaled to 0 … 1, less 1 - `balance` times its
-    highest similarity to those chosen. `similarity` is square, in the order of `scores`. Ties go to
-    trec_eval's order. After Carbonell and Goldstein (SIGIR 1998).
+    highest similarity to those taken (none counts as 0). `similarity` is square. Of equals the
+    earlier one wins. After Carbonell and Goldstein (SIGIR 1998).
     """
-    ids = list(scores)
-    place = {doc_id: i for i, doc_id in enumerate(ids)}
-    scaled = rescaled(scores, "min-max")
-    left, chosen = ranking(scores), list[str]()
-    nearest = dict.fromkeys(ids, 0.0)
-    while left and len(chosen) < depth:
-        best = max(left, key=lambda doc: balance * scaled[doc] - (1 - balance) * nearest[doc])
-        left.remove(best)
-        chosen.append(best)
-        row = similarity[place[best]]
-        for doc_id in left:
-            nearest[doc_id] = max(nearest[doc_id], row[place[doc_id]])
-    return chosen
+    low, high = float(scores.min()), float(scores.max())
+    scaled = (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+    nearest = np.zeros_like(scaled)
+    free = np.ones(len(scores), dtype=np.bool_)
+    taken: list[int] = []
+    for _ in range(min(depth, len(scores))):
+        gain = np.where(free, balance * scaled - (1 - balance) * nearest, -np.inf)
+        best = int(np.argmax(gain))
+        nearest = np.maximum(nearest, similarity[best]) if taken else similarity[best]
+        free[best] = False
+        taken.append(best)
+    return taken

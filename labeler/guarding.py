@@ -10,6 +10,7 @@ from labeler.errors import CallFailed
 from labeler.models.abilities import adapted
 from labeler.models.brake import Brake, braked
 from labeler.models.budget import Budget, budgeted
+from labeler.models.greeting import greeted
 from labeler.models.limiting import Gate, limited
 from labeler.models.retrying import Patience, retried
 from labeler.store import Store, key_of, remembered
@@ -34,6 +35,7 @@ def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -
     """
     asked = budgeted(braked(model, guard.brake), guard.budget)
     if model.is_server:
+        asked = greeted(asked)
         asked = limited(asked, guard.gate)
     tried = retried(asked, guard.patience, guard.brake.sleep)
     kept = remembered(tried, store, patient=patient)
@@ -43,6 +45,11 @@ def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -
 def _adapted(kept: Model, asked: Model, store: Store) -> Model:
     name = f"abilities of {asked.id}"
     return adapted(kept, asked, lambda: store.fact(name), lambda text: store.learn(name, text))
+
+
+def knows(model: Model, store: Store) -> bool:
+    """Whether nothing has to be found out before the model is asked."""
+    return not model.is_server or store.fact(f"abilities of {model.id}") is not None
 
 
 def only_remembered(model_id: str, store: Store) -> Model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 SHOWN = 3
 
@@ -43,8 +43,10 @@ def _some(ids: Sequence[str]) -> str:
 def guess(some: Collection[str], others: Collection[str]) -> str:
     """Why two sets of ids that share nothing might be meant to be the same; empty if unknown."""
     for changed, reason in REASONS:
-        if {changed(one) for one in some} & {changed(one) for one in others} - {""}:
-            return reason
+        known = {changed(one): one for one in sorted(some, reverse=True)}
+        for other in others:
+            if changed(other) and changed(other) in known:
+                return f"{reason} ({known[changed(other)]} and {other})"
     return ""
 
 
@@ -53,7 +55,7 @@ def _digits(text: str) -> str:
 
 
 def _unpadded(text: str) -> str:
-    return text.lstrip("0") or "0"
+    return text.lstrip("0") or text[:1]
 
 
 def _whole(text: str) -> str:
@@ -61,12 +63,12 @@ def _whole(text: str) -> str:
     return text.removesuffix(".0")
 
 
-REASONS = (
-    (str.casefold, "they differ in upper and lower case (Q7 and q7)"),
-    (_unpadded, "one side is padded with zeros, or was read as an integer (007 and 7)"),
-    (_whole, "one side was read as numbers with decimals (7.0 and 7)"),
-    (lambda text: text.strip("\"'"), 'one side stands in quotation marks ("7" and 7)'),
-    (_digits, "they differ in a prefix or suffix (q7 and 7)"),
-    (lambda text: _unpadded(_digits(text)), "they differ in a prefix and in zeros (q007 and 7)"),
+REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
+    (str.casefold, "they differ in upper and lower case"),
+    (_unpadded, "one side is padded with zeros, or was read as integers"),
+    (_whole, "one side was read as numbers with decimals"),
+    (lambda text: text.strip("\"'"), "one side stands in quotation marks"),
+    (_digits, "they differ in a prefix or suffix"),
+    (lambda text: _unpadded(_digits(text)), "they differ in a prefix and in zeros"),
 )
 """What would make them the same, from the surest sign to the weakest."""

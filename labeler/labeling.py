@@ -6,12 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from labeler import __version__
 from labeler.assessing import Assessor, Texts
 from labeler.data import FAILURES, Failure, Judged, Pair
-from labeler.errors import BadInput, Misuse
+from labeler.describing import write_readme
+from labeler.errors import BudgetReached, Misuse
 from labeler.files import replacing
 from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import Collection, check_name, safe_name
+from labeler.formats.collection import (
+    Collection,
+    check_name,
+    read_card,
+    safe_name,
+    update_card,
+)
 from labeler.formats.judgements import Origin, Rows, grades_of, origin_of, read_judgements
 from labeler.formats.pool import PoolPairs, pool_pairs
 from labeler.formats.sorted_qrels import write_sorted_qrels
@@ -25,7 +33,8 @@ class Tally:
     """Counts of the labels `name`; `judged` and all `failures` add up to the pairs that are done.
 
     `examples` holds the first pairs of each kind of failure; `models` the names that the server
-    gave in this run.
+    gave in this run, `served` those of all replies; `stopped` is what ended it before all pairs
+    were done.
     """
 
     name: str = ""
@@ -36,9 +45,12 @@ class Tally:
         default_factory=lambda: {status: [] for status in FAILURES}
     )
     models: dict[str, None] = field(default_factory=dict)
+    served: set[str] = field(default_factory=set)
     remembered: int = 0
+    shared: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    stopped: BudgetReached | None = None
 
     def add(self, judged: Judged) -> None:
         """Count one pair."""
@@ -51,6 +63,8 @@ class Tally:
         else:
             self.judged += 1
         self.remembered += judged.remembered
+        self.shared += judged.shared
+        self.served.add(judged.model)
         if judged.model and not judged.remembered:
             self.models[judged.model] = None
         self.prompt_tokens += judged.prompt_tokens
@@ -113,22 +127,46 @@ class Job(NamedTuple):
 async def judge_collection(job: Job, assessor: Assessor, pace: Pace) -> Tally:
     """Judge pairs of a collection; write `judgements/NAME.jsonl` and `qrels/NAME.qrels`.
 
-    Both are written when all pairs are done, the qrels from the judgements as they read back. What
-    an interrupted run was answered is in the store, so that the same call goes on where it stopped.
+    Both are written when all pairs are done or the budget is reached, the qrels from the judgements
+    as they read back. What an interrupted run was answered is in the store, so that the same call
+    goes on where it stopped.
     """
     check_free(job.collection, job.name, assessor)
     tally, rows = Tally(job.name), Rows(origin(assessor))
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
     with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
-        async for judged in judge(job.pairs, job.texts, assessor, pace):
-            tally.add(judged)
-            out.write(rows.line(judged) + "\n")
+        try:
+            async for judged in judge(job.pairs, job.texts, assessor, pace):
+                tally.add(judged)
+                out.write(rows.line(judged) + "\n")
+        except BudgetReached as reached:
+            if not tally.pairs:
+                raise
+            tally.stopped = reached
+    _note_in_card(job, assessor, tally)
+    write_readme(job.collection)
     return tally
+
+
+def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
+    """What the labels are of and what made them, for whoever reads their grades."""
+    entry = {
+        "labeler": __version__,
+        "prompt": assessor.prompt.id,
+        "model": assessor.model.id,
+        "served": sorted(tally.served - {""}),
+        "parameters": assessor.asked_with,
+        "scale": assessor.prompt.front.scale,
+        "pairs": len(job.pairs),
+        "judged": tally.judged,
+        "failed": tally.failed,
+        "failures": {status: count for status, count in tally.failures.items() if count},
+    }
+    known = read_card(job.collection).get("judge", {})
+    update_card(job.collection, "judge", {**known, job.name: entry})
 
 
 def pairs_of_labels(collection: Collection, name: str) -> list[Pair]:
     """The pairs that a set of judgements holds."""
-    path = collection.judgements(check_name(name))
-    if not path.exists():
-        raise BadInput(f"{path}: no such judgements; `labeler judge` makes them")
+    path = collection.existing_judgements(check_name(name))
     return [row.judged.outcome.pair for row in read_judgements(path)]

@@ -48,11 +48,12 @@ def moves(report: Report, many: int, texts: Mapping[str, str]) -> list[Move]:
 
 def _of_run(run: RunScores, base: RunScores, many: int, texts: Mapping[str, str]) -> list[Move]:
     measure = str(run.scores.measures[0])
-    pairs = zip(run.scores.queries, base.scores.values[0], run.scores.values[0], strict=True)
+    before = dict(zip(base.scores.queries, base.scores.values[0].tolist(), strict=True))
+    after = dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
     listed = [
-        Move(run.name, base.name, measure, query, texts.get(query, ""), float(old), float(new))
-        for query, old, new in pairs
-        if not math.isnan(old - new)
+        Move(run.name, base.name, measure, query, texts.get(query, ""), before[query], new)
+        for query, new in after.items()
+        if query in before and not math.isnan(before[query] - new)
     ]
     listed.sort(key=lambda move: (-move.difference, move.query))
     gained = [move for move in listed[:many] if move.difference > 0]

@@ -31,6 +31,12 @@ _APOLOGY = re.compile(
     r"|i['’]?m (unable|not able)|i am (sorry|unable|not able)|as an ai\b|unfortunately,? i )",
     re.IGNORECASE,
 )
+_REFUSES = re.compile(
+    r"\A\W*(?:(?:i['’]?m |i am )?(?:very )?sorry\b\W+(?:but )?)?(?:i|we) "
+    r"(?:can['’]?t|cannot|can not|won['’]?t|am unable to|am not able to) "
+    r"(?:assist|help|fulfil|comply|answer|grade|judge|rate|evaluate|assess|provide|process)",
+    re.IGNORECASE,
+)
 _BARE = re.compile(r'\s*\{\s*"grade"\s*:\s*(-?(?:0|[1-9][0-9]{0,8}))\s*\}\s*', re.ASCII)
 _MANY_OBJECTS = 1000
 _MANY_LISTS = 100
@@ -67,14 +73,14 @@ def parse_grade(pair: Pair, reply: Reply, grades: Sequence[int], *, text: bool =
     try:
         _check_ending(reply)
         said = _without_thoughts(reply.text)
-        verdict, place = _text_verdict(said) if text else _json_verdict(said)
-        if verdict.grade not in grades:
+        grade, reason, place = _text_verdict(said) if text else _json_verdict(said)
+        if grade not in grades:
             allowed = ", ".join(map(str, grades))
-            raise _NoGrade("out_of_scale", f"{verdict.grade} is not one of {allowed}")
+            raise _NoGrade("out_of_scale", f"{grade} is not one of {allowed}")
     except _NoGrade as none:
         return Failure(pair, none.status, whole(none.detail))
     offset = place + len(reply.text) - len(said)
-    return Judgement(pair, verdict.grade, verdict.reason, _distribution(reply, grades, offset))
+    return Judgement(pair, grade, reason, _distribution(reply, grades, offset))
 
 
 def _check_ending(reply: Reply) -> None:
@@ -124,11 +130,13 @@ class _Found(NamedTuple):
     end: int
 
 
-def _json_verdict(text: str) -> tuple[_Verdict, int]:
-    """The one verdict among the JSON objects of a text, and where its grade stands."""
+def _json_verdict(text: str) -> tuple[int, str | None, int]:
+    """The grade and reason of the one verdict among the JSON objects of a text, and where the
+    grade stands.
+    """
     bare = _BARE.fullmatch(text)
     if bare:
-        return _Verdict(grade=int(bare[1])), bare.start(1)
+        return int(bare[1]), None, bare.start(1)
     found = list(_objects(text))
     verdicts = [one for one in found if "grade" in one.value]
     nested = [one for one in found if "grade" not in one.value and _holds_grade(one.value)]
@@ -139,10 +147,12 @@ def _json_verdict(text: str) -> tuple[_Verdict, int]:
     only = verdicts[0]
     _check_list(only, text)
     verdict = _validated(only.value)
+    if _REFUSES.match(text[: only.start]):
+        raise _NoGrade("conflict", f"the reply refuses, and says {verdict.grade} all the same")
     around = text[: only.start] + "\n" + text[only.end :]
     named = [number for one in found for number in named_grades(one.value)]
     _check_agreement(verdict.grade, [*named, *mentioned_grades(around)])
-    return verdict, only.start + _grade_offset(text[only.start : only.end])
+    return verdict.grade, verdict.reason, only.start + _grade_offset(text[only.start : only.end])
 
 
 def _raise_no_verdict(text: str) -> None:
@@ -236,8 +246,8 @@ def _no_constant(name: str) -> float:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
 
 
-def _text_verdict(text: str) -> tuple[_Verdict, int]:
-    """The one score that a text states, as `##final score: 2`, or a bare integer."""
+def _text_verdict(text: str) -> tuple[int, None, int]:
+    """The one score that a text states, as `##final score: 2`, or a bare integer, and where."""
     bare = re.fullmatch(r"\s*(-?[0-9]{1,1000})\s*", text)
     found = [bare] if bare else list(STATED.finditer(text))
     if not found:
@@ -248,7 +258,7 @@ def _text_verdict(text: str) -> tuple[_Verdict, int]:
         raise _NoGrade("conflict", "a range, where one score was asked for")
     grade = int(found[0][1])
     _check_agreement(grade, mentioned_grades(text))
-    return _Verdict(grade=grade), found[0].start(1)
+    return grade, None, found[0].start(1)
 
 
 def _distribution(reply: Reply, grades: Sequence[int], place: int) -> Mapping[int, float] | None:

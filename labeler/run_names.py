@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from labeler.errors import Misuse
-from labeler.formats.collection import Collection, read_card
+from labeler.formats.collection import Collection, open_collection, read_card
 
 RUN_SUFFIXES = (".gz", ".trec", ".run", ".txt")
 
 
 def collection_runs(folder: Path) -> list[Path]:
     """The runs of a collection, `runs/*.trec[.gz]`."""
-    runs = sorted([*folder.glob("runs/*.trec"), *folder.glob("runs/*.trec.gz")])
+    collection = open_collection(folder)
+    runs = [collection.run(name) for name in collection.run_names()]
     if not runs:
         raise Misuse(f"{folder}/runs holds no run (*.trec, *.trec.gz); make some: labeler pool")
     return runs
@@ -21,14 +23,13 @@ def collection_runs(folder: Path) -> list[Path]:
 
 def collection_qrels(folder: Path, name: str | None) -> Path:
     """`qrels/NAME.qrels` of a collection: by default `human`, else the only one there is."""
-    found = {path.stem: path for path in sorted(folder.glob("qrels/*.qrels"))}
-    if name is None and len(found) > 1 and "human" not in found:
-        raise Misuse(f"{folder} has several qrels; choose with --qrels: {', '.join(found)}")
-    chosen = name or ("human" if "human" in found else next(iter(found), None))
-    if chosen not in found:
-        known = ", ".join(found) or "none; make some: labeler judge"
-        raise Misuse(f"{folder} has no qrels {chosen or ''}".rstrip() + f"; there are: {known}")
-    return found[chosen]
+    collection = open_collection(folder)
+    names = collection.qrels_names()
+    if name is None and len(names) > 1 and "human" not in names:
+        raise Misuse(f"{folder} has several qrels; choose with --qrels: {', '.join(names)}")
+    if name is None and not names:
+        raise Misuse(f"{folder} has no qrels yet; make some: labeler judge {folder}")
+    return collection.existing_qrels(name or ("human" if "human" in names else names[0]))
 
 
 def run_name(path: Path) -> str:
@@ -50,7 +51,35 @@ def named_runs(paths: Sequence[Path]) -> dict[str, Path]:
     return named
 
 
-def card_top_grade(folder: Path) -> int | None:
-    """The scale's top grade, where the collection's card says what its grades may be."""
-    grades = read_card(Collection(folder)).get("fetch", {}).get("grades", {})
-    return max(grades.values()) if grades else None
+def card_top_grade(folder: Path, name: str | None = None) -> int | None:
+    """The scale's top grade, where the collection's card says what its grades may be.
+
+    The scale is that on which the qrels `name` were judged, else upstream's, else that of the
+    sheets which people filled in, else the widest of what was judged.
+    """
+    card = read_card(Collection(folder))
+    judged = _grades_by_name(card, "judge")
+    scales = (
+        judged.get(name or "", []),
+        [int(grade) for grade in card.get("fetch", {}).get("grades", {}).values()],
+        [grade for scale in _grades_by_name(card, "samples").values() for grade in scale],
+        [grade for scale in judged.values() for grade in scale],
+    )
+    return max(next(filter(None, scales), []), default=None)
+
+
+def _grades_by_name(card: Mapping[str, Any], section: str) -> dict[str, list[int]]:
+    """The grades of the scale that each entry of a section names."""
+    entries = card.get(section, {})
+    return {
+        name: [int(grade) for grade in entry.get("scale", {})] for name, entry in entries.items()
+    }
+
+
+def top_grade_of(qrels: Path) -> int | None:
+    """The top grade of qrels that stand where a collection keeps them, as its card says."""
+    if qrels.parent.name != "qrels":
+        return None
+    return card_top_grade(
+        qrels.parent.parent, qrels.name.removesuffix(".gz").removesuffix(".qrels")
+    )

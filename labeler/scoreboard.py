@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from labeler.evaluating import Report
+from labeler.evaluating import Report, RunScores
 from labeler.metrics import parse
 from labeler.metrics.comparing import Comparison
 
@@ -31,18 +31,36 @@ def score_rows(report: Report, form: str = "table") -> Table:
         row: list[Cell] = [run.name, len(run.scores.queries)]
         for name, value in run.values().items():
             row += [_with_interval(name, value)] if paired else map(_number, value.values())
-        rows.append(row + [_number(value) for value in run.judged.values()])
-    return header + list(report.runs[0].judged), rows
+        rows.append(row + [_number(value) for value in _beside(report, run).values()])
+    return header + list(_beside(report, report.runs[0])), rows
+
+
+def _beside(report: Report, run: RunScores) -> dict[str, float]:
+    """The shares judged that are not among the measures already."""
+    return {name: value for name, value in run.judged.items() if name not in report.measures}
 
 
 def _with_interval(name: str, value: dict[str, float]) -> str:
     if math.isnan(value["value"]):
         return "undefined"
     if parse(name).definition.summary == "sum":
-        return f"{value['value']:.0f}"
+        return f"{value['value']:,.0f}"
     if math.isnan(value["low"]):
         return f"{value['value']:.4f}"
     return f"{value['value']:.4f} [{value['low']:.3f}, {value['high']:.3f}]"
+
+
+def scenario_rows(report: Report) -> Table:
+    """What unjudged documents leave open, a row for each run and measure."""
+    header = ["run", "measure", "score", "unjudged irrelevant", "unjudged of top grade"]
+    rows: list[list[Cell]] = []
+    for run in report.runs:
+        means = run.scores.means()
+        for name, entry in run.scenarios.items():
+            cases = (means[name], entry["unjudged_irrelevant"], entry["unjudged_top"])
+            bounds = f"[{entry['low']:.4f}, {entry['high']:.4f}]" if "low" in entry else None
+            rows.append([run.name, name, *map(_number, cases), bounds])
+    return [*header, "least and most"], rows
 
 
 def query_rows(report: Report) -> Table:
@@ -63,9 +81,9 @@ def comparison_rows(report: Report) -> Table:
         [
             c.run,
             c.measure,
-            f"{c.difference:+.4f}",
-            "-" if math.isnan(c.low) else f"[{c.low:+.4f}, {c.high:+.4f}]",
-            f"{c.percent:+.1f}",
+            _signed(c.difference, 4),
+            None if math.isnan(c.low) else f"[{_signed(c.low, 4)}, {_signed(c.high, 4)}]",
+            _signed(c.percent, 1),
             f"{c.wins}/{c.ties}/{c.losses}",
             c.p,
             c.p_holm,
@@ -75,6 +93,14 @@ def comparison_rows(report: Report) -> Table:
         for c in report.comparisons
     ]
     return header, rows
+
+
+def _signed(value: float, places: int) -> str | None:
+    """`+0.0301`; what rounds to nothing has no sign, what is undefined no text."""
+    if math.isnan(value):
+        return None
+    text = f"{value:+.{places}f}"
+    return text if float(text) else text[1:]
 
 
 def as_json(report: Report, *, per_query: bool = False) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from made import grade_in, make_collection, pair_calls, pair_of
 from labeler.cli import run
 from labeler.cli.board import Board, shown
 from labeler.data import Failure, Judged, Judgement, Pair
-from labeler.formats.collection import Collection
+from labeler.formats.collection import Collection, read_card
 from labeler.formats.trec import read_qrels
 from labeler.models.budget import Budget
 from labeler.models.limiting import Ceiling, Gate
@@ -63,6 +63,24 @@ def test_the_report_adds_up_to_the_pool_and_names_examples(
     assert "6 of 10 pairs have no label" in said
     assert "--retry-failed" in said
     assert "cost of this run: unknown" in said
+
+
+def test_the_card_says_on_what_scale_the_labels_are(
+    judged: tuple[Collection, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection, _ = judged
+    entry = read_card(collection)["judge"]["a"]
+    assert list(entry["scale"]) == ["0", "1", "2", "3"]
+    assert re.fullmatch(r"umbrela@\w{8}", entry["prompt"])
+    collection.run("mine").parent.mkdir(exist_ok=True)
+    query, document = next(
+        (q, d) for q, grades in read_qrels(collection.qrels("a")).items() for d in grades
+    )
+    collection.run("mine").write_text(f"{query} Q0 {document} 1 1 t\n")
+    files = [str(collection.qrels("a")), str(collection.run("mine"))]
+    for arguments in ([str(collection.folder), "--qrels", "a"], files):
+        assert run(["evaluate", *arguments, "-m", "ERR"]) == 0
+        assert "the scale's top" not in capsys.readouterr().err
 
 
 def test_status_says_the_same_later(
@@ -176,14 +194,34 @@ def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[st
             outcome = Failure(pair, "unparsable", "x") if number == 3 else Judgement(pair, 1)
             told(Judged(outcome))
         figures = board.figures()
+        line = board.line()
     assert figures["per_second"] == 1.0
     assert figures["seconds_left"] == 60
     assert figures["projected_cost"] == pytest.approx(1.25)
+    assert "40/100 pairs" in line
+    assert "1 unparsable" in line
+    assert "1:00 left" in line
+    assert "0 of 4 at once (growing" in line
+    (last,) = capsys.readouterr().err.splitlines()
+    assert "40/100 pairs" in last
+    assert "at once" not in last
+
+
+def test_a_run_in_which_nothing_is_done_still_says_so_again_and_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    board = Board(100, Gate(Ceiling(8)), Budget())
+    with shown(board, "panel", every=0.02):
+        time.sleep(0.3)
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
-    assert "40/100 pairs" in lines[-1]
-    assert "1 unparsable" in lines[-1]
-    assert "1:00 left" in lines[-1]
+    assert len(lines) > 4
+    assert all("0/100 pairs" in line for line in lines)
+
+
+def test_a_judge_behind_no_server_has_no_calls_at_once(tmp_path: Path) -> None:
+    board = Board(10, Gate(Ceiling(8)), Budget(price=Price(0.0, 0.0)), asks=False)
+    board.budget.spent.calls = 5
+    assert "at once" not in board.line()
 
 
 def test_a_judge_that_has_nothing_to_do_is_done_at_once(tmp_path: Path) -> None:
@@ -230,3 +268,51 @@ def test_relabel_asks_the_model_that_made_the_old_labels_unless_told_otherwise(
     rows = Collection(tmp_path).judgements("second").read_text().splitlines()
     assert all(json.loads(row)["model"] == json.loads(rows[0])["model"] for row in rows)
     assert json.loads(rows[0])["prompt"].startswith("basic@")
+
+
+def test_equal_requests_of_a_first_run_are_not_called_answers_from_the_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = make_collection(tmp_path, queries=2, documents=4)
+    rows = [f'{{"_id": "d{n}", "title": "", "text": "about d{n // 2};"}}\n' for n in range(4)]
+    collection.corpus.write_text("".join(rows))
+    with FakeServer(grade_in) as server:
+        command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
+        assert run([*command, "--as", "a"]) == 0
+        said = capsys.readouterr().out
+        assert "from the store: 0 (0%); as an equal request: 4; asked now: 4" in said
+        assert run([*command, "--as", "a"]) == 0
+    assert "from the store: 8 (100%); asked now: 0" in capsys.readouterr().out
+
+
+def test_a_dry_run_counts_the_call_that_finds_out_what_the_server_accepts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
+        assert run([*command, "--dry-run"]) == 0
+        said = capsys.readouterr().out
+        assert re.search(r"calls +10, .*and 1 before them", said)
+        assert re.search(r"cost +unknown", said)
+        assert run(command) == 0
+        assert len(server.calls) == 11
+        capsys.readouterr()
+        assert run([*command, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"calls +0", said)
+    assert "before them" not in said
+
+
+def test_failures_end_with_the_command_that_asks_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    with FakeServer(lambda c: "no idea" if pair_of(c) else grade_in(c)) as server:
+        url = server.base_url.replace("127.0.0.1", "localhost") + "?token=hunter3"
+        asked = ["--model", "fake", "--base-url", url, "--quiet"]
+        assert run(["judge", str(tmp_path), *asked]) == 3
+    said = capsys.readouterr().err
+    assert f"labeler judge {tmp_path} --model fake --base-url" in said
+    assert said.rstrip().endswith("--quiet --retry-failed")
+    assert "hunter3" not in said

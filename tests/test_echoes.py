@@ -1,6 +1,7 @@
 """What a server may put into a reply that must reach no file: half a character, or the key."""
 
 import json
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,38 @@ def test_an_echoed_key_reaches_no_file_and_no_screen(
     assert b"sk-canary" not in written
     assert ESCAPED.encode() not in written
     assert "sk-canary" not in "".join(capfd.readouterr())
+
+
+TWICE = KEY.replace("-", "\\\\u002D")
+BASE64 = b64encode(KEY.encode()).decode()
+
+
+@pytest.mark.parametrize("spelled", [KEY, ESCAPED, TWICE, BASE64, KEY.replace("a", "\\u0061")])
+def test_however_it_is_spelled_no_reply_holds_the_key(spelled: str) -> None:
+    said = json.dumps(completion('{"reason": "SPELLED", "grade": 1}')).replace("SPELLED", spelled)
+    reply = read_answer(without_key(said.encode(), KEY), "there", {})
+    outcome = parse_grade(Pair("q", "d"), reply, (0, 1))
+    assert outcome == Judgement(Pair("q", "d"), 1, "[key]")
+    assert b"canary" not in reply.body
+    assert b"c2stY2FuYXJ5" not in reply.body
+
+
+def test_tokens_that_spell_the_key_are_not_kept() -> None:
+    tokens = [{"token": part, "logprob": -0.1} for part in ("sk-can", "ary-7d", "1f0a")]
+    said = json.dumps(completion(KEY, logprobs={"content": tokens}))
+    reply = read_answer(without_key(said.encode(), KEY), "there", {})
+    assert (reply.text, reply.top_tokens) == ("[key]", ())
+    assert b"sk-can" not in reply.body
+
+
+def test_a_placeholder_for_a_key_hides_no_word_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    make_collection(tmp_path, 1, 2)
+    with FakeServer(lambda _: Answer({"error": {"message": "none of that"}}, 400)) as server:
+        judge(tmp_path, server)
+    assert "none of that" in capsys.readouterr().err
 
 
 def test_a_short_key_is_no_secret_and_changes_no_reply() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from labeler.cli import run as labeler
+from labeler.run_names import card_top_grade, top_grade_of
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 c 1\nq3 0 d 0\n"
 GOOD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 a 1 3 t\nq2 Q0 c 2 2 t\nq2 Q0 x 3 1 t\n"
@@ -38,15 +39,13 @@ def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str
     assert good["judged"] == {"Judged@1": 1.0, "Judged@10": pytest.approx((1 + 2 / 3) / 2)}
     assert good["per_query"]["q2"] == {"nDCG@10": 1.0, "P@1": 1.0}
     assert set(good["scenarios"]["P@1"]) == {"unjudged_irrelevant", "unjudged_top", "low", "high"}
-    assert set(good["scenarios"]["nDCG@10"]) == {"unjudged_irrelevant", "unjudged_top"}
+    assert set(good["scenarios"]["nDCG@10"]) == set(good["scenarios"]["P@1"])
     comparison = found["comparisons"][0]
     assert (comparison["run"], comparison["baseline"]) == ("bad", "good")
     assert comparison["verdict"] == "cannot tell apart"
-    assert any(
-        "bad: 1 queries of the run are not in the qrels: ignored" in w for w in found["warnings"]
-    )
-    assert any("good: 1 of 3 queries are missing from the run" in w for w in found["warnings"])
-    assert any("1 of 3 queries have no relevant document" in w for w in found["warnings"])
+    assert any("bad: 1 query of the run not in the qrels: ignored" in w for w in found["warnings"])
+    assert any("good: 1 of 3 queries missing from the run" in w for w in found["warnings"])
+    assert any("1 of 3 queries without a relevant document" in w for w in found["warnings"])
     assert any("only 3 queries: intervals are wide" in w for w in found["warnings"])
 
 
@@ -98,6 +97,9 @@ def test_no_worse_than_needs_a_difference_that_can_be_told(
         ("q7 0 a 1\n", "7 Q0 a 1 1 t\n", "prefix or suffix"),
         ("q1 0 a 1\n", "Q1 Q0 a 1 1 t\n", "upper and lower case"),
         ("7 0 a 1\n", "7.0 Q0 a 1 1 t\n", "with decimals"),
+        ("q007 0 a 1\n", "7 Q0 a 1 1 t\n", "they differ in a prefix and in zeros (q007 and 7)"),
+        ("MARCO_7 0 a 1\n", "7 Q0 a 1 1 t\n", "prefix or suffix (MARCO_7 and 7)"),
+        ('"7" 0 a 1\n', "7 Q0 a 1 1 t\n", "in quotation marks"),
         ("x 0 a 1\n", "y Q0 a 1 1 t\n", "the qrels have x; the run has y"),
     ],
 )
@@ -108,6 +110,25 @@ def test_nothing_in_common_is_refused_with_a_guess(
     (tmp_path / "r.trec").write_text(run)
     assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 65
     assert guess in capsys.readouterr().err
+
+
+def test_three_ids_of_each_side_stand_in_the_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"a{n} 0 d 1\n" for n in range(5)))
+    (tmp_path / "r.trec").write_text("".join(f"{n} Q0 d 1 1 t\n" for n in range(9, 3, -1)))
+    assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 65
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the qrels have a0, a1, a2, …; the run has 9, 8, 7, …; they differ in a prefix" in line
+
+
+def test_documents_without_one_in_common_are_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("q 0 D1 1\n")
+    (tmp_path / "r.trec").write_text("q Q0 1 1 1 t\n")
+    assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 0
+    assert "Judged@10 of 0: do its document ids match" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "jsonl", "latex", "markdown"])
@@ -189,6 +210,72 @@ def test_queries_without_a_first_relevant_rank_are_counted_and_named(
     assert found["comparisons"][0]["baseline"] == "good"
 
 
+def test_runs_of_different_queries_are_compared_over_those_that_all_have(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
+    (folder / "one.trec").write_text("q2 Q0 x 1 2 t\nq2 Q0 a 2 1 t\n")
+    arguments = ["evaluate", *files, str(folder / "one.trec"), "-m", "P@1", "--missing", "skip"]
+    assert labeler([*arguments, "--json", "--movers", "3"]) == 0
+    found = printed_json(capsys)
+    assert [run["queries"] for run in found["runs"]] == [2, 2, 1]
+    assert {(c["baseline"], c["queries"]) for c in found["comparisons"]} == {("good", 1)}
+    assert "runs are compared over the 1 query that all of them have" in found["warnings"]
+    assert {move["query"] for move in found["movers"]} == {"q1", "q2"}
+    (folder / "one.trec").write_text("q3 Q0 x 1 2 t\n")
+    assert labeler([*arguments, "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["comparisons"] == []
+    assert "runs are compared over the 0 queries that all of them have" in found["warnings"]
+
+
+def test_what_was_asked_for_under_another_name_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "MRR@10", "-m", "Q-measure", "--json"]) == 0
+    found = printed_json(capsys)
+    assert list(found["runs"][0]["scores"]) == ["RR@10", "Q-measure"]
+    assert "MRR@10 goes by the name RR@10 here" in found["warnings"]
+
+
+def test_no_column_stands_there_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "Judged@10", "-m", "P@1", "--format", "csv"]) == 0
+    header = capsys.readouterr().out.splitlines()[0].split(",")
+    assert len(set(header)) == len(header)
+    assert {"Judged@10", "Judged@1"} <= set(header)
+
+
+def test_scenarios_and_bounds_are_a_table_when_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@5", "-m", "Bpref"]) == 0
+    printed = capsys.readouterr()
+    assert "irrelevant" not in printed.out
+    assert "what is not could make its P@5 anything from 0.200 to 0.267" in printed.err
+    assert labeler(["evaluate", *files, "-m", "P@5", "-m", "Bpref", "--scenarios"]) == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "run   measure   score  unjudged irrelevant  unjudged of top grade    least and most",
+        "good  P@5      0.2000               0.2000                 0.2667  [0.2000, 0.2667]",
+        "good  Bpref    0.6667               0.6667                 0.6667                 -",
+    ]
+
+
+def test_a_mean_at_its_ceiling_has_no_empty_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(25)))
+    (tmp_path / "r.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in range(25)))
+    files = [str(tmp_path / name) for name in ("h.qrels", "r.trec")]
+    assert labeler(["evaluate", *files, "-m", "RR", "-m", "DCG", "--json"]) == 0
+    found = printed_json(capsys)["runs"][0]["scores"]
+    # Wilson's interval of 25 of 25, with 0 for a query that is not among them
+    assert found["RR"] == {"value": 1.0, "low": pytest.approx(25 / (25 + 1.959964**2)), "high": 1.0}
+    assert found["DCG"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+
+
 def test_a_lower_mean_rank_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     queries = range(30)
     (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in queries))
@@ -244,3 +331,24 @@ def test_the_top_grade_comes_from_the_card(
     assert not any("the scale's top" in warning for warning in after["warnings"])
     scores = [found["runs"][0]["scores"]["ERR"]["value"] for found in (before, after)]
     assert scores[1] < scores[0]
+
+
+@pytest.mark.parametrize(
+    ("card", "name", "top"),
+    [
+        ({}, "human", None),
+        ({"judge": {"x": {"scale": {"0": "no", "2": "yes"}}}}, "x", 2),
+        ({"judge": {"x": {"scale": {"0": "no", "2": "yes"}}}}, "human", 2),
+        ({"judge": {"x": {"scale": {"2": ""}}}, "fetch": {"grades": {"a": 4}}}, "x", 2),
+        ({"judge": {"x": {"scale": {"2": ""}}}, "fetch": {"grades": {"a": 4}}}, "human", 4),
+        ({"samples": {"s": {"scale": {"0": "", "3": ""}}}}, "human", 3),
+        ({"samples": {"s": {}}}, "human", None),
+    ],
+)
+def test_the_scale_is_that_of_the_labels_themselves_if_the_card_has_it(
+    card: dict[str, Any], name: str, top: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    assert card_top_grade(tmp_path, name) == top
+    assert top_grade_of(tmp_path / "qrels" / f"{name}.qrels") == top
+    assert top_grade_of(tmp_path / f"{name}.qrels") is None

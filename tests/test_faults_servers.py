@@ -216,6 +216,60 @@ def test_a_server_that_is_not_there_fails_the_run_not_every_pair(
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_a_server_that_was_never_there_is_not_waited_for_long(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    command = ["judge", str(tmp_path), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
+    began = time.monotonic()
+    assert run(command) == 69
+    assert time.monotonic() - began < 10
+    assert "no connection" in capsys.readouterr().err
+
+
+HTML = Answer(b"<html>\n<body>It works</body></html>", headers={"content-type": "text/html"})
+
+
+def test_a_page_in_place_of_the_first_reply_ends_the_run_with_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    with FakeServer(lambda _: HTML) as server:
+        assert judge(tmp_path, server) == 78
+        assert len(server.calls) == 1
+    *_, said = capsys.readouterr().err.splitlines()
+    assert "It works" in said
+    assert "/v1" in said
+
+
+def test_a_page_later_on_is_a_call_to_try_again(tmp_path: Path) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        server.answer = lambda c: HTML if len(server.calls) == 4 else grade_in(c)
+        assert judge(tmp_path, server) == 0
+        assert len(server.calls) == 12
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"", b"[]", b'{"data": 3}', b'{"data": ["x"]}'])
+def test_what_is_no_list_of_models_is_refused_in_one_line(
+    body: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    with FakeServer() as server:
+        server.listing = Answer(body)
+        assert run(["judge", str(tmp_path), "--base-url", server.base_url]) == 78
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert "list of models" in said[0]
+
+
+def test_a_405_for_the_first_call_stops_the_run(tmp_path: Path) -> None:
+    make_collection(tmp_path)
+    with FakeServer(lambda _: Answer(b"", 405)) as server:
+        assert judge(tmp_path, server) == 78
+        assert len(server.calls) == 1
+
+
 def test_a_server_that_fails_every_call_ends_the_run(tmp_path: Path) -> None:
     make_collection(tmp_path, queries=10, documents=50)
     with FakeServer(for_pairs(lambda _: Answer({}, 500))) as server:

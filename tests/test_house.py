@@ -21,6 +21,7 @@ FLOORS = {
     "parsing": PURE,
     "disputes": PURE,
     "in_common": PURE,
+    "wording": PURE,
     "chunking": PURE,
     "sentences": PURE,
     "similarity": PURE,

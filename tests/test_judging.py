@@ -7,6 +7,7 @@ import pytest
 from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import run
+from labeler.formats.collection import read_card
 from labeler.formats.judgements import qrels_of, read_judgements
 from labeler.formats.trec import read_qrels
 from labeler.testing import Answer, Call, FakeServer, completion
@@ -179,3 +180,20 @@ def test_a_pool_that_names_a_pair_twice_or_what_is_not_there_is_refused(
         collection.pool.write_text(pool + '{"query_id": "q0", "doc_id": "nowhere"}\n')
         assert judge(tmp_path, server) == 65
         assert "nowhere" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("key")
+def test_the_card_and_the_readme_say_what_made_the_labels(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path)
+    with FakeServer(lambda c: "no idea" if "about d3;" in str(c.body) else grade_in(c)) as server:
+        assert judge(tmp_path, server, "--as", "a") == 3
+        made = read_card(collection)["judge"]["a"]
+        assert made["prompt"].startswith("umbrela@")
+        assert made["model"] == f"{server.base_url} fake"
+        assert made["served"] == ["fake-2026"]
+        assert (made["pairs"], made["judged"], made["failed"]) == (10, 8, 2)
+        assert made["failures"] == {"unparsable": 2}
+        assert "| a | 10 | 8 | 2 | umbrela@" in collection.readme.read_text()
+        collection.readme.write_text("# Ours\n")
+        assert judge(tmp_path, server, "--as", "b") == 3
+    assert collection.readme.read_text() == "# Ours\n"

@@ -11,6 +11,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.formats.trec import read_qrels, read_run
 from labeler.metrics import MEASURES, evaluate, parse, parse_all
 from labeler.metrics.graded import expected_reciprocal_ranks
+from labeler.metrics.registry import renamed
 from labeler.metrics.scores import Scores
 
 
@@ -76,7 +77,7 @@ def test_rank_biased_precision_and_its_residual_make_one_for_a_perfect_ranking()
 
 def test_q_measure_equals_ap_for_binary_grades_up_to_the_blend() -> None:
     # Sakai's blended ratio by hand: ranks 1 and 3 of two relevant documents.
-    assert mean("Q", [1, 0, 1]) == pytest.approx((2 / 2 + 4 / 5) / 2)
+    assert mean("Q-measure", [1, 0, 1]) == pytest.approx((2 / 2 + 4 / 5) / 2)
 
 
 def test_area_under_curve_counts_ties_half_and_needs_both_classes() -> None:
@@ -224,7 +225,7 @@ def test_a_name_reads_back(name: str) -> None:
         ("nDCG(gain=exp)@10", "nDCG(dcg='exp-log2')@10"),
         (" AP( rel = 2 , judged_only=True ) ", "AP(rel=2,judged_only=True)"),
         ("IPrec@0.10", "IPrec@0.1"),
-        ("Q-measure", "Q"),
+        ("Q@5", "Q-measure@5"),
     ],
 )
 def test_other_ways_to_write_a_name(other: str, name: str) -> None:
@@ -250,6 +251,7 @@ def test_other_ways_to_write_a_name(other: str, name: str) -> None:
         ("nDCG(dcg='x')", "nDCG(dcg='x'): dcg is one of log2, exp-log2, not 'x'"),
         ("nDCG(gain=cubic)", "nDCG(gain=cubic): gain is linear or exp, not 'cubic'"),
         ("", "cannot read the measure ''"),
+        ("P(rel=2@5", "cannot read the measure 'P(rel=2@5'"),
     ],
 )
 def test_a_bad_name_says_what_would_have_worked(name: str, problem: str) -> None:
@@ -271,6 +273,16 @@ def test_every_measure_has_a_description_and_reads_back_with_its_defaults() -> N
             cutoff = "@0.5"
         assert str(parse(name + cutoff)) == name + cutoff
         assert definition.description.endswith(".") or definition.description
+
+
+def test_a_parenthesis_left_open_is_what_the_message_is_about() -> None:
+    with pytest.raises(Misuse, match=r"'AP P\(rel=2@5': a parenthesis is opened or closed alone"):
+        parse_all(["AP P(rel=2@5"])
+
+
+def test_what_goes_by_another_name_is_told() -> None:
+    given = ["MRR@10 nDCG@10", "P( rel = 2 )@5", 'nDCG(dcg="exp-log2")', "P(rel=1)@5"]
+    assert renamed(given) == {"MRR@10": "RR@10", "P(rel=1)@5": "P@5"}
 
 
 def test_measures_joined_by_spaces_are_taken_apart_once_each() -> None:

@@ -11,6 +11,7 @@ from made import grade_in, make_collection, pair_calls
 from labeler.cli import run
 from labeler.data import Message, Model, Reply, Request
 from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
+from labeler.formats.trec import read_qrels
 from labeler.models.brake import Brake, braked
 from labeler.models.budget import Budget, budgeted
 from labeler.models.limiting import Bucket, Ceiling, Gate, limited
@@ -56,12 +57,19 @@ async def ask_all(model: Model, count: int, at_once: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "wait"), [(400, 1.0), pytest.param(100, None, marks=pytest.mark.slow)]
+    ("rate", "wait", "count"),
+    [
+        (400, 1.0, 2000),
+        pytest.param(100, None, 1500, marks=pytest.mark.slow),
+        pytest.param(100, 1.0, 1500, marks=pytest.mark.slow),
+        pytest.param(20, None, 400, marks=pytest.mark.slow),
+        pytest.param(20, 1.0, 400, marks=pytest.mark.slow),
+    ],
 )
 def test_in_a_storm_of_429s_few_calls_are_wasted_and_little_time(
-    rate: int, wait: float | None
+    rate: int, wait: float | None, count: int
 ) -> None:
-    storm, count = Storm(rate, wait), 2000
+    storm = Storm(rate, wait)
     began = time.monotonic()
 
     async def weather() -> None:
@@ -74,6 +82,36 @@ def test_in_a_storm_of_429s_few_calls_are_wasted_and_little_time(
     assert storm.taken == count
     assert storm.calls <= 1.1 * count
     assert count / seconds >= 0.9 * rate
+
+
+def test_a_server_that_only_gets_slower_is_asked_less_at_once_and_loses_no_throughput() -> None:
+    capacity, seconds, count = 8, 0.01, 1500
+    under_way, seen = 0, list[int]()
+
+    async def ask(_request: Request) -> Reply:
+        nonlocal under_way
+        under_way += 1
+        await asyncio.sleep(seconds * max(1.0, under_way / capacity))
+        under_way -= 1
+        seen.append(under_way)
+        return Reply("ok")
+
+    gate = Gate(Ceiling(64))
+    began = time.monotonic()
+    asyncio.run(ask_all(limited(Model("m", ask), gate), count, 128))
+    assert gate.why == "more at once only made the server slower"
+    assert sum(seen[count // 2 :]) / (count // 2) < 40
+    assert count / (time.monotonic() - began) > 0.8 * capacity / seconds
+
+
+def test_a_server_that_keeps_up_is_asked_as_much_at_once_as_is_allowed() -> None:
+    async def ask(_request: Request) -> Reply:
+        await asyncio.sleep(0.01)
+        return Reply("ok")
+
+    gate = Gate(Ceiling(64))
+    asyncio.run(ask_all(limited(Model("m", ask), gate), 1000, 128))
+    assert (gate.limit, gate.why) == (64.0, "--concurrency")
 
 
 def test_a_ceiling_of_requests_a_minute_is_kept() -> None:
@@ -254,12 +292,59 @@ def test_a_budget_stops_with_4_and_the_same_command_goes_on(
         command = ["judge", str(tmp_path), *options]
         assert run([*command, "--max-calls", "15"]) == 4
         assert len(server.calls) == 15
-        assert "--max-calls 15" in capsys.readouterr().err
+        said = capsys.readouterr()
+        assert "stopped at --max-calls 15" in said.err
+        assert f"to go on: labeler judge {tmp_path} --model fake" in said.err
+        assert "14 of 40 pairs judged" in said.out
+        assert "26 not asked yet" in said.out
+        assert sum(map(len, read_qrels(tmp_path / "qrels" / "a.qrels").values())) == 14
         assert run([*command, "--max-calls", "100"]) == 0
         assert len(pair_calls(server)) == 40
         assert run([*command, "--max-calls", "0"]) == 0
         assert run([*command, "--max-cost", "1"]) == 78
     assert "unknown" in capsys.readouterr().err
+
+
+def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_pool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    collection = make_collection(tmp_path, queries=1, documents=30)
+    pool = collection.pool.read_text().splitlines(keepends=True)
+    with FakeServer(grade_in) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+        command = ["judge", str(tmp_path), *options]
+        collection.pool.write_text("".join(pool[20:]))
+        assert run(command) == 0
+        collection.pool.write_text("".join(pool))
+        assert run([*command, "--max-calls", "5"]) == 4
+        judged = read_qrels(collection.qrels("a"))["q0"]
+        assert len(judged) == 15
+        assert {f"d{n}" for n in range(20, 30)} < set(judged)
+        assert run([*command, "--max-calls", "0"]) == 4
+        assert len(read_qrels(collection.qrels("a"))["q0"]) == 15
+        assert run([*command, "--deadline", "0"]) == 4
+        assert run(command) == 0
+        assert len(pair_calls(server)) == 30
+
+
+def test_a_build_keeps_to_one_budget_for_writing_and_judging(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    texts = [" ".join(f"word{n}x{i}" for i in range(60)) for n in range(6)]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text)
+    said = iter(range(1000))
+    with FakeServer(lambda c: f"what is word{next(said)}x1") as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--quiet"]
+        build = ["build", str(tmp_path), "-o", str(tmp_path / "c"), "--queries", "3", *where]
+        assert run([*build, "--max-calls", "2"]) == 4
+        assert len(server.calls) == 2
+        assert "to go on: labeler build" in capsys.readouterr().err
+        assert run([*build, "--max-calls", "8"]) == 4
+        assert len(server.calls) == 10
+        assert run([*build, "--max-cost", "1"]) == 78
 
 
 def test_a_price_is_known_for_its_host_alone(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_a_repeated_pair_of_qrels_is_warned_of(tmp_path: Path) -> None:
     warnings: list[str] = []
     pool = read_pool(tmp_path / "a.qrels", warnings.append)
     assert len(pool.grade) == 1
-    assert "1 pairs stand there more than once" in warnings[0]
+    assert "1 repeated line" in warnings[0]
 
 
 def test_a_truncated_gzip_is_refused(tmp_path: Path) -> None:

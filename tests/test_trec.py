@@ -67,7 +67,10 @@ def test_ids_are_strings_and_may_hold_anything_but_ascii_white_space(tmp_path: P
         (b"q 0 d ERROR\n", 1, "expected an integer grade, found 'ERROR'"),
         (b"\xef\xbb\xbfq 0 d 1\n", 1, "a byte-order mark;"),
         ("q 0 d 1\n".encode("utf-16"), 1, "a byte-order mark of UTF-16;"),
-        ("q 0 d 1\n".encode("utf-16-le"), 1, "a NUL byte"),
+        ("q 0 d 1\n".encode("utf-16-le"), 1, "a NUL byte beside each letter, as in UTF-16; save"),
+        ("q 0 d 1\n".encode("utf-16-be"), 1, "a NUL byte beside each letter, as in UTF-16; save"),
+        (b"q 0 d\0 1\n", 1, "a NUL byte; is this a binary file?"),
+        (b"query-id\tcorpus-id\tscore\nq\td\t1\n", 1, "expected 4 columns (query iteration docu"),
         (b"q 0 d\xff 1\n", 1, "an id that is not UTF-8"),
     ],
 )
@@ -116,7 +119,7 @@ def test_a_repeated_pair_is_counted_and_a_contradiction_lists_the_pairs(tmp_path
     path.write_text("q 0 d 1\nq 0 e 0\nq 0 d 1\n")
     warnings: list[str] = []
     assert read_qrels(path, warnings.append) == {"q": {"d": 1, "e": 0}}
-    assert warnings == [f"{path}: 1 pairs stand there more than once, with the same grade"]
+    assert warnings == [f"{path}: 1 repeated line, the same pair with the same grade"]
     path.write_text("q 0 d 1\nq 0 e 0\nq 0 d 2\nq 0 e 3\n")
     with pytest.raises(BadInput, match=re.escape(f"{path}:3: q d has 1 and 2; {path}:4: q e has")):
         read_qrels(path)

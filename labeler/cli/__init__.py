@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -135,7 +136,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         app = make_app(given[0] if given and given[0] in COMMANDS else None)
         result = app(given or ["--help"], prog_name="labeler", standalone_mode=False)
     except LabelerError as error:
-        complain(str(error))
+        complain(f"{error}{_how_to_go_on(error, given)}")
         return error.exit_code
     except typer.TyperException as error:
         complain(f"{error.format_message().rstrip('.')}; see {_help_of(error)}")
@@ -153,6 +154,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if result == INTERRUPTED:
         complain("interrupted; run the same command again to go on")
     return result if isinstance(result, int) else 0
+
+
+def _how_to_go_on(error: LabelerError, given: Sequence[str]) -> str:
+    """The command that goes on after an error; addresses in it hold no secret."""
+    if error.again is None:
+        return ""
+    from labeler.models.server import masked
+
+    words = [masked(word) if "://" in word else word for word in given]
+    more = [word for word in error.again if word not in words]
+    return f"; to go on: {shlex.join(['labeler', *words, *more])}"
 
 
 def _help_of(error: typer.TyperException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from labeler.cli.screen import note
+from labeler.data import Failure
 from labeler.errors import Misuse
 
 if TYPE_CHECKING:
@@ -34,14 +36,19 @@ PANEL_SECONDS = 0.25
 
 @dataclass(slots=True)
 class Board:
-    """Counts of a run that goes on; `gate` and `budget` are looked at, never changed."""
+    """Counts of a run that goes on; `gate` and `budget` are looked at, never changed.
+
+    `asks` is false for a judge that no server stands behind.
+    """
 
     total: int
     gate: Gate
     budget: Budget
     clock: Callable[[], float] = time.monotonic
+    asks: bool = True
     done: int = 0
     remembered: int = 0
+    shared: int = 0
     failures: dict[str, int] = field(default_factory=dict)
     began: float = 0.0
 
@@ -50,10 +57,9 @@ class Board:
 
     def told(self, judged: Judged) -> None:
         """One more pair is done."""
-        from labeler.data import Failure
-
         self.done += 1
         self.remembered += judged.remembered
+        self.shared += judged.shared
         if isinstance(judged.outcome, Failure):
             status = judged.outcome.status
             self.failures[status] = self.failures.get(status, 0) + 1
@@ -70,6 +76,7 @@ class Board:
             "done": self.done,
             "total": self.total,
             "remembered": self.remembered,
+            "shared": self.shared,
             "per_second": round(rate, 2),
             "seconds_left": round(left / rate) if rate and left else (None if left else 0),
             "calls": spent.calls,
@@ -82,21 +89,29 @@ class Board:
             "limited_by": self.gate.why,
         }
 
-    def line(self) -> str:
-        """The figures as one line."""
+    def parts(self, *, ended: bool = False) -> list[str]:
+        """The figures in words; what only concerns calls to come is left out once it has ended."""
         f = self.figures()
         failed = ", ".join(f"{count:,} {status}" for status, count in f["failures"].items())
+        earlier = f["remembered"] - f["shared"]
+        going = f["calls"] and self.asks and not ended
         parts = [
             f"{f['done']:,}/{f['total']:,} pairs",
-            f"{f['remembered']:,} from the store" if f["remembered"] else "",
+            f"{earlier:,} from the store" if earlier else "",
+            f"{f['shared']:,} as an equal request" if f["shared"] else "",
             f"{f['per_second']:,.1f}/s",
-            f"{_duration(f['seconds_left'])} left" if f["seconds_left"] else "",
+            f"{_duration(f['seconds_left'])} left" if f["seconds_left"] and not ended else "",
+            f"{f['calls']:,} calls" if f["calls"] and self.asks else "",
             f"{f['tokens']:,} tokens" if f["tokens"] else "",
-            _cost(f["cost"], f["projected_cost"]) if f["calls"] else "",
-            failed,
-            f"{f['under_way']} of {f['at_once']} at once ({f['limited_by']})" if f["calls"] else "",
+            _cost(f["cost"], None if ended else f["projected_cost"]) if f["calls"] else "",
+            f"no label: {failed}" if failed else "",
+            f"{f['under_way']} of {f['at_once']} at once ({f['limited_by']})" if going else "",
         ]
-        return " · ".join(filter(None, parts))
+        return list(filter(None, parts))
+
+    def line(self, *, ended: bool = False) -> str:
+        """The figures as one line."""
+        return " · ".join(self.parts(ended=ended))
 
 
 def dollars(cost: float | None) -> str:
@@ -109,7 +124,7 @@ def dollars(cost: float | None) -> str:
 def _cost(cost: float | None, projected: float | None) -> str:
     if cost is None:
         return "cost unknown"
-    return f"cost {dollars(cost)} of about {dollars(projected)}"
+    return f"cost {dollars(cost)}" + (f" of about {dollars(projected)}" if projected else "")
 
 
 def _duration(seconds: int | None) -> str:
@@ -120,24 +135,38 @@ def _duration(seconds: int | None) -> str:
 
 
 @contextmanager
-def shown(board: Board, how: How) -> Iterator[Callable[[Judged], None]]:
-    """Show the board as long as the block runs; what it gives is told of every pair."""
+def shown(
+    board: Board, how: How, every: float = LINE_SECONDS
+) -> Iterator[Callable[[Judged], None]]:
+    """Show the board as long as the block runs; what it gives is told of every pair.
+
+    Outside of a terminal, a line every so many seconds, also while nothing is done.
+    """
+    if how == "quiet":
+        yield board.told
+        return
     if how == "panel" and sys.stderr.isatty():
         with _live(board):
             yield board.told
         return
-    last = board.clock()
 
-    def told(judged: Judged) -> None:
-        nonlocal last
-        board.told(judged)
-        if how != "quiet" and board.clock() - last >= LINE_SECONDS:
-            last = board.clock()
-            note(json.dumps(board.figures()) if how == "json" else f"judging: {board.line()}")
+    def show(*, ended: bool = False) -> None:
+        as_json = how == "json"
+        note(json.dumps(board.figures()) if as_json else f"judging: {board.line(ended=ended)}")
 
-    yield told
-    if how != "quiet":
-        note(json.dumps(board.figures()) if how == "json" else f"judging: {board.line()}")
+    def keep_showing() -> None:
+        while not over.wait(every):
+            show()
+
+    over = threading.Event()
+    showing = threading.Thread(target=keep_showing, daemon=True)
+    showing.start()
+    try:
+        yield board.told
+    finally:
+        over.set()
+        showing.join()
+    show(ended=True)
 
 
 @contextmanager
@@ -148,7 +177,7 @@ def _live(board: Board) -> Iterator[None]:
     from rich.text import Text
 
     def panel() -> Panel:
-        return Panel(Text("\n".join(board.line().split(" · "))), title="judging", expand=False)
+        return Panel(Text("\n".join(board.parts())), title="judging", expand=False)
 
     console = Console(stderr=True, markup=False, highlight=False)
     every = 1 / PANEL_SECONDS

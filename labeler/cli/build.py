@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.asking import Asked, check_complete, label
+from labeler.cli import options
+from labeler.cli.asking import Asked, label
 from labeler.cli.generate import Wish, generate
-from labeler.cli.options import BaseUrl, DryRun, ModelName
+from labeler.cli.options import Limits, Manner
 from labeler.cli.pool import pool
+from labeler.cli.reporting import check_complete
 from labeler.cli.screen import note, progress, say
 from labeler.cli.stopping import run_until_stopped
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from labeler.models.brake import Brake
 
 
+@options.unfolded
 def command(
     inputs: Annotated[
         list[str],
@@ -33,18 +37,25 @@ def command(
     ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Documents of each run to pool.")] = 10,
     prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "umbrela",
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    name: Annotated[
-        str | None, typer.Option("--as", help="The labels' name; else PROMPT-MODEL.")
-    ] = None,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    name: options.NewName = None,
     seed: Annotated[int, typer.Option(help="Decides which passages are asked about.")] = 0,
-    dry_run: DryRun = False,
+    limits: Limits,
+    manner: Manner,
 ) -> None:
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels."""
-    wish = Wish(queries, model=writing_model(model), base_url=base_url, seed=seed, dry_run=dry_run)
-    asked = Asked(prompt, model, base_url, name, dry_run=dry_run)
-    if dry_run:
+    wish = Wish(
+        queries,
+        model=writing_model(model),
+        base_url=base_url,
+        seed=seed,
+        dry_run=manner.dry_run,
+        limits=limits,
+        redacted=manner.redact,
+    )
+    asked = Asked(prompt, model, base_url, name, limits, manner)
+    if manner.dry_run:
         rehearse(inputs, queries_file, depth, wish, asked)
         return
     tally = build(inputs, out, queries_file, depth, wish, asked)
@@ -71,7 +82,8 @@ def build(
     collection = Collection(out)
     _ingest(inputs, collection, queries_file)
     if queries_file is None:
-        run_until_stopped(lambda brake: generate(collection, wish, brake))
+        spent = run_until_stopped(lambda brake: generate(collection, wish, brake))
+        asked = replace(asked, spent=spent)
     pool(out, depth, [])
     return run_until_stopped(lambda brake: judge_pool(collection, asked, brake))
 
@@ -116,5 +128,5 @@ def rehearse(
             stand_ins = heading_queries(documents.values(), wish.queries, wish.seed)
             write_queries(collection.queries, stand_ins)
             say("\n# judging, estimated with headings in the queries' place")
-        pool(collection.folder, depth, [])
+        pool(collection.folder, depth, [], rehearsed=True)
         run_until_stopped(lambda brake: judge_pool(collection, asked, brake))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli import options
-from labeler.cli.asking import Limits, known_price
+from labeler.cli.asking import known_price
 from labeler.cli.board import dollars
+from labeler.cli.options import Limits
 from labeler.cli.screen import say
 
 if TYPE_CHECKING:
@@ -27,12 +28,12 @@ def command(
     base_url: options.BaseUrl = None,
     pairs: Annotated[int, typer.Option(min=1, help="How many pairs to estimate for.")] = 1000,
     prices: options.Prices = None,
-    seconds: options.Seconds = 60.0,
+    timeout: options.Seconds = 60.0,
 ) -> None:
     """Say which model would judge and why, try one call, and estimate the cost."""
     import asyncio
 
-    asyncio.run(examine(model, base_url, pairs, Limits(prices=prices, seconds=seconds)))
+    asyncio.run(examine(model, base_url, pairs, Limits(prices=prices, timeout=timeout)))
 
 
 async def examine(model: str | None, base_url: str | None, pairs: int, limits: Limits) -> None:
@@ -43,7 +44,7 @@ async def examine(model: str | None, base_url: str | None, pairs: int, limits: L
     say(f"OPENAI_API_KEY   {key}")
     choice = await choose("judge", model, base_url)
     say(f"model            {choice}")
-    async with ready(choice, (), limits.seconds) as there:
+    async with ready(choice, (), limits.timeout) as there:
         if there.model.is_server:
             try:
                 await _try_a_call(there.model)
@@ -56,10 +57,11 @@ async def examine(model: str | None, base_url: str | None, pairs: int, limits: L
 
 async def _try_a_call(model: Model) -> None:
     from labeler.models.abilities import probe
+    from labeler.models.greeting import greeted
     from labeler.models.retrying import Patience, retried
 
     began = time.monotonic()
-    found = await probe(retried(model, Patience(tries=2)))
+    found = await probe(retried(greeted(model), Patience(tries=2)))
     say(f"test call        works ({time.monotonic() - began:.1f} s)")
     say(f"it accepts       {_accepts(found)}")
 

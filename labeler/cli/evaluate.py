@@ -67,8 +67,11 @@ def command(
         int, typer.Option(help="List so many queries that gained and lost most.", min=0)
     ] = 0,
     scenarios: Annotated[
-        bool, typer.Option(help="Work out what unjudged documents leave open.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            help="Print what unjudged documents leave open; always in JSON, unless --no-."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the resampling.")] = 0,
     require: Annotated[
         list[str] | None,
@@ -103,6 +106,7 @@ def command(
     from labeler.gates import check_corrected, check_scores, score_gates
     from labeler.moving import move_rows, moves
     from labeler.scoreboard import as_json as as_json_object
+    from labeler.scoreboard import scenario_rows
 
     form = "json" if as_json else check_format(form)
     _check_people(context, people)
@@ -114,7 +118,7 @@ def command(
         max_grade,
         interval,
         no_worse_than or baseline,
-        scenarios,
+        scenarios is not False,
         seed,
         read_verdicts(lgtm) if lgtm else None,
     )
@@ -140,6 +144,8 @@ def command(
         deliver(json.dumps(found, ensure_ascii=False, indent=1) + "\n", output)
     else:
         tables = list(_tables(report, form, per_query=per_query))
+        if scenarios:
+            tables.append(rendered(*scenario_rows(report), form, 2))
         if movers:
             listed = move_rows(moves(report, movers, _texts(paths[0])))
             tables.append(rendered(*listed, form, 3))

@@ -11,27 +11,33 @@ from labeler.cli.screen import note
 
 
 def command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Two runs or more.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUNS...", help="Two runs or more (.json, .parquet too)")
+    ],
     *,
-    output: Annotated[Path, typer.Option("-o", help="The run to write (.gz is compressed).")],
+    output: Annotated[
+        Path, typer.Option("-o", help="The run to write (.gz is compressed); - is standard output.")
+    ],
     method: Annotated[str, typer.Option(help="rrf, combsum, combmnz or wsum.")] = "rrf",
     k: Annotated[float, typer.Option(help="RRF's constant.")] = 60,
     norm: Annotated[
-        str, typer.Option(help="Scale scores before adding: min-max, zscore or none.")
+        str,
+        typer.Option(
+            help="Scale scores before adding: min-max, max, sum, zscore, rank, borda or none."
+        ),
     ] = "min-max",
-    weights: Annotated[str, typer.Option(help="For wsum, one for each run: 0.3,0.7.")] = "",
+    weights: Annotated[
+        str, typer.Option(help="For wsum, one for each run: 0.3,0.7 or bm25=0.3,dense=0.7.")
+    ] = "",
     depth: Annotated[int, typer.Option(help="Documents to keep a query.")] = 1000,
     tag: Annotated[str, typer.Option(help="The run's last column.")] = "fused",
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
-    from labeler.errors import Misuse
-    from labeler.formats.trec import write_run
-    from labeler.fusing import Fusion, fuse_files
+    from labeler.fusion import Fusion
+    from labeler.run_tools import fuse_files, weights_of
+    from labeler.wording import count_of
 
-    try:
-        factors = tuple(float(text) for text in weights.split(",") if text)
-    except ValueError as error:
-        raise Misuse(f"cannot read the weights {weights!r}; write them as 0.3,0.7") from error
-    fused = fuse_files(runs, Fusion(method, k, norm, factors, depth))
-    write_run(output, fused, tag)
-    note(f"wrote {output}: {len(fused)} queries from {len(runs)} runs by {method}")
+    fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
+    queries, lines = fuse_files(runs, output, fusion, tag)
+    shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line', 'lines')}"
+    note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")

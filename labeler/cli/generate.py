@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from labeler.cli.asking import show_request
-from labeler.cli.options import BaseUrl, DryRun, Folder, ModelName
+from labeler.cli import options
+from labeler.cli.options import Limits
+from labeler.cli.reporting import show_calls, show_request
 from labeler.cli.screen import note, progress, say
 from labeler.cli.stopping import run_until_stopped
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from labeler.formats.collection import Collection
     from labeler.generating import Generated, Writer
     from labeler.models.brake import Brake
+    from labeler.models.budget import Spending
+    from labeler.models.prices import Price
 
 EMBEDDED_SAMPLES = 5
 
@@ -32,14 +35,18 @@ class Wish(NamedTuple):
     samples: int | None = None
     seed: int = 0
     dry_run: bool = False
+    limits: Limits = Limits()
+    redacted: bool = False
 
 
+@options.unfolded
 def command(
-    folder: Folder,
+    folder: options.Folder,
+    *,
     queries: Annotated[int, typer.Option(min=1, help="How many queries to have.")] = 50,
     prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "question",
-    model: ModelName = None,
-    base_url: BaseUrl = None,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
     samples: Annotated[
         int | None,
         typer.Option(
@@ -47,40 +54,45 @@ def command(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides which passages are asked about.")] = 0,
-    dry_run: DryRun = False,
+    dry_run: options.DryRun = False,
+    limits: Limits,
 ) -> None:
     """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
     from labeler.formats.collection import open_collection
 
-    wish = Wish(queries, prompt, model, base_url, samples, seed, dry_run)
+    wish = Wish(queries, prompt, model, base_url, samples, seed, dry_run, limits)
     collection = open_collection(folder)
     run_until_stopped(lambda brake: generate(collection, wish, brake))
     if not dry_run:
         say(f"queries: {collection.queries}")
 
 
-async def generate(collection: Collection, wish: Wish, brake: Brake) -> None:
-    """What the command does, for `build` to do too."""
+async def generate(collection: Collection, wish: Wish, brake: Brake) -> Spending:
+    """What the command does, for `build` to do too; what it has spent."""
     from dataclasses import replace
 
     from labeler.choosing import choose, ready
-    from labeler.cli.asking import wrapped
+    from labeler.cli.asking import guard_of, known_price
     from labeler.formats.beir import read_corpus
     from labeler.generating import MIN_WORDS, Writer, closeness, generated_before, keep_generated
+    from labeler.guarding import guarded, knows
     from labeler.prompt import find_prompt
     from labeler.store import open_store
 
     documents, prompt = read_corpus(collection.corpus), find_prompt(wish.prompt, "generate")
     choice = await choose("generate", wish.model, wish.base_url)
     note(f"model: {choice}")
-    async with ready(choice, documents.values()) as there:
-        with open_store(collection.store) as store:
+    price = known_price(choice, wish.limits)
+    async with ready(choice, documents.values(), wish.limits.timeout) as there:
+        with open_store(collection.store, redacted=wish.redacted) as store:
             samples = wish.samples or (EMBEDDED_SAMPLES if choice.is_embedded else 1)
-            model = wrapped(there.model, store, there.concurrency, brake)
+            guard = guard_of(wish.limits, there.concurrency, price, brake)
+            model = guarded(there.model, store, guard)
             writer = Writer(prompt, model, closeness(documents.values()), samples, wish.seed)
             if wish.dry_run:
-                show_plan(documents, writer, wish.queries)
-                return
+                first = not knows(there.model, store)
+                show_plan(documents, writer, wish.queries, price, preflight=first)
+                return guard.budget.spent
             writer = replace(writer, already=tuple(generated_before(collection, writer)))
             generated = await with_progress(documents, writer, wish.queries, there.concurrency)
     kept = keep_generated(collection, generated, writer)
@@ -88,6 +100,7 @@ async def generate(collection: Collection, wish: Wish, brake: Brake) -> None:
     note(f"wrote {new} queries, dropped {len(generated.rejected)} candidates; {kept} in all")
     if len(generated.queries) < wish.queries:
         note(f"{wish.queries} were wanted; the corpus has no more passages of {MIN_WORDS} words")
+    return guard.budget.spent
 
 
 async def with_progress(
@@ -103,7 +116,14 @@ async def with_progress(
             await writer.model.close()
 
 
-def show_plan(documents: Mapping[str, Document], writer: Writer, wanted: int) -> None:
+def show_plan(
+    documents: Mapping[str, Document],
+    writer: Writer,
+    wanted: int,
+    price: Price | None,
+    *,
+    preflight: bool,
+) -> None:
     """Print how many calls there would be, about how many tokens, and one request in full."""
     from labeler.generating import chosen_passages, generation_requests
 
@@ -111,7 +131,6 @@ def show_plan(documents: Mapping[str, Document], writer: Writer, wanted: int) ->
     requests = [request for d in chosen for request in generation_requests(d, writer)]
     characters = sum(len(turn.content) for request in requests for turn in request.messages)
     most = writer.prompt.front.max_tokens * len(requests)
-    say(f"passages  {len(chosen):,}, more where a candidate is no good")
-    say(f"calls     {len(requests):,}")
-    say(f"tokens    about {characters // 4:,} in, at most {most:,} out")
+    say(f"passages    {len(chosen):,}, more where a candidate is no good")
+    show_calls(len(requests), (characters // 4, most), price, preflight=preflight)
     show_request(requests[0] if requests else None)

@@ -11,21 +11,21 @@ from labeler.cli.screen import note
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="The run to re-rank.")],
+    run: Annotated[Path, typer.Argument(help="The run to re-rank; - is standard input.")],
     collection: Annotated[Path, typer.Argument(metavar="COLL", help="Whose documents it ranks.")],
     *,
     output: Annotated[Path, typer.Option("-o", help="The run to write (.gz is compressed).")],
     balance: Annotated[
         float, typer.Option("--lambda", help="1 keeps the run's order, 0 looks at novelty alone.")
     ] = 0.5,
-    depth: Annotated[int, typer.Option(help="Documents to re-rank and keep a query.")] = 100,
+    depth: Annotated[int, typer.Option(min=1, help="Documents to re-rank and keep a query.")] = 100,
     tag: Annotated[str, typer.Option(help="The run's last column.")] = "mmr",
 ) -> None:
     """Re-rank a run by maximal marginal relevance, with the embedded encoder's vectors."""
-    from labeler.formats.beir import read_corpus
-    from labeler.formats.trec import read_run, write_run
-    from labeler.fusing import diversify
+    from labeler.diversifying import Diversity, diversify
+    from labeler.formats.collection import open_collection
+    from labeler.search.dense import encode
 
-    documents = read_corpus(collection / "corpus.jsonl")
-    write_run(output, diversify(read_run(run), documents, balance, depth), tag)
-    note(f"wrote {output}")
+    corpus = open_collection(collection).corpus
+    lines = diversify(run, corpus, encode, output, Diversity(balance, depth, tag))
+    note(f"wrote {output}: {lines:,} lines")

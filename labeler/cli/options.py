@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -24,6 +28,8 @@ BaseUrl = Annotated[
     ),
 ]
 
+NewName = Annotated[str | None, typer.Option("--as", help="The labels' name; else PROMPT-MODEL.")]
+
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Ask nothing; say how much would be asked, and show it.")
 ]
@@ -33,43 +39,104 @@ Seconds = Annotated[
     typer.Option("--timeout", min=0.1, metavar="SECONDS", help="The longest a call may take."),
 ]
 
-Tries = Annotated[int, typer.Option(min=1, help="Calls for one request before it has failed.")]
-
-RequestsPerMinute = Annotated[
-    float | None, typer.Option("--rpm", min=0.001, help="Begin at most so many calls a minute.")
-]
-
-TokensPerMinute = Annotated[
-    float | None, typer.Option("--tpm", min=1, help="Use at most so many tokens a minute.")
-]
-
-MaxCalls = Annotated[int | None, typer.Option(min=0, help="Stop before more calls than this.")]
-
-MaxTokens = Annotated[int | None, typer.Option(min=0, help="Stop before more tokens than this.")]
-
-MaxCost = Annotated[
-    float | None, typer.Option(min=0, metavar="DOLLARS", help="Stop before it costs more.")
-]
-
 Prices = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Prices of your own; see labeler doctor.")
 ]
 
-Concurrency = Annotated[
-    int | None,
-    typer.Option(min=1, help="Calls under way at once, at most.", show_default=False),
-]
 
-RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Ask again where a reply was no grade.")
-]
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a command may take of a server and of an account; `None` is no limit."""
 
-Redact = Annotated[
-    bool, typer.Option("--redact", help="Keep no request texts in the store, only their hashes.")
-]
+    rpm: Annotated[
+        float | None, typer.Option(min=0.001, help="Begin at most so many calls a minute.")
+    ] = None
+    tpm: Annotated[float | None, typer.Option(min=1, help="Use so many tokens a minute.")] = None
+    max_calls: Annotated[
+        int | None, typer.Option(min=0, help="Stop before more calls than this.")
+    ] = None
+    max_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Stop before more tokens than this.")
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, metavar="DOLLARS", help="Stop before it costs more.")
+    ] = None
+    deadline: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="SECONDS", help="Begin no call after so long, and stop."),
+    ] = None
+    prices: Prices = None
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="The longest a call may take.")
+    ] = 600.0
+    patience: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="The longest that one request is retried."),
+    ] = 900.0
+    tries: Annotated[
+        int, typer.Option(min=1, help="Calls for one request before it has failed.")
+    ] = 8
 
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 
-JsonProgress = Annotated[
-    bool, typer.Option("--json-progress", help="Progress as JSON lines on stderr.")
-]
+Form = Annotated[str, typer.Option("--format", help="table, csv, json, jsonl, latex or markdown.")]
+
+AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+
+ToFile = Annotated[Path | None, typer.Option("-o", help="Write to a file.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How judging goes about it, and what it shows meanwhile."""
+
+    concurrency: Annotated[
+        int | None,
+        typer.Option(min=1, help="Calls under way at once, at most.", show_default=False),
+    ] = None
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again where a reply was no grade.")
+    ] = False
+    redact: Annotated[
+        bool,
+        typer.Option("--redact", help="Keep no request texts in the store, only their hashes."),
+    ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False
+    json_progress: Annotated[
+        bool, typer.Option("--json-progress", help="Progress as JSON lines on stderr.")
+    ] = False
+    dry_run: DryRun = False
+
+
+def unfolded(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with an option for each field of those parameters that are dataclasses.
+
+    So options that several commands share are written down once.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    signature = inspect.signature(command)
+    groups: dict[str, Any] = {n: hint for n, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        if name in groups:
+            parameters += _options_of(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            taken = {field.name: given.pop(field.name) for field in fields(group)}
+            given[name] = group(**taken)
+        command(**given)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # inspect reads it
+    return run
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(f.name, kind, default=f.default, annotation=hints[f.name])
+        for f in fields(group)
+    ]

@@ -29,7 +29,7 @@ def command(
     say(f"pool: {collection.pool}; runs: {', '.join(collection.run_names())}")
 
 
-def pool(folder: Path, depth: int, own: list[Path]) -> None:
+def pool(folder: Path, depth: int, own: list[Path], *, rehearsed: bool = False) -> None:
     """What the command does, for `build` to do too."""
     from labeler.errors import BadInput
     from labeler.formats.beir import read_corpus, read_queries
@@ -51,4 +51,7 @@ def pool(folder: Path, depth: int, own: list[Path]) -> None:
         note(f"{name} finds no document for any query; there is no run of it")
         del runs[name]
     found, new = add_runs(collection, {**runs, **own_runs}, depth)
-    note(f"pooled {len(found)} pairs of {len(queries)} queries, {new} of them new")
+    if rehearsed:
+        note(f"a pool of about {len(found)} pairs of {len(queries)} queries")
+    else:
+        note(f"pooled {len(found)} pairs of {len(queries)} queries, {new} of them new")

@@ -3,80 +3,122 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from labeler.cli.screen import note, say, table
+from labeler.cli.options import AsJson, Form, ToFile
+from labeler.cli.screen import note
 
 app = typer.Typer(help="Look at, check, merge and change qrels files.", no_args_is_help=True)
 
-File = Annotated[Path, typer.Argument(metavar="QRELS", help="A qrels file, plain or gzip.")]
-Output = Annotated[Path, typer.Option("-o", help="The qrels to write.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+File = Annotated[
+    Path, typer.Argument(metavar="QRELS", help="A qrels file, plain or gzip; - is standard input.")
+]
+Files = Annotated[list[Path], typer.Argument(metavar="QRELS...", help="Qrels, plain or gzip.")]
+Output = Annotated[
+    Path, typer.Option("-o", help="The qrels to write (.gz is compressed); - is standard output.")
+]
 
 
-def _print(found: dict[str, Any], *, as_json: bool) -> None:
-    for warning in found.pop("warnings", []):
-        note(f"warning: {warning}")
-    if as_json:
-        say(json.dumps(found, indent=1))
-        return
-    rows = [(key.replace("_", " "), _flat(value)) for key, value in found.items()]
-    table(("", ""), rows, left=2)
+def _warn(warning: str) -> None:
+    note(f"warning: {warning}")
 
 
-def _flat(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {inner}" for key, inner in value.items())
-    return str(value)
+def _wrote(output: Path, lines: int) -> None:
+    from labeler.wording import count_of
+
+    note(f"wrote {output}: {count_of(lines, 'pair', 'pairs')}")
 
 
-@app.command(epilog="Example: labeler qrels stats human.qrels")
-def stats(path: File, *, as_json: Json = False) -> None:
+@app.command(epilog="Example: labeler qrels stats human.qrels llm.qrels")
+def stats(
+    paths: Files, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
+) -> None:
     """Count queries, pairs and grades."""
-    from labeler.trec_files import qrels_stats
+    from labeler.cli.tables import check_format, deliver, rendered
+    from labeler.qrels_tools import qrels_rows, qrels_stats
 
-    _print(qrels_stats(path), as_json=as_json)
+    form = "json" if as_json else check_format(form)
+    found = [qrels_stats(path) for path in paths]
+    for row in found:
+        for warning in row.pop("warnings"):
+            _warn(warning)
+    if form == "json":
+        text = json.dumps(found[0] if len(found) == 1 else found, indent=1) + "\n"
+    else:
+        text = rendered(*qrels_rows(found), form)
+    deliver(text, output)
 
 
 @app.command(epilog="Example: labeler qrels validate human.qrels --scale 0,1,2,3")
 def validate(
-    path: File,
+    paths: Files,
     *,
     scale: Annotated[str, typer.Option(help="The grades that may occur, as 0,1,2,3.")] = "",
-    as_json: Json = False,
+    collection: Annotated[
+        Path | None,
+        typer.Option("--in", metavar="COLL", help="Whose queries and documents they must be."),
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Read a file strictly, and check that its grades are on the scale."""
+    """Read files strictly, and check that their grades are on the scale and their ids known."""
     from labeler.errors import Misuse
-    from labeler.trec_files import validate_qrels
+    from labeler.known_ids import KnownIds
+    from labeler.qrels_tools import validate_qrels
+    from labeler.wording import count_of
 
     try:
         grades = {int(text) for text in scale.split(",") if text}
     except ValueError as error:
         raise Misuse(f"cannot read the scale {scale!r}; write it as 0,1,2,3") from error
-    _print(validate_qrels(path, grades), as_json=as_json)
+    known = KnownIds.of(collection) if collection else None
+    for path in paths:
+        found = validate_qrels(path, grades, known)
+        for warning in found.pop("warnings"):
+            _warn(warning)
+        if as_json:
+            deliver_json(found)
+        pairs = count_of(found["pairs"], "pair", "pairs")
+        note(f"{path}: sound: {pairs} of {count_of(found['queries'], 'query', 'queries')}")
+
+
+def deliver_json(found: Mapping[str, object]) -> None:
+    """Print an object as JSON."""
+    from labeler.cli.tables import deliver
+
+    deliver(json.dumps(found, ensure_ascii=False, indent=1) + "\n", None)
 
 
 @app.command(epilog="Example: labeler qrels merge a.qrels b.qrels -o all.qrels --conflict max")
 def merge(
-    paths: Annotated[list[Path], typer.Argument(metavar="QRELS...", help="Qrels files.")],
+    paths: Files,
     *,
     output: Output,
     conflict: Annotated[
-        str, typer.Option(help="Pairs of several grades: error, first, last, max or min.")
+        str, typer.Option(help="Pairs of several grades: error, first, last, max, min or drop.")
     ] = "error",
+    conflicts: Annotated[
+        Path | None,
+        typer.Option(help="List all pairs of several grades in this file, with their grades."),
+    ] = None,
 ) -> None:
     """Put qrels together; pairs with several grades are listed."""
-    from labeler.formats.trec import write_qrels
-    from labeler.trec_files import merge_qrels
+    from labeler.cli.tables import lines_to
+    from labeler.qrels_changes import LISTED, merge_qrels
+    from labeler.wording import count_of
 
-    merged, conflicts = merge_qrels(paths, conflict)
-    write_qrels(output, merged)
-    for line in conflicts:
+    with lines_to(conflicts) as each:
+        merged = merge_qrels(paths, output, conflict, _warn, each)
+    for line in merged.listed:
         note(f"conflict: {line} ({conflict})")
-    note(f"wrote {output}: {sum(map(len, merged.values()))} pairs, {len(conflicts)} conflicts")
+    if merged.conflicts > LISTED:
+        more = f"{merged.conflicts - LISTED:,} more conflicts"
+        note(f"and {more}; --conflicts FILE lists all" if conflicts is None else f"and {more}")
+    pairs = count_of(merged.pairs, "pair", "pairs")
+    note(f"wrote {output}: {pairs}, {count_of(merged.conflicts, 'conflict', 'conflicts')}")
 
 
 @app.command(epilog="Example: labeler qrels binarise human.qrels -o binary.qrels --at 2")
@@ -87,11 +129,9 @@ def binarise(
     at: Annotated[int, typer.Option(help="The lowest grade that becomes 1.")] = 1,
 ) -> None:
     """Turn grades into 1 and 0; negative ones, pooled but not judged, stay."""
-    from labeler.formats.trec import read_qrels, write_qrels
-    from labeler.trec_files import regraded
+    from labeler.qrels_changes import binarised, regrade_qrels
 
-    found = regraded(read_qrels(path), lambda grade: grade if grade < 0 else int(grade >= at))
-    write_qrels(output, found)
+    _wrote(output, regrade_qrels(path, output, binarised(at), _warn))
 
 
 @app.command("map", epilog="Example: labeler qrels map a.qrels -o b.qrels --grades 1:0,2:1,3:2")
@@ -102,10 +142,9 @@ def map_grades(
     grades: Annotated[str, typer.Option(help="Each grade and what becomes of it: 1:0,2:1.")],
 ) -> None:
     """Replace grades by others; a grade that the mapping lacks is an error."""
-    from labeler.formats.trec import read_qrels, write_qrels
-    from labeler.trec_files import mapped, mapping_of
+    from labeler.qrels_changes import map_qrels, mapping_of
 
-    write_qrels(output, mapped(read_qrels(path), mapping_of(grades)))
+    _wrote(output, map_qrels(path, output, mapping_of(grades), _warn))
 
 
 @app.command(epilog="Example: labeler qrels clip llm.qrels -o clipped.qrels --low 0 --high 3")
@@ -117,13 +156,9 @@ def clip(
     high: Annotated[int, typer.Option(help="Higher grades become this.")],
 ) -> None:
     """Move grades outside a scale to its ends."""
-    from labeler.errors import Misuse
-    from labeler.formats.trec import read_qrels, write_qrels
-    from labeler.trec_files import regraded
+    from labeler.qrels_changes import clipped, regrade_qrels
 
-    if low > high:
-        raise Misuse("--low is above --high")
-    write_qrels(output, regraded(read_qrels(path), lambda grade: min(max(grade, low), high)))
+    _wrote(output, regrade_qrels(path, output, clipped(low, high), _warn))
 
 
 @app.command(epilog="Example: labeler qrels subset human.qrels -o some.qrels --queries q1,q7")
@@ -131,32 +166,46 @@ def subset(
     path: File,
     *,
     output: Output,
-    queries: Annotated[str, typer.Option(help="Ids with commas, or a file with one a line.")],
+    queries: Annotated[
+        str | None, typer.Option(help="Ids with commas, or a file with one a line.")
+    ] = None,
+    documents: Annotated[
+        str | None, typer.Option(help="Ids with commas, or a file with one a line.")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Draw so many of the queries at random.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
 ) -> None:
-    """Keep some queries."""
-    from labeler.files import numbered_lines
-    from labeler.formats.trec import read_qrels, write_qrels
-    from labeler.trec_files import subset as chosen
+    """Keep the pairs of some queries, of some documents, or of queries drawn at random."""
+    from labeler.known_ids import named_ids
+    from labeler.qrels_changes import Chosen, subset_qrels
 
-    named = Path(queries)
-    ids = (
-        [line.split()[0] for _, line in numbered_lines(named) if line.split()]
-        if (named.is_file())
-        else [text for text in queries.split(",") if text]
+    chosen = Chosen(
+        named_ids("--queries", queries), named_ids("--documents", documents), sample, seed
     )
-    write_qrels(output, chosen(read_qrels(path), ids))
+    _wrote(output, subset_qrels(path, output, chosen, _warn))
 
 
 @app.command(epilog="Example: labeler qrels compare human.qrels llm.qrels")
-def compare(first: File, second: File, *, as_json: Json = False) -> None:
+def compare(
+    first: File,
+    second: File,
+    *,
+    form: Form = "table",
+    as_json: AsJson = False,
+    output: ToFile = None,
+) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
-    from labeler.formats.trec import read_qrels
-    from labeler.trec_files import compare_qrels
+    from labeler.cli.tables import PROSE, check_format, deliver, rendered
+    from labeler.qrels_tools import compare_qrels, comparison_rows
 
-    found = compare_qrels(read_qrels(first), read_qrels(second))
-    if as_json:
-        say(json.dumps(found, indent=1))
+    form = "json" if as_json else check_format(form)
+    found = compare_qrels(first, second, _warn)
+    if form == "json":
+        deliver(json.dumps(found, indent=1) + "\n", output)
         return
-    grades = found.pop("grades")
-    _print(found, as_json=False)
-    table(("first", "second", "pairs"), [tuple(map(str, row.values())) for row in grades], left=0)
+    counts = [f"{key.replace('_', ' ')}: {found[key]:,}" for key in found if key != "grades"]
+    above = f"{first} (rows) and {second} (columns)\n{', '.join(counts)}\n\n"
+    table = rendered(*comparison_rows(found), form)
+    deliver(above + table if form in PROSE else table, output)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli import options
-from labeler.cli.asking import Asked, Limits, check_complete, label, relabel_from_store
-from labeler.cli.board import how_shown
+from labeler.cli.asking import Asked, label, relabel_from_store
+from labeler.cli.reporting import check_complete
 from labeler.cli.stopping import run_until_stopped
 from labeler.errors import Misuse
 
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from labeler.labeling import Pairs, Tally
 
 
+@options.unfolded
 def command(
     folder: options.Folder,
     *,
     source: Annotated[str, typer.Option("--from", help="The labels whose pairs are judged.")],
-    name: Annotated[
-        str | None, typer.Option("--as", help="The new labels' name; else PROMPT-MODEL.")
-    ] = None,
+    name: options.NewName = None,
     prompt: Annotated[
         str | None, typer.Option(help="A prompt's name, or a file's path; else umbrela.")
     ] = None,
@@ -34,20 +33,8 @@ def command(
     reparse: Annotated[
         bool, typer.Option("--reparse", help="Read the stored replies anew; ask nothing.")
     ] = False,
-    concurrency: options.Concurrency = None,
-    retry_failed: options.RetryFailed = False,
-    rpm: options.RequestsPerMinute = None,
-    tpm: options.TokensPerMinute = None,
-    max_calls: options.MaxCalls = None,
-    max_tokens: options.MaxTokens = None,
-    max_cost: options.MaxCost = None,
-    prices: options.Prices = None,
-    seconds: options.Seconds = 600.0,
-    tries: options.Tries = 8,
-    redact: options.Redact = False,
-    quiet: options.Quiet = False,
-    json_progress: options.JsonProgress = False,
-    dry_run: options.DryRun = False,
+    limits: options.Limits,
+    manner: options.Manner,
 ) -> None:
     """Judge the same pairs with another prompt or model, then show which grades moved."""
     from labeler.formats.collection import open_collection
@@ -66,11 +53,8 @@ def command(
         def pairs(collection: Collection, _texts: Texts) -> Pairs:
             return pairs_of_labels(collection, source)
 
-        limits = Limits(rpm, tpm, max_calls, max_tokens, max_cost, prices, seconds, tries)
         model, base_url = _asked_again(collection, source, model, base_url)
-        who = (prompt or "umbrela", model, base_url, name)
-        how = how_shown(quiet, json_progress)
-        asked = Asked(*who, concurrency, retry_failed, dry_run, redact, how, limits)
+        asked = Asked(prompt or "umbrela", model, base_url, name, limits, manner)
         tally = run_until_stopped(lambda brake: label(collection, pairs, asked, brake))
     show_difference(collection, source, tally)
     check_complete(tally)

@@ -2,39 +2,73 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.qrels import Json, _print
+from labeler.cli.options import AsJson, Form, ToFile
 from labeler.cli.screen import note
+
+if TYPE_CHECKING:
+    from labeler.run_tools import Change
 
 app = typer.Typer(help="Look at, check, cut, sort and convert runs.", no_args_is_help=True)
 
-File = Annotated[Path, typer.Argument(metavar="RUN", help="A run, plain or gzip.")]
-Output = Annotated[Path, typer.Option("-o", help="The run to write.")]
+FORMATS_HELP = "TREC's columns, BEIR's .json or .parquet, by its name"
+File = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help=f"A run ({FORMATS_HELP}; gzip too); - is standard input."),
+]
+Files = Annotated[list[Path], typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}).")]
+Output = Annotated[
+    Path, typer.Option("-o", help=f"The run to write ({FORMATS_HELP}); - is standard output.")
+]
 Tag = Annotated[str, typer.Option(help="The run's last column; its name where not given.")]
 
 
-@app.command(epilog="Example: labeler run stats bm25.trec")
-def stats(path: File, *, as_json: Json = False) -> None:
+@app.command(epilog="Example: labeler run stats bm25.trec dense.trec")
+def stats(
+    paths: Files, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
+) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
-    from labeler.trec_files import run_stats
+    from labeler.cli.tables import check_format, deliver, rendered
+    from labeler.run_tools import run_rows, run_stats
 
-    _print(run_stats(path), as_json=as_json)
+    form = "json" if as_json else check_format(form)
+    found = [run_stats(path) for path in paths]
+    if form == "json":
+        text = json.dumps(found[0] if len(found) == 1 else found, indent=1) + "\n"
+    else:
+        text = rendered(*run_rows(found), form)
+    deliver(text, output)
 
 
 @app.command(epilog="Example: labeler run validate bm25.trec.gz")
-def validate(path: File) -> None:
-    """Read a run strictly; warn of ties and of ranks that contradict their scores."""
-    from labeler.trec_files import run_stats
+def validate(
+    paths: Files,
+    *,
+    collection: Annotated[
+        Path | None,
+        typer.Option("--in", metavar="COLL", help="Whose queries and documents they must be."),
+    ] = None,
+) -> None:
+    """Read runs strictly; warn of ties and of ranks that contradict their scores."""
+    from labeler.known_ids import KnownIds
+    from labeler.run_tools import run_stats
+    from labeler.wording import count_of
 
-    found = run_stats(path)
-    note(f"{path}: {found['queries']} queries, {found['documents']} documents")
-    for key in ("tied_pairs", "contradicting_ranks"):
-        if found[key]:
-            note(f"warning: {found[key]} {key.replace('_', ' ')}")
+    known = KnownIds.of(collection) if collection else None
+    for path in paths:
+        found = run_stats(path, known)
+        queries = count_of(found["queries"], "query", "queries")
+        note(f"{path}: sound: {queries}, {count_of(found['documents'], 'document', 'documents')}")
+        if ties := found["tied_pairs"]:
+            note(f"warning: {path}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
+        if wrong := found["contradicting_ranks"]:
+            ranks = count_of(wrong, "rank contradicts its score", "ranks contradict their scores")
+            note(f"warning: {path}: {ranks}; trec_eval goes by the scores")
 
 
 @app.command(epilog="Example: labeler run cut bm25.trec -o top100.trec --depth 100")
@@ -46,25 +80,49 @@ def cut(
     tag: Tag = "",
 ) -> None:
     """Keep the first documents of every query."""
-    from labeler.run_names import run_name
-    from labeler.trec_files import cut_run, read_any_run, write_any_run
+    from labeler.run_tools import Change
 
-    write_any_run(output, cut_run(read_any_run(path), depth), tag or run_name(path))
+    _rewrite(path, output, Change(_tag(path, tag), depth))
 
 
 @app.command(epilog="Example: labeler run sort bm25.trec -o sorted.trec")
 def sort(path: File, *, output: Output, tag: Tag = "") -> None:
     """Sort by query, then as trec_eval does, and number the ranks anew."""
-    from labeler.run_names import run_name
-    from labeler.trec_files import read_any_run, sorted_run, write_any_run
+    from labeler.run_tools import Change
 
-    write_any_run(output, sorted_run(read_any_run(path)), tag or run_name(path))
+    _rewrite(path, output, Change(_tag(path, tag), sort=True))
 
 
 @app.command(epilog="Example: labeler run convert bm25.trec.gz -o bm25.json")
-def convert(path: File, *, output: Output, tag: Tag = "") -> None:
+def convert(
+    path: File,
+    *,
+    output: Output,
+    tag: Tag = "",
+    read_as: Annotated[
+        str, typer.Option("--from", help="trec, json or parquet, where the name does not say.")
+    ] = "",
+    write_as: Annotated[
+        str, typer.Option("--to", help="trec, json or parquet, where the name does not say.")
+    ] = "",
+) -> None:
     """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
-    from labeler.run_names import run_name
-    from labeler.trec_files import read_any_run, write_any_run
+    from labeler.run_tools import Change
 
-    write_any_run(output, read_any_run(path), tag or run_name(path))
+    _rewrite(path, output, Change(_tag(path, tag), read_as=read_as, write_as=write_as))
+
+
+def _tag(path: Path, given: str) -> str:
+    from labeler.formats.collection import safe_name
+    from labeler.run_names import run_name
+
+    name = run_name(path).removesuffix(".json").removesuffix(".parquet")
+    return given or ("run" if str(path) == "-" else safe_name(name))
+
+
+def _rewrite(path: Path, output: Path, change: Change) -> None:
+    from labeler.run_tools import rewrite_run
+    from labeler.wording import count_of
+
+    lines = rewrite_run(path, output, change)
+    note(f"wrote {output}: {count_of(lines, 'line', 'lines')}")

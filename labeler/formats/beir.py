@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,25 @@ from labeler.formats.jsonl import identifier, read_rows, text_of, write_rows
 def read_corpus(path: Path) -> dict[str, Document]:
     """The documents of a `corpus.jsonl` by id, in the file's order."""
     documents: dict[str, Document] = {}
-    for number, row in read_rows(path):
-        document = Document(
-            _new_id(path, number, row, documents),
-            text_of(path, number, row, "text", None),
-            text_of(path, number, row, "title", ""),
-            _metadata(path, number, row),
-        )
+    for number, document in corpus_lines(path):
+        if document.id in documents:
+            raise _twice(path, number, document.id)
         documents[document.id] = document
     return documents
+
+
+def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:
+    """The documents of a `corpus.jsonl`, one after another, with the numbers of their lines."""
+    for number, row in read_rows(path):
+        yield (
+            number,
+            Document(
+                identifier(path, number, row, "_id"),
+                text_of(path, number, row, "text", None),
+                text_of(path, number, row, "title", ""),
+                _metadata(path, number, row),
+            ),
+        )
 
 
 def read_queries(path: Path) -> dict[str, Query]:
@@ -30,7 +40,9 @@ def read_queries(path: Path) -> dict[str, Query]:
     queries: dict[str, Query] = {}
     for number, row in read_rows(path):
         text = text_of(path, number, row, "text", None)
-        query = Query(_new_id(path, number, row, queries), text, _metadata(path, number, row))
+        query = Query(identifier(path, number, row, "_id"), text, _metadata(path, number, row))
+        if query.id in queries:
+            raise _twice(path, number, query.id)
         queries[query.id] = query
     return queries
 
@@ -50,11 +62,8 @@ def write_queries(path: Path, queries: Iterable[Query]) -> None:
     write_rows(path, rows, check=read_queries)
 
 
-def _new_id(path: Path, number: int, row: dict[str, Any], known: dict[str, Any]) -> str:
-    found = identifier(path, number, row, "_id")
-    if found in known:
-        raise BadInput.at(path, number, f"the id {found!r} stands in an earlier line too")
-    return found
+def _twice(path: Path, number: int, found: str) -> BadInput:
+    return BadInput.at(path, number, f"the id {found!r} stands in an earlier line too")
 
 
 def _metadata(path: Path, number: int, row: dict[str, Any]) -> dict[str, Any]:

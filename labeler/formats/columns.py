@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labeler.errors import BadInput
 from labeler.files import byte_blocks
 from labeler.formats.trec import rows
 
@@ -34,6 +35,7 @@ _MASKS = np.array([(1 << 64) - (1 << (64 - 8 * kept)) for kept in range(9)], dty
 _TENS = np.array([float(f"1e{power}") for power in range(23)])
 _EXACT = 2**53
 _ALL = (1 << 64) - 1
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _DIGITS = 18
 _GRADE_DIGITS = 10
 
@@ -58,26 +60,29 @@ class Odd(Exception):
     """A field that the fast path does not read; the slow reader knows what to say."""
 
 
-def fields(path: Path, names: str, size: int) -> Iterator[Fields]:
-    """The lines of a file as blocks of about `size` bytes; `rows` judges unusual ones."""
+def fields(path: Path, names: str, size: int, copy: Path | None = None) -> Iterator[Fields]:
+    """The lines of a file as blocks of about `size` bytes; `rows` judges unusual ones.
+
+    `copy` holds the bytes of a `path` that can be read only once.
+    """
     number, found = 1, 0
-    for block in byte_blocks(path, size):
+    for block in byte_blocks(copy or path, size):
         lines = block.count(b"\n")
-        plain = _split(block.replace(b"\r\n", b"\n") if b"\r\n" in block else block, names, number)
+        plain = split(block.replace(b"\r\n", b"\n") if b"\r\n" in block else block, names, number)
         part = plain if plain is not None else slowly(path, block, names, number)
         number += lines
         found += len(part.starts)
         if len(part.starts):
             yield part
     if not found:
-        list(rows(path, names))
+        raise BadInput.at(path, max(number - 1, 1), f"no line in it; expected {names}")
 
 
 def slowly(path: Path, block: bytes, names: str, number: int) -> Fields:
     """A block through the slow reader, which raises what is wrong with it."""
     numbered = ((number + i, line + b"\n") for i, line in enumerate(block.split(b"\n")))
     plain = b"".join(b" ".join(c) + b"\n" for _, c in rows(path, names, numbered))
-    found = _split(plain, names, number)
+    found = split(plain, names, number)
     if found is None:
         raise Odd
     return found
@@ -85,20 +90,25 @@ def slowly(path: Path, block: bytes, names: str, number: int) -> Fields:
 
 def from_lines(lines: Iterable[bytes], names: str) -> Fields:
     """Lines that have a single white space after each field."""
-    found = _split(b"".join(lines), names, 2)
+    found = split(b"".join(lines), names, 2)
     if found is None:
         raise Odd
     return found
 
 
-def _split(block: bytes, names: str, number: int) -> Fields | None:
+def split(block: bytes, names: str, number: int) -> Fields | None:
     """The fields of a block whose lines all have one white space after each field, else None."""
     columns = len(names.split())
     text = np.frombuffer(block + _PADDING, dtype=np.uint8)
     inside = text[: len(block)]
     ends = np.flatnonzero(inside <= _SPACE)
     kinds = inside[ends]
-    if len(ends) % columns or not _WHITE[kinds].all():
+    if not _WHITE[kinds].all():  # a control character may be part of an id, but NUL may not
+        if b"\0" in block:
+            return None
+        ends = np.flatnonzero(_WHITE[inside])
+        kinds = inside[ends]
+    if len(ends) % columns:
         return None
     starts = np.empty_like(ends)
     starts[:1], starts[1:] = 0, ends[:-1] + 1
@@ -159,10 +169,16 @@ def hashed(words: Words) -> Words:
     """A 64-bit hash of each row, the same for rows that are padded to other widths."""
     found = np.zeros(len(words), dtype=np.uint64)
     for i in range(words.shape[1]):
-        mixed = words[:, i] * np.uint64(0x9E3779B97F4A7C15 + 2 * i * 0x632BE59BD9B4E019 & _ALL)
-        found += mixed ^ (mixed >> np.uint64(32))
+        spread = words[:, i] * np.uint64(0x9E3779B97F4A7C15 + 2 * i * 0x632BE59BD9B4E019 & _ALL)
+        found += spread ^ (spread >> np.uint64(32))
     found *= np.uint64(0xD6E8FEB86659FD93)
     return found ^ (found >> np.uint64(32))
+
+
+def mixed(group: Integers) -> Words:
+    """A number for each query to keep equal documents of different queries apart."""
+    spread = (group.astype(np.uint64) + np.uint64(1)) * _GOLDEN
+    return spread ^ (spread >> np.uint64(29))
 
 
 def widened(words: Words, width: int) -> Words:

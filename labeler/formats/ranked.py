@@ -24,16 +24,17 @@ from labeler.formats.columns import (
     integers,
     keys,
     keys_of,
+    mixed,
     widened,
 )
 from labeler.formats.lines import Groups, Lines, Scattered, gathered, joined, run_blocks
+from labeler.formats.ordering import contradictions, in_order, tied_pairs
 from labeler.formats.trec import QRELS_COLUMNS, read_qrels, read_run
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
 
 BLOCK = 1 << 22
 SOME = 1000
 """How many ids of a run's queries are kept, for a guess why the qrels have none of them."""
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
     try:
         blocks = fields(path, QRELS_COLUMNS, block)
         pool = _pool(path, [(Groups.of(b), integers(b, 3), keys(b, 2)) for b in blocks])
-        _refuse_twins(pool.documents.hashes + _mixed(pool.query))
+        _refuse_twins(pool.documents.hashes + mixed(pool.query))
     except (Odd, BadInput):  # of several bad lines the slow reader names the first
         pool = pool_of(path, read_qrels(path, warn))
     return pool
@@ -112,7 +113,7 @@ def pool_of(path: Path, qrels: Qrels) -> Pool:
     ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
     pool = _pool(path, [(groups, grades, keys_of(ids))])
     try:
-        _refuse_twins(pool.documents.hashes + _mixed(pool.query))
+        _refuse_twins(pool.documents.hashes + mixed(pool.query))
     except Odd:
         return replace(pool, twins=True)
     return pool
@@ -175,12 +176,12 @@ def _ranked(parts: Iterator[Lines], pool: Pool, ties: str) -> tuple[Rankings, Fa
 def _placed(lines: Lines, pool: Pool, ties: str, facts: Facts) -> _Placed:
     place = np.array([pool.number.get(name, -1) for name in lines.names])
     _note(facts, lines, place)
-    mixed = lines.documents.hashes + _mixed(lines.group)
-    _refuse_twins(mixed)
-    hits, pairs = _matches(lines, mixed, pool, place)
-    order = _order(lines)
-    facts.tied_pairs += _tied_pairs(lines.group[order], lines.score[order])
-    facts.contradictions += _contradictions(lines)
+    marks = lines.documents.hashes + mixed(lines.group)
+    _refuse_twins(marks)
+    hits, pairs = _matches(lines, marks, pool, place)
+    order = in_order(lines.group, lines.score, lines.documents, hits)
+    facts.tied_pairs += tied_pairs(lines.group[order], lines.score[order])
+    facts.contradictions += contradictions(lines.group, lines.declared, lines.score)
     position = np.arange(len(order))
     if ties != "file":
         position[order] = np.arange(len(order))
@@ -207,31 +208,25 @@ def _note(facts: Facts, lines: Lines, place: Integers) -> None:
     facts.some_ids += [name.decode() for name in lines.names[:free]]
 
 
-def _mixed(group: Integers) -> Words:
-    """A number for each query to keep equal documents of different queries apart."""
-    spread = (group.astype(np.uint64) + np.uint64(1)) * _GOLDEN
-    return spread ^ (spread >> np.uint64(29))
-
-
-def _refuse_twins(mixed: Words) -> None:
+def _refuse_twins(marks: Words) -> None:
     """`Odd` where two lines look like one pair; the slow reader tells whether they are."""
-    ordered = np.sort(mixed)
+    ordered = np.sort(marks)
     if (ordered[1:] == ordered[:-1]).any():
         raise Odd
 
 
-def _matches(lines: Lines, mixed: Words, pool: Pool, place: Integers) -> tuple[Integers, Integers]:
+def _matches(lines: Lines, marks: Words, pool: Pool, place: Integers) -> tuple[Integers, Integers]:
     """Which lines stand in the pool, and as which pairs."""
     known = np.flatnonzero(place >= 0)
     sizes = pool.starts[place[known] + 1] - pool.starts[place[known]]
     owner = np.repeat(np.arange(len(known)), sizes)
     pairs = ordinals(owner) + pool.starts[place[known]][owner]
-    wanted = pool.documents.hashes[pairs] + _mixed(known[owner])
+    wanted = pool.documents.hashes[pairs] + mixed(known[owner])
     order = np.argsort(wanted)
     wanted, pairs = wanted[order], pairs[order]
-    maybe = _maybe(mixed, wanted)
-    found = np.searchsorted(wanted, mixed[maybe])
-    same = wanted[np.minimum(found, len(wanted) - 1)] == mixed[maybe] if len(wanted) else maybe < 0
+    maybe = _maybe(marks, wanted)
+    found = np.searchsorted(wanted, marks[maybe])
+    same = wanted[np.minimum(found, len(wanted) - 1)] == marks[maybe] if len(wanted) else maybe < 0
     hits, matched = maybe[same], pairs[found[same]]
     width = max(lines.documents.words.shape[1], pool.documents.words.shape[1])
     ours = widened(lines.documents.words[hits], width)
@@ -240,54 +235,10 @@ def _matches(lines: Lines, mixed: Words, pool: Pool, place: Integers) -> tuple[I
     return hits, matched
 
 
-def _maybe(mixed: Words, wanted: Words) -> Integers:
+def _maybe(marks: Words, wanted: Words) -> Integers:
     """The indices of those that may be wanted: all that are, and few others."""
     bits = max(12, len(wanted).bit_length() + 4)
     shift = np.uint64(64 - bits)
     table = np.zeros(1 << bits, dtype=np.bool_)
     table[wanted >> shift] = True
-    return np.flatnonzero(table[mixed >> shift])
-
-
-def _order(lines: Lines) -> Integers:
-    """trec_eval's order: by query, then score, then document id, the latter two descending."""
-    order = np.arange(len(lines.group))
-    same = lines.group[1:] == lines.group[:-1]
-    rising = same & (lines.score[1:] > lines.score[:-1])
-    if rising.any():
-        unsorted = np.zeros(len(lines.names), dtype=np.bool_)
-        unsorted[lines.group[1:][rising]] = True
-        chosen = np.flatnonzero(unsorted[lines.group])
-        order[chosen] = chosen[np.lexsort((-lines.score[chosen], lines.group[chosen]))]
-    score = lines.score[order]
-    tied = same & (score[1:] == score[:-1])
-    if tied.any():
-        part = np.append(tied, False) | np.append(False, tied)
-        runs = np.cumsum(np.append(True, ~tied))[part]
-        words = lines.documents.words[order[part]]
-        by_id = [~words[:, i] for i in reversed(range(words.shape[1]))]
-        order[part] = order[part][np.lexsort((*by_id, runs))]
-    return order
-
-
-def _tied_pairs(group: Integers, score: Floats) -> int:
-    """How many pairs of one query's documents have one score, in lines that are in order."""
-    tied = (score[1:] == score[:-1]) & (group[1:] == group[:-1])
-    if not tied.any():
-        return 0
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
-    sizes = edges[1::2] - edges[::2] + 1
-    return int((sizes * (sizes - 1) // 2).sum())
-
-
-def _contradictions(lines: Lines) -> int:
-    """How many lines have a higher score than the line that the rank column puts before them."""
-    numbered = lines.declared >= 0
-    group, declared, score = lines.group, lines.declared, lines.score
-    if not numbered.all():
-        group, declared, score = group[numbered], declared[numbered], score[numbered]
-    same = group[1:] == group[:-1]
-    if (same & (declared[1:] < declared[:-1])).any():
-        order = np.lexsort((declared, group))
-        declared, score = declared[order], score[order]
-    return int((same & (declared[1:] > declared[:-1]) & (score[1:] > score[:-1])).sum())
+    return np.flatnonzero(table[marks >> shift])

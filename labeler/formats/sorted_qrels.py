@@ -14,7 +14,7 @@ from labeler.errors import BadInput
 from labeler.files import replacing
 from labeler.formats.trec import QRELS_COLUMNS, grade_of, rows
 
-ROWS_OF_A_PART = 50_000
+ROWS_OF_A_PART = 25_000
 
 
 def write_sorted_qrels(path: Path, grades: Iterable[tuple[str, str, int]]) -> None:

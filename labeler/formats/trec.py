@@ -11,9 +11,11 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.files import numbered_bytes, replacing
 from labeler.fusion import ranking
+from labeler.wording import count_of
 
 QRELS_COLUMNS = "query iteration document grade"
 RUN_COLUMNS = "query Q0 document rank score tag"
+BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
 LARGEST_GRADE = 2**31 - 1
 
 _GRADE = re.compile(rb"[+-]?[0-9]{1,10}")
@@ -23,7 +25,7 @@ _BYTE_ORDER_MARKS = {
     b"\xff\xfe": "a byte-order mark of UTF-16",
     b"\xfe\xff": "a byte-order mark of UTF-16",
 }
-_SHOWN = 3
+SHOWN = 3
 VERDICTS = dict.fromkeys((b"yes", b"pass", b"true", b"1"), True) | dict.fromkeys(
     (b"no", b"fail", b"false", b"0"), False
 )
@@ -54,16 +56,23 @@ def read_qrels(path: Path, warn: Callable[[str], None] = _silent) -> Qrels:
             problem = f"{query_id} {doc_id} has {grades[doc_id]} and {grade}"
             conflicts.append(f"{path}:{number}: {problem}")
     if conflicts:
-        raise BadInput(_listed(conflicts))
+        raise BadInput(two_grades(conflicts, len(conflicts)))
     if repeated:
-        warn(f"{path}: {repeated} pairs stand there more than once, with the same grade")
+        warn(same_grade(path, repeated))
     return qrels
 
 
-def _listed(conflicts: list[str]) -> str:
-    shown = "; ".join(conflicts[:_SHOWN])
-    more = len(conflicts) - _SHOWN
-    return f"two grades for one pair: {shown}" + (f"; and {more} more" if more > 0 else "")
+def two_grades(conflicts: list[str], total: int) -> str:
+    """What to say of lines that contradict earlier ones."""
+    more = total - len(conflicts[:SHOWN])
+    listed = "; ".join(conflicts[:SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
+    return f"{listed} (two grades for one pair)"
+
+
+def same_grade(path: Path, repeated: int) -> str:
+    """What to say of lines that only repeat earlier ones."""
+    lines = count_of(repeated, "repeated line", "repeated lines")
+    return f"{path}: {lines}, the same pair with the same grade"
 
 
 def read_run(path: Path) -> Run:
@@ -181,14 +190,22 @@ def rows(
         if not columns or columns[0].startswith(b"#"):
             continue
         if b"\0" in line:
-            raise BadInput.at(path, number, "a NUL byte; is this a binary file?")
+            raise BadInput.at(path, number, _why_nul(line))
         if len(columns) != wanted and not (more and len(columns) > wanted):
             problem = f"expected {wanted} columns ({names}), found {len(columns)}"
-            raise BadInput.at(path, number, problem)
+            beir = "; these are BEIR's three, with a header" if columns == BEIR_HEADER else ""
+            raise BadInput.at(path, number, problem + beir)
         found += 1
         yield number, columns
     if not found and lines is None:
         raise BadInput.at(path, max(number, 1), f"no line in it; expected {names}")
+
+
+def _why_nul(line: bytes) -> str:
+    """What a line with NUL bytes probably is: in UTF-16, every other byte of plain text is one."""
+    if 3 * line.count(b"\0") > len(line):
+        return "a NUL byte beside each letter, as in UTF-16; save the file as UTF-8"
+    return "a NUL byte; is this a binary file?"
 
 
 def refuse_byte_order_mark(path: Path, line: bytes) -> None:

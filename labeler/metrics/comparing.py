@@ -23,7 +23,11 @@ from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
 from labeler.metrics.student import t_quantile, two_sided
 
 SIGNIFICANT = 0.05
+NORMAL_QUANTILE = 1.959963984540054
+"""Of `0.5 + LEVEL / 2`; the module `statistics` takes longer to import than a run to score."""
 MEANS = ("mean", "share")
+UNBOUNDED = frozenset({"DCG", "CG", "MeanRank"})
+"""Means whose values do not lie between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +62,20 @@ class Comparison:
 
 
 def mean_interval(values: Floats, kind: str, seed: int) -> tuple[float, float]:
-    """The 95 % interval of the mean over queries; `nan` for fewer than two defined values."""
+    """The 95 % interval of the mean over queries; `nan` for fewer than two defined values.
+
+    The bootstrap's is never narrower than Student's on either side, as those of agreement are.
+    """
     defined = values[~np.isnan(values)]
     n = len(defined)
     if n < 2:
         return math.nan, math.nan
+    half = t_quantile(0.5 + LEVEL / 2, n - 1) * float(defined.std(ddof=1)) / math.sqrt(n)
+    low, high = float(defined.mean()) - half, float(defined.mean()) + half
     if kind == "t":
-        half = t_quantile(0.5 + LEVEL / 2, n - 1) * float(defined.std(ddof=1)) / math.sqrt(n)
-        return float(defined.mean()) - half, float(defined.mean()) + half
-    low, high = interval(bootstrap(values[None, :], seed), widened_level(n))
-    return float(low[0]), float(high[0])
+        return low, high
+    drawn = interval(bootstrap(values[None, :], seed), widened_level(n))
+    return min(low, float(drawn[0][0])), max(high, float(drawn[1][0]))
 
 
 def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> tuple[float, float]:
@@ -80,18 +88,36 @@ def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> 
         return math.exp(low), math.exp(high)
     if measure.definition.summary == "share":
         return wilson(values)
-    return mean_interval(values, kind, seed)
+    low, high = mean_interval(values, kind, seed)
+    if kind == "t" or measure.name in UNBOUNDED or math.isnan(low):
+        return low, high
+    least, most = at_the_ends(values)
+    return max(min(low, least), 0.0), min(max(high, most), 1.0)
+
+
+def at_the_ends(values: Floats) -> tuple[float, float]:
+    """What a mean could be if queries of value 0, or 1, had another share than in the sample.
+
+    A sample of ones alone says nothing of how many queries are not: resampling it gives no
+    interval, and Student's t none either. The shares are Wilson's; the other queries have their
+    mean, or the other end where there are none.
+    """
+    defined = values[~np.isnan(values)]
+    below, above = defined[defined < 1], defined[defined > 0]
+    least = wilson((defined == 1).astype(np.float64))[0]
+    most = wilson((defined == 0).astype(np.float64))[0]
+    rest = float(below.mean()) if len(below) else 0.0
+    other = float(above.mean()) if len(above) else 1.0
+    return least + (1 - least) * rest, (1 - most) * other
 
 
 def wilson(values: Floats) -> tuple[float, float]:
     """The 95 % interval of a share after Wilson (1927), JASA 22; not empty where all are alike."""
-    from statistics import NormalDist
-
     defined = values[~np.isnan(values)]
     n = len(defined)
     if n == 0:
         return math.nan, math.nan
-    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    z = NORMAL_QUANTILE
     share = float(defined.mean())
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))

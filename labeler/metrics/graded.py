@@ -145,9 +145,9 @@ def powers(p: float, rank: Integers) -> Floats:
     return table[rank]
 
 
-@measure("Q", GRADED)
+@measure("Q-measure", GRADED)
 def q_measure(r: Rankings, cutoff: int | None = None, beta: float = 1.0) -> Floats:
-    """Q-measure: AP with graded credit, (relevant + beta gain) / (rank + beta ideal gain).
+    """AP with graded credit, (relevant + beta gain) / (rank + beta ideal gain).
 
     With a cutoff, divided by the number of relevant documents that fit above it. After Sakai
     (2004), NTCIR-4.

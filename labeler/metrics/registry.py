@@ -26,7 +26,7 @@ _ALIASES = {
     "MRR": "RR",
     "NDCG": "nDCG",
     "Precision": "P",
-    "Q-measure": "Q",
+    "Q": "Q-measure",
     "RPrec": "Rprec",
     "Recall": "R",
 }
@@ -116,7 +116,7 @@ class Measure:
 def parse(text: str) -> Measure:
     """The measure that `text` names; `Misuse` says what is wrong and what is known."""
     found = _NAME.fullmatch(text.strip())
-    if not found:
+    if not found or text.count("(") != text.count(")"):
         raise Misuse(f"cannot read the measure {text!r}; write it as P@10 or P(rel=2)@10")
     name, inside, cutoff = found.groups()
     given = _parameters(text, inside or "")
@@ -142,8 +142,27 @@ def parse_all(texts: Sequence[str | Measure]) -> list[Measure]:
     """The measures that `texts` name, each once, in order; names may be joined by spaces."""
     found: list[Measure] = []
     for text in texts:
-        found += [text] if isinstance(text, Measure) else map(parse, _WORD.findall(text))
+        found += [text] if isinstance(text, Measure) else map(parse, _words(text))
     return list(dict.fromkeys(found))
+
+
+def _words(text: str) -> list[str]:
+    """The names in a text, which spaces outside of parentheses keep apart."""
+    if text.count("(") != text.count(")"):
+        problem = "a parenthesis is opened or closed alone; as in P(rel=2)@10"
+        raise Misuse(f"cannot read the measure {text!r}: {problem}")
+    return _WORD.findall(text)
+
+
+def renamed(texts: Sequence[str]) -> dict[str, str]:
+    """The names as they were given to the names that they go by, where the two differ."""
+    given = [word for text in texts for word in _words(text)]
+    names = {word: str(parse(word)) for word in given}
+    return {word: name for word, name in names.items() if _plain(word) != name}
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s", "", text).replace('"', "'")
 
 
 def _num_ret(given: Mapping[str, Any]) -> str:

@@ -117,6 +117,8 @@ async def _found_out(asked: Model, learn: Callable[[str], None]) -> Abilities:
         abilities = await probe(asked)
     except MayPass as error:
         raise ProviderError(f"the first call failed, and every retry of it: {error}") from error
+    except CallFailed as error:
+        raise Misconfigured(f"the server refuses a plain request: {error}") from error
     learn(json.dumps(asdict(abilities)))
     return abilities
 

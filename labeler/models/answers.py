@@ -6,12 +6,14 @@ import json
 import math
 import re
 import time
+from base64 import b64encode
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 
 from labeler.data import Reply, whole
-from labeler.errors import CallFailed, MayPass, Misconfigured
+from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion
 
 LONGEST_WAIT = 300.0
 """Seconds; whatever a server asks for beyond them, another try tells."""
@@ -23,7 +25,7 @@ _ADVICE = {
     401: "the server refused the API key; set OPENAI_API_KEY (or --base-url to another server)",
     402: "the account has no credit left",
     403: "the server refused access; does the key's account have access to this model?",
-    404: "the server has no such model or address; check --model and --base-url",
+    404: "the server has no such model or address; check --model and --base-url (…/v1?)",
 }
 
 
@@ -32,23 +34,49 @@ SHORTEST_KEY = 8
 
 
 def without_key(body: bytes, key: str) -> bytes:
-    """A body with `[key]` wherever a server echoes the key, plain or in JSON's escapes."""
-    if len(key) < SHORTEST_KEY:
+    """A body with `[key]` wherever a server echoes the key: plain, in base64, or in JSON's escapes,
+    however often escaped. Log probabilities fall away then, as their tokens may spell the key.
+    """
+    if len(key) < SHORTEST_KEY or not _may_spell(body, key):
         return body
-    body = body.replace(key.encode("utf-8", "surrogatepass"), b"[key]")
-    if not re.search(rb"\\[u/]", body):
+    masked = _spellings(key).sub(b"[key]", body)
+    if masked == body:
         return body
     try:
-        spelled = json.dumps(json.loads(body), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return body
-    if key not in spelled:
-        return body
-    return spelled.replace(key, "[key]").encode("utf-8", "surrogatepass")
+        answer = json.loads(masked)
+        for choice in answer["choices"]:
+            choice["logprobs"] = None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return masked
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def hidden(text: str, key: str) -> str:
+    """A text with `[key]` in place of the key."""
+    return text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
+
+
+def _may_spell(body: bytes, key: str) -> bool:
+    """Whether the key may stand in a body, which most of the time is settled at once."""
+    plain = key.encode("utf-8", "surrogatepass")
+    in_base64 = b64encode(plain).rstrip(b"=")
+    return plain in body or in_base64 in body or b"\\u" in body or b"\\/" in body
+
+
+@lru_cache(maxsize=8)
+def _spellings(key: str) -> re.Pattern[bytes]:
+    """All ways to write the key in a body."""
+
+    def spelled(character: str) -> bytes:
+        plain = re.escape(character.encode("utf-8", "surrogatepass"))
+        return b"(?:\\\\*%s|\\\\+u(?i:%04x))" % (plain, ord(character) & 0xFFFF)
+
+    in_base64 = re.escape(b64encode(key.encode("utf-8", "surrogatepass")).rstrip(b"="))
+    return re.compile(b"%s|%s=*" % (b"".join(map(spelled, key)), in_base64))
 
 
 def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
-    """The reply in the body of a 200; `MayPass` where it is no chat completion."""
+    """The reply in the body of a 200; `NoCompletion` where it is no chat completion."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]
@@ -68,7 +96,21 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         said = body[:SHOWN].decode("utf-8", "replace")
-        raise MayPass(f"{where}: expected a chat completion, found: {said}") from None
+        found = " ".join(said.split()) or "nothing"
+        raise NoCompletion(f"{where}: expected a chat completion, found: {found}") from None
+
+
+def read_models(body: bytes, where: str) -> list[str]:
+    """The names in a server's list of models, sorted; `Misconfigured` where it is no such list."""
+    try:
+        return sorted(whole(str(model["id"])) for model in json.loads(body)["data"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        said = " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
+        problem = f"expected a list of models, found: {said}; {IS_IT_COMPATIBLE}"
+        raise Misconfigured(f"{where}: {problem}") from None
+
+
+IS_IT_COMPATIBLE = "is this an OpenAI-compatible address? it usually ends in /v1"
 
 
 def _text(value: object) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
@@ -36,16 +38,22 @@ class Budget:
     max_calls: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
+    max_seconds: float | None = None
     price: Price | None = None
     spent: Spending = field(default_factory=Spending)
     reserved: Spending = field(default_factory=Spending)
+    clock: Callable[[], float] = time.monotonic
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
+    _began: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
 
     async def reserve(self, most: Spending) -> None:
         """Reserve, when need be after calls under way have settled for less; or `BudgetReached`."""
         while (reached := self._over(most)) is not None:
             if not self.reserved.calls:
-                raise BudgetReached(f"stopped at {reached}; the same command goes on with more")
+                raise BudgetReached(f"stopped at {reached}, which each run counts anew")
             self._settled.clear()
             await self._settled.wait()
         self.reserved.add(most)
@@ -66,6 +74,8 @@ class Budget:
             return f"--max-tokens {self.max_tokens:,}"
         if self.max_cost is not None and cost > self.max_cost:
             return f"--max-cost {self.max_cost:g}"
+        if self.max_seconds is not None and self.clock() - self._began > self.max_seconds:
+            return f"--deadline {self.max_seconds:g}"
         return None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from labeler.data import Model, Reply, Request
 from labeler.errors import MayPass
 
-START = 16
+START = 4
 """Calls at once to begin with; doubled as long as the server keeps up."""
 
 CUT = 0.7
@@ -209,7 +209,7 @@ class Gate:
         if mean > SLOWED * self._best and rate < 1.05 * self._last_rate and self.limit > 4:
             self.limit, self._growing = max(4.0, self.limit * CUT), False
             self.why = "more at once only made the server slower"
-        self._best = min(self._best * 1.01, mean)
+        self._best = min(self._best * 1.002, mean)
         self._window, self._window_at, self._last_rate = [], now, rate
 
 

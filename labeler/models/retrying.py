@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 import tenacity
 
 from labeler.data import Model, Reply, Request
-from labeler.errors import MayPass
+from labeler.errors import MayPass, Unanswered
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -18,13 +19,16 @@ Sleep = Callable[[float], Awaitable[None]]
 class Patience:
     """How often and how long one request is tried; waits double from `first` to at most `longest`.
 
-    `seconds` bounds all tries of a request together: no try begins after them.
+    `seconds` bounds all tries of a request together: no try begins after them. `first_tries` and
+    `first_seconds` are for a server that has answered nothing yet.
     """
 
     tries: int = 8
     seconds: float = 900.0
     first: float = 0.5
     longest: float = 60.0
+    first_tries: int = 4
+    first_seconds: float = 5.0
 
 
 def retried(model: Model, patience: Patience | None = None, sleep: Sleep = asyncio.sleep) -> Model:
@@ -40,19 +44,33 @@ def retried(model: Model, patience: Patience | None = None, sleep: Sleep = async
         asked_for = error.wait if isinstance(error, MayPass) else None
         return float(jitter(state)) + (asked_for or 0.0)
 
+    usual = tenacity.stop_any(
+        tenacity.stop_after_attempt(how.tries), tenacity.stop_before_delay(how.seconds)
+    )
+
+    def stop(state: tenacity.RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        seconds = state.seconds_since_start or 0.0
+        many = state.attempt_number >= how.first_tries or seconds >= how.first_seconds
+        return usual(state) or (isinstance(error, Unanswered) and error.is_first and many)
+
     policy = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception_type(MayPass),
-        stop=tenacity.stop_after_attempt(how.tries) | tenacity.stop_before_delay(how.seconds),
+        stop=stop,
         wait=wait,
         sleep=sleep,
         reraise=True,
     )
 
     async def ask(request: Request) -> Reply:
+        began = time.monotonic()
         try:
             return await model.ask(request)
         except MayPass as error:
             first = error
+        late = time.monotonic() - began >= how.first_seconds
+        if late and isinstance(first, Unanswered) and first.is_first:
+            raise first
         return await policy.copy()(_first_fails(model, first), request)
 
     return replace(model, ask=ask)

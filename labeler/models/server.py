@@ -1,8 +1,8 @@
 """Any server that speaks OpenAI's chat completions, as a model.
 
 One call is one HTTP request: who wants retries, limits or a memory wraps the model in a policy.
-OpenAI's own client knows the headers and lists the models; chat completions go over our own wire,
-because building its request and response objects takes longer than all else that a call needs.
+OpenAI's own client knows the headers; everything goes over our own wire, because building the
+client's request and response objects takes longer than all else that a call needs.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from labeler.data import Model, Reply, Request, whole
-from labeler.errors import LabelerError, MayPass, Misconfigured
-from labeler.models.answers import read_answer, read_refusal, without_key
+from labeler.errors import LabelerError, Misconfigured
+from labeler.models.answers import (
+    hidden,
+    read_answer,
+    read_models,
+    read_refusal,
+    without_key,
+)
 
 if TYPE_CHECKING:
-    import openai
-
     from labeler.models.wire import Wire
 
 OPENAI = "https://api.openai.com/v1"
@@ -127,53 +131,45 @@ class _Connection:
                 return read_answer(received, where, answer.headers)
             return read_refusal(answer.status, received, where, answer.headers)
         except LabelerError as problem:
-            said = (str(part).replace(self._key, "[key]") for part in problem.args)
-            problem.args = tuple(map(whole, said))
+            problem.args = tuple(whole(hidden(str(part), self._key)) for part in problem.args)
             raise
 
     def _open(self) -> Wire:
         if self._wire is None:
-            from labeler.models.wire import Wire
-
-            client = self._client()
-            self._headers = {
-                name: str(value)
-                for name, value in {**client.default_headers, **client.auth_headers}.items()
-                if not name.lower().startswith("x-stainless")
-            } | {"Accept-Encoding": "gzip"}
-            url = self._address.partition("?")
-            path = f"{url[0].rstrip('/')}/chat/completions{url[1]}{url[2]}"
-            seconds = (self._seconds, CONNECT_SECONDS)
-            self._wire = Wire(path, masked(self._address), *seconds)
+            self._headers = self._client_headers()
+            self._wire = self._wire_to("chat/completions")
         return self._wire
 
-    def _client(self) -> openai.AsyncOpenAI:
-        """OpenAI's client, which knows what headers its environment variables ask for."""
+    def _wire_to(self, what: str) -> Wire:
+        from labeler.models.wire import Wire
+
+        url = self._address.partition("?")
+        path = f"{url[0].rstrip('/')}/{what}{url[1]}{url[2]}"
+        return Wire(path, masked(self._address), self._seconds, CONNECT_SECONDS)
+
+    def _client_headers(self) -> dict[str, str]:
+        """The headers of OpenAI's client, which knows what its environment variables ask for."""
         import openai
 
-        address, key = self._address, self._key
-        return openai.AsyncOpenAI(
-            base_url=address, api_key=key, max_retries=0, timeout=self._seconds
-        )
+        client = openai.AsyncOpenAI(base_url=self._address, api_key=self._key)
+        return {
+            name: str(value)
+            for name, value in {**client.default_headers, **client.auth_headers}.items()
+            if not name.lower().startswith("x-stainless")
+        } | {"Accept-Encoding": "gzip"}
 
     async def models(self) -> list[str]:
         """The models that the server lists."""
-        import openai
-
-        where = masked(self._address)
-        client = self._client()
+        where, wire = masked(self._address), self._wire_to("models")
         try:
-            page = await client.models.list()
-        except openai.APIStatusError as error:
-            answer = error.response
-            received = without_key(answer.content, self._key)
-            read_refusal(error.status_code, received, where, answer.headers)
-            return []
-        except openai.APIError as error:
-            raise MayPass(f"{where}: no connection ({error.__cause__ or error})") from None
+            answer = await wire.get(self._client_headers())
         finally:
-            await client.close()
-        return sorted(model.id for model in page.data)
+            await wire.close()
+        received = without_key(answer.body, self._key)
+        if answer.status == 200:
+            return read_models(received, where)
+        read_refusal(answer.status, received, where, answer.headers)
+        return []
 
     async def close(self) -> None:
         """Close the connections; the next call opens others."""

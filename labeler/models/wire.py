@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import aiohttp
 
-from labeler.errors import MayPass
+from labeler.errors import Unanswered
 
 LARGEST_ANSWER = 64 * 1024 * 1024
 """Bytes, after unpacking."""
@@ -51,20 +51,29 @@ class Wire:
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
+    async def get(self, headers: Mapping[str, str]) -> Answer:
+        """Ask for what is there; `Unanswered` where nothing whole came back in time."""
+        return await self._send("GET", headers)
+
     async def post(self, headers: Mapping[str, str], content: bytes) -> Answer:
-        """Send one request; `MayPass` where nothing whole came back in time."""
+        """Send one request; `Unanswered` where nothing whole came back in time."""
+        return await self._send("POST", headers, content)
+
+    async def _send(
+        self, method: str, headers: Mapping[str, str], content: bytes | None = None
+    ) -> Answer:
         try:
-            async with self._session.post(
-                self._url, headers=headers, data=content, allow_redirects=False
+            async with self._session.request(
+                method, self._url, headers=headers, data=content, allow_redirects=False
             ) as answer:
                 return Answer(answer.status, answer.headers, await _bounded_body(answer))
         except TimeoutError:
-            raise MayPass(f"{self._where}: no answer in time") from None
+            raise Unanswered(f"{self._where}: no answer in time") from None
         except aiohttp.ClientConnectorError as error:
-            raise MayPass(f"{self._where}: no connection ({error.os_error})") from None
+            raise Unanswered(f"{self._where}: no connection ({error.os_error})") from None
         except (aiohttp.ClientError, OSError, zlib.error, ValueError) as error:
             said = " ".join(f"{type(error).__name__} {error}".split())[:200]
-            raise MayPass(f"{self._where}: the answer broke off ({said})") from None
+            raise Unanswered(f"{self._where}: the answer broke off ({said})") from None
 
     async def close(self) -> None:
         """Close all connections."""

@@ -74,6 +74,7 @@ def key_of_text(text: str) -> bytes:
 
 def checksum(*fields: object) -> bytes:
     """16 bytes over values in their order; the lengths keep one from running into the next."""
-    texts = [field.hex() if type(field) is bytes else str(field) for field in fields]
-    whole = "\0".join((*texts, ",".join([str(len(text)) for text in texts])))
-    return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    texts = [field.hex() if type(field) is bytes else f"{field}" for field in fields]
+    texts.append(",".join([f"{len(text)}" for text in texts]))
+    whole = "\0".join(texts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(whole, digest_size=16).digest()

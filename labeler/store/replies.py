@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.data import Reply
-from labeler.errors import BadInput
+from labeler.errors import BadInput, LabelerError
 from labeler.store.keys import checksum
 from labeler.store.leases import Now, bury, claim, enter, give_back, leave, now, renew, this_process
 from labeler.store.opening import connect, store_problems
@@ -70,6 +70,17 @@ class Store:
         self._connection = connect(path)
         self._lock = threading.Lock()
         self._owner: int | None = None
+        self._newest = self._last_number()
+
+    def _last_number(self) -> int:
+        """The number of the newest reply; those after it came while this store was open."""
+        try:
+            with self.reading() as connection:
+                query = "SELECT coalesce(max(id), 0) FROM replies"
+                return int(connection.execute(query).fetchone()[0])
+        except LabelerError:
+            self._connection.close()
+            raise
 
     def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """What is kept under these keys; raises `BadInput` where a row is not as it was written."""
@@ -81,12 +92,12 @@ class Store:
         for start in range(0, len(keys), KEYS_OF_A_QUERY):
             some = keys[start : start + KEYS_OF_A_QUERY]
             marks = ",".join("?" * len(some))
-            query = f"SELECT checksum, {REPLY} FROM replies WHERE key IN ({marks})"
-            for row in connection.execute(query, some):
-                if row[0] != checksum(*row[1:]):
+            query = f"SELECT id, checksum, {REPLY} FROM replies WHERE key IN ({marks})"
+            for number, kept, *row in connection.execute(query, some):
+                if kept != checksum(*row):
                     advice = "`labeler store verify` lists what is not as it was written"
                     raise BadInput(f"{self.path}: the store is damaged; {advice}")
-                found[row[1]] = reply_of(row)
+                found[row[0]] = reply_of(row, shared=number > self._newest)
         return found
 
     def write(self, batch: Batch) -> Granted:
@@ -202,9 +213,9 @@ def _values(kept: Kept) -> tuple[Any, ...]:
     )
 
 
-def reply_of(row: Sequence[Any]) -> Reply:
-    """The reply in a row of a checksum and `REPLY`."""
-    _, _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
+def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
+    """The reply in a row of `REPLY`."""
+    _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
     return Reply(
         text,
         ending,
@@ -215,6 +226,7 @@ def reply_of(row: Sequence[Any]) -> Reply:
         top_tokens=json.loads(tops) if tops else (),
         cost=cost,
         remembered=True,
+        shared=shared,
     )
 
 

@@ -70,7 +70,8 @@ class FakeServer:
     """A server in a thread, to be used in a `with` block.
 
     `answer` is a text, or a function of the `Call` that gives a text or an `Answer`; it may be
-    replaced at any time. `calls` holds every chat completion that was asked for.
+    replaced at any time, and so may `listing`, the answer that lists the models. `calls` holds
+    every chat completion that was asked for.
 
         with FakeServer('{"grade": 2}') as server:
             model = server_model("fake", server.base_url, "any key")
@@ -78,7 +79,9 @@ class FakeServer:
 
     def __init__(self, answer: Answering | str = '{"grade": 1}', models: tuple[str, ...] = ()):
         self.answer = answer
-        self.models = models or ("fake",)
+        names = models or ("fake",)
+        listed = [{"id": name, "object": "model"} for name in names]
+        self.listing = Answer({"object": "list", "data": listed})
         self.calls: list[Call] = []
         self.under_way = 0
         self.most_under_way = 0
@@ -136,8 +139,7 @@ class FakeServer:
     async def _reply(self, call: Call, writer: asyncio.StreamWriter) -> bool:
         """Answer one call; whether the connection stays open."""
         if call.path.endswith("/models"):
-            listed = [{"id": name, "object": "model"} for name in self.models]
-            return await _send(Answer({"object": "list", "data": listed}), writer)
+            return await _send(self.listing, writer)
         self.calls.append(call)
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)

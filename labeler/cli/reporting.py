@@ -1,0 +1,87 @@
+"""What `judge`, `relabel` and `build` say before they ask and after it, in counts that add up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labeler.cli.board import dollars
+from labeler.cli.screen import note, one_line, say
+from labeler.errors import Incomplete
+
+if TYPE_CHECKING:
+    from labeler.assessing import Assessor
+    from labeler.data import Request
+    from labeler.guarding import Guard
+    from labeler.labeling import Job, Tally
+    from labeler.models.prices import Price
+
+
+def show_plan(
+    job: Job, assessor: Assessor, price: Price | None, retry_failed: bool, *, preflight: bool
+) -> None:
+    """Print how many calls there would be, about how many tokens, the cost, and one request."""
+    from labeler.attempts import plan
+
+    planned = plan(job.pairs, job.texts, assessor, retry_failed)
+    say(f"pairs       {len(job.pairs):,}")
+    say(f"remembered  {planned.remembered:,}")
+    show_calls(planned.calls, (planned.tokens_in, planned.tokens_out), price, preflight=preflight)
+    show_request(planned.example)
+
+
+def show_calls(
+    calls: int, tokens: tuple[int, int], price: Price | None, *, preflight: bool
+) -> None:
+    """Print how many calls, tokens (in, and at most out) and dollars that would be."""
+    tokens_in, tokens_out = tokens
+    one_more = " (and 1 before them, to find out what the server accepts)" if preflight else ""
+    at_most = f"at most {dollars(price.of(*tokens))}, {price.said}" if price else "unknown"
+    say(f"calls       {calls:,}, without re-asks{one_more if calls else ''}")
+    say(f"tokens      about {tokens_in:,} in, at most {tokens_out:,} out")
+    say(f"cost        {at_most if calls else '$0: nothing to ask'}")
+
+
+def show_request(request: Request | None) -> None:
+    """Print a request as the model would read it."""
+    for role, content in request.messages if request else ():
+        say(f"\n--- {role}\n{content}")
+
+
+def report(job: Job, tally: Tally, guard: Guard) -> None:
+    """Print what was done, in counts that add up to the pool."""
+    left = len(job.pairs) - tally.pairs
+    say(f"{tally.judged:,} of {len(job.pairs):,} pairs judged")
+    say(_sources(tally))
+    for status, count in tally.failures.items():
+        if count:
+            say(f"{count:,} {status}, as:")
+            for pair, detail in tally.examples[status]:
+                say(f"  {pair.query_id} {pair.doc_id}: {one_line(detail, 100)}")
+    if left:
+        say(f"{left:,} not asked yet")
+    cost = guard.budget.spent.cost if guard.budget.price or not guard.budget.spent.calls else None
+    say(f"tokens of all labels: {tally.prompt_tokens:,} in, {tally.completion_tokens:,} out")
+    say(f"cost of this run: {dollars(cost)}; calls: {guard.budget.spent.calls:,}")
+    if len(tally.models) > 1:
+        note(f"the server named its model differently within one run: {', '.join(tally.models)}")
+    if tally.pairs:
+        note(f"wrote {job.collection.judgements(job.name)} and {job.collection.qrels(job.name)}")
+
+
+def _sources(tally: Tally) -> str:
+    """Where the outcomes come from, judged and failed, in counts that add up to them all."""
+    earlier = tally.remembered - tally.shared
+    share = earlier / tally.pairs if tally.pairs else 0.0
+    shared = f"; as an equal request: {tally.shared:,}" if tally.shared else ""
+    asked = tally.pairs - tally.remembered
+    return f"from the store: {earlier:,} ({share:.0%}){shared}; asked now: {asked:,}"
+
+
+def check_complete(tally: Tally | None) -> None:
+    """Raise what stopped the run early, else `Incomplete` where pairs have no label."""
+    if tally and tally.stopped:
+        raise tally.stopped
+    if tally and tally.failed:
+        only_calls = tally.failures["call_failed"] == tally.failed
+        problem = f"{tally.failed:,} of {tally.pairs:,} pairs have no label"
+        raise Incomplete(problem, again=() if only_calls else ("--retry-failed",))

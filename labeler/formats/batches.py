@@ -1,0 +1,172 @@
+"""All lines of some queries, from one file or from several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from labeler.formats.columns import (
+    Fields,
+    Floats,
+    Integers,
+    Keys,
+    Words,
+    keys,
+    mixed,
+    split,
+    widened,
+)
+from labeler.formats.indexed import BLOCK, Index, numbered_ids, refuse_repeated, texts_of
+from labeler.formats.ordering import in_order
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The lines of some queries, file by file, in each file query by query.
+
+    `names` are the queries' ids; `query` and `origin` say of each line whose it is, and from which
+    file.
+    """
+
+    indexes: Sequence[Index]
+    part: Fields
+    names: list[bytes]
+    query: Integers
+    origin: Integers
+
+    @cached_property
+    def documents(self) -> Keys:
+        """The document of each line."""
+        return keys(self.part, 2)
+
+    @cached_property
+    def score(self) -> Floats:
+        """The score of each line of runs."""
+        return np.asarray(self.indexes[0].kind.values(self.part), dtype=np.float64)
+
+    @cached_property
+    def grade(self) -> Integers:
+        """The grade of each line of qrels."""
+        return np.asarray(self.indexes[0].kind.values(self.part), dtype=np.int64)
+
+    @cached_property
+    def group(self) -> Integers:
+        """A number for each file and query, ascending."""
+        found: Integers = self.origin * len(self.names) + self.query
+        return found
+
+    @cached_property
+    def ranked(self) -> Integers:
+        """The lines in trec_eval's order, in each group of its own."""
+        return in_order(self.group, self.score, self.documents)
+
+    @cached_property
+    def ranks(self) -> Integers:
+        """The rank of each line in its group, from 1."""
+        return places(self.group, self.ranked)
+
+    def texts(self, lines: Integers) -> list[bytes]:
+        """The documents' ids of some lines."""
+        text = self.part.text.tobytes()
+        starts, ends = self.part.starts[lines, 2].tolist(), self.part.ends[lines, 2].tolist()
+        return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    def pairs(self) -> tuple[Integers, Integers]:
+        """The lines sorted by query, document and file; and a number for each pair of the former.
+
+        Lines of one pair in one file stay as the file has them.
+        """
+        words = self.documents.words
+        order = np.lexsort((*words.T[::-1], self.query))
+        same = (words[order][1:] == words[order][:-1]).all(axis=1)
+        same &= self.query[order][1:] == self.query[order][:-1]
+        return order, np.cumsum(np.append(True, ~same)) - 1
+
+    def refuse_repeated(self) -> None:
+        """`BadInput` where a file names a pair twice."""
+        likely = np.sort(self.documents.hashes + mixed(self.group))
+        if not (likely[1:] == likely[:-1]).any():
+            return
+        order, pair = self.pairs()
+        again = (pair[1:] == pair[:-1]) & (self.origin[order][1:] == self.origin[order][:-1])
+        if again.any():
+            line = int(order[1:][again].min())
+            query, document = self.names[int(self.query[line])], self.part.bytes(line, 2)
+            raise refuse_repeated(self.indexes[int(self.origin[line])], query, document)
+
+
+def places(group: Integers, order: Integers) -> Integers:
+    """The place of each line in its group, from 1, where `order` sorts lines by ascending group."""
+    sizes = np.bincount(group)
+    starts = np.cumsum(sizes) - sizes
+    found = np.empty_like(order)
+    found[order] = np.arange(len(order)) - starts[group[order]] + 1
+    return found
+
+
+def batches(indexes: Sequence[Index], *, sort: bool = False, size: int = BLOCK) -> Iterator[Batch]:
+    """All lines of all files, about `size` bytes of them at a time, no query in two batches.
+
+    Queries come in the order in which they first appear, the first file's first; or, with `sort`,
+    by id.
+    """
+    ids, place = _together(indexes, sort=sort)
+    files = [
+        _Sorted(index, row, np.argsort(row, kind="stable"))
+        for index, row in zip(indexes, place, strict=True)
+    ]
+    bounds = [np.searchsorted(file.place[file.order], np.arange(len(ids) + 1)) for file in files]
+    total = np.cumsum(
+        sum(
+            np.bincount(row, weights=index.size, minlength=len(ids))
+            for row, index in zip(place, indexes, strict=True)
+        )
+    )
+    cuts = np.flatnonzero(np.diff(total // size)) + 1
+    edges = [0, *cuts.tolist(), len(ids)]
+    for first, last in pairwise(edges):
+        chosen = [slice(int(bound[first]), int(bound[last])) for bound in bounds]
+        yield _batch(files, chosen, ids[first:last], first)
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """An index, the place of each stretch's query among all files', and stretches by place."""
+
+    index: Index
+    place: Integers
+    order: Integers
+
+
+def _batch(files: Sequence[_Sorted], chosen: Sequence[slice], ids: Words, first: int) -> Batch:
+    texts: list[bytes] = []
+    query, origin = [], []
+    for number, (file, part) in enumerate(zip(files, chosen, strict=True)):
+        stretches = file.order[part]
+        texts += file.index.text(stretches)
+        lines = file.index.lines[stretches]
+        query.append(np.repeat(file.place[stretches] - first, lines))
+        origin.append(np.full(int(lines.sum()), number))
+    indexes = [file.index for file in files]
+    found = split(b"".join(texts), indexes[0].kind.columns, 2)
+    if found is None:
+        raise ValueError("lines that were plain are not any more: the file has changed")
+    return Batch(indexes, found, texts_of(ids), np.concatenate(query), np.concatenate(origin))
+
+
+def _together(indexes: Sequence[Index], *, sort: bool) -> tuple[Words, list[Integers]]:
+    """The ids of all files' queries in order, and the place of each stretch's query among them."""
+    width = max(index.ids.shape[1] for index in indexes)
+    number, ids = numbered_ids(np.concatenate([widened(i.ids, width) for i in indexes]))
+    if sort:
+        order = np.lexsort(ids.T[::-1])
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        number, ids = rank[number], ids[order]
+    ends = np.cumsum([len(index.ids) for index in indexes])
+    rows = np.split(number, ends[:-1])
+    return ids, [row[index.query] for row, index in zip(rows, indexes, strict=True)]

@@ -1,0 +1,84 @@
+"""The pairs of qrels, each once: what stands there twice is counted, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from labeler.errors import BadInput
+from labeler.formats.batches import Batch, batches
+from labeler.formats.columns import Integers
+from labeler.formats.indexed import Index
+from labeler.formats.trec import SHOWN, grade_of, same_grade, two_grades
+
+Warn = Callable[[str], None]
+
+_LOOKED_UP = 1000
+
+
+@dataclass
+class Repeats:
+    """The pairs that one file names more than once: with the same grade, and with another."""
+
+    index: Index
+    same: int = 0
+    others: int = 0
+    pairs: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    def finish(self, warn: Warn) -> None:
+        """`BadInput` lists pairs of two grades; the others are a warning."""
+        if self.others:
+            raise BadInput(_two_grades(self))
+        if self.same:
+            warn(same_grade(self.index.path, self.same))
+
+
+def _two_grades(repeats: Repeats) -> str:
+    known: dict[tuple[bytes, bytes], int | None] = dict.fromkeys(repeats.pairs)
+    path, shown = repeats.index.path, list[str]()
+    for number, columns in repeats.index.numbered():
+        pair = columns[0], columns[2]
+        if pair not in known:
+            continue
+        grade, before = grade_of(path, number, columns[3]), known[pair]
+        known[pair] = grade if before is None else before
+        if before not in (None, grade):
+            names = f"{columns[0].decode()} {columns[2].decode()}"
+            shown.append(f"{path}:{number}: {names} has {before} and {grade}")
+        if len(shown) == SHOWN:
+            break
+    return two_grades(shown, repeats.others)
+
+
+def _distinct(batch: Batch, repeats: Sequence[Repeats]) -> tuple[Integers, Integers]:
+    """The lines sorted by query, document and file, each pair of a file once; and pair numbers."""
+    lines, pair = batch.pairs()
+    again = np.append(
+        False, (pair[1:] == pair[:-1]) & (batch.origin[lines][1:] == batch.origin[lines][:-1])
+    )
+    if again.any():
+        firsts = lines[np.maximum.accumulate(np.where(again, 0, np.arange(len(lines))))]
+        other = batch.grade[lines] != batch.grade[firsts]
+        for number, found in enumerate(repeats):
+            mine = again & (batch.origin[lines] == number)
+            found.same += int((mine & ~other).sum())
+            found.others += int((mine & other).sum())
+            room = _LOOKED_UP - len(found.pairs)
+            for line in lines[mine & other][:room].tolist():
+                query = batch.names[int(batch.query[line])]
+                found.pairs.append((query, batch.part.bytes(line, 2)))
+    return lines[~again], pair[~again]
+
+
+def pair_batches(
+    indexes: Sequence[Index], warn: Warn
+) -> Iterator[tuple[Batch, Integers, Integers]]:
+    """Batches by query id, with its distinct lines, sorted by query, document and file, and their
+    pairs' numbers. At the end `warn` is told what was repeated, or `BadInput` is raised."""
+    repeats = [Repeats(index) for index in indexes]
+    for batch in batches(indexes, sort=True):
+        yield batch, *_distinct(batch, repeats)
+    for found in repeats:
+        found.finish(warn)

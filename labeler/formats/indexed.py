@@ -1,0 +1,242 @@
+"""Qrels and runs of any size, a few queries at a time.
+
+One pass over a file checks every line and finds where the lines of each query stand, together or
+scattered; then the lines of some queries are read when they are wanted. What is held is a block of
+text and some fifty bytes for each stretch of lines of one query.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from labeler.errors import BadInput
+from labeler.files import STANDARD, byte_blocks, file_problems, numbered_bytes
+from labeler.formats.columns import (
+    Fields,
+    Floats,
+    Integers,
+    Odd,
+    Words,
+    fields,
+    floats,
+    integers,
+    keys,
+    split,
+    widened,
+)
+from labeler.formats.trec import QRELS_COLUMNS, RUN_COLUMNS, grade_of, rows, score_of
+
+BLOCK = 1 << 22
+
+
+class Kind(NamedTuple):
+    """A kind of file: its columns, which of them holds numbers, and how one of these is read."""
+
+    columns: str
+    number: int
+    all_at_once: Callable[[Fields, int], Floats | Integers]
+    one: Callable[[Path, int, bytes], float]
+
+    def values(self, part: Fields) -> Floats | Integers:
+        """The numbers of some lines that were found well-formed."""
+        try:
+            return self.all_at_once(part, self.number)
+        except Odd:
+            texts = [part.bytes(line, self.number) for line in range(len(part.starts))]
+            return np.array([self.one(Path(), 0, text) for text in texts])
+
+
+RUN = Kind(RUN_COLUMNS, 4, floats, score_of)
+QRELS = Kind(QRELS_COLUMNS, 3, integers, grade_of)
+
+
+@dataclass(frozen=True)
+class Index:
+    """Where the lines of each query stand: stretches of them, those of one query in a row.
+
+    `query` numbers the queries in the order of their first lines, `ids` are theirs. `source` holds
+    the lines with single white space between the columns; `copy` is a readable twin of `path`.
+    """
+
+    path: Path
+    copy: Path
+    kind: Kind
+    source: IO[bytes]
+    start: Integers
+    size: Integers
+    lines: Integers
+    query: Integers
+    ids: Words
+
+    def numbered(self) -> Iterator[tuple[int, list[bytes]]]:
+        """All lines, with the numbers that they have in the file."""
+        return rows(self.path, self.kind.columns, numbered_bytes(self.copy))
+
+    def names(self) -> list[bytes]:
+        """The queries' ids, in the order of their first lines."""
+        return texts_of(self.ids)
+
+    def text(self, stretches: Integers) -> Iterator[bytes]:
+        """The lines of some stretches; neighbours are read at once."""
+        start, size = self.start[stretches], self.size[stretches]
+        if not len(start):
+            return
+        breaks = np.flatnonzero(start[1:] != (start + size)[:-1]) + 1
+        firsts = np.append(0, breaks)
+        total = np.add.reduceat(size, firsts)
+        for place, length in zip(start[firsts].tolist(), total.tolist(), strict=True):
+            found = os.pread(self.source.fileno(), length, place)
+            yield found if found.endswith(b"\n") else found + b"\n"
+
+
+@contextmanager
+def indexed(
+    path: Path, kind: Kind, block: int = BLOCK, copy: Path | None = None
+) -> Iterator[Index]:
+    """The index of a file, plain or gzip, or of standard input for `-`.
+
+    `copy` holds its lines, where it holds them another way. Raises `BadInput` at the first line
+    that is not what the format says.
+    """
+    with (
+        _copied(path) if copy is None else nullcontext(copy) as bytes_of,
+        tempfile.TemporaryFile(prefix="labeler-") as spool,
+    ):
+        try:
+            parts = list(_stretches(path, bytes_of, _plain(bytes_of, kind, block), kind))
+            source: IO[bytes] = bytes_of.open("rb")
+        except Odd:
+            made_plain = _spooled(path, bytes_of, kind, block, spool)
+            parts = list(_stretches(path, bytes_of, made_plain, kind))
+            spool.flush()
+            source = spool
+        with source if source is not spool else nullcontext():
+            yield _index(path, bytes_of, kind, source, parts)
+
+
+@contextmanager
+def _copied(path: Path) -> Iterator[Path]:
+    """`path`, or a temporary copy of what can be read only once."""
+    with file_problems(path):
+        once = path == STANDARD or not stat.S_ISREG(path.stat().st_mode)
+    if not once:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(prefix="labeler-") as copy:
+        with file_problems(path):
+            for piece in byte_blocks(path, BLOCK):
+                copy.write(piece)
+        copy.flush()
+        yield Path(copy.name)
+
+
+def _plain(copy: Path, kind: Kind, block: int) -> Iterator[tuple[Fields, int]]:
+    """A file's lines and the place of each block in it; `Odd` where it is not plain throughout."""
+    place, number = 0, 1
+    with file_problems(copy), copy.open("rb") as packed:
+        if packed.read(2) == b"\x1f\x8b":
+            raise Odd
+    for text in byte_blocks(copy, block):
+        part = split(text, kind.columns, number)
+        if part is None:
+            raise Odd
+        yield part, place
+        place += len(text)
+        number += len(part.starts)
+    if not place:
+        raise Odd
+
+
+def _spooled(
+    path: Path, copy: Path, kind: Kind, block: int, spool: IO[bytes]
+) -> Iterator[tuple[Fields, int]]:
+    """The same of any file, whose lines go to the spool as plain ones."""
+    for part in fields(path, kind.columns, block, copy):
+        place = spool.tell()
+        spool.write(part.text[: int(part.ends[-1, -1]) + 1].tobytes())
+        yield part, place
+
+
+class _Stretches(NamedTuple):
+    """Lines of one query in a row: where they start, their bytes, how many, and the query's id."""
+
+    start: Integers
+    size: Integers
+    lines: Integers
+    words: Words
+
+
+def _stretches(
+    path: Path, copy: Path, parts: Iterator[tuple[Fields, int]], kind: Kind
+) -> Iterator[_Stretches]:
+    for part, place in parts:
+        _check_numbers(path, copy, part, kind)
+        words = keys(part, 0).words
+        new = np.append(True, (words[1:] != words[:-1]).any(axis=1))
+        first = np.flatnonzero(new)
+        end = int(part.ends[-1, -1]) + 1
+        start = part.starts[first, 0]
+        size = np.diff(np.append(start, end))
+        lines = np.diff(np.append(first, len(words)))
+        yield _Stretches(start + place, size, lines, words[first])
+
+
+def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
+    """`BadInput` at the file's first number that is none, where this part has one."""
+    try:
+        kind.all_at_once(part, kind.number)
+    except Odd:
+        for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
+            kind.one(path, number, columns[kind.number])
+
+
+def _index(
+    path: Path, copy: Path, kind: Kind, source: IO[bytes], parts: Sequence[_Stretches]
+) -> Index:
+    width = max(part.words.shape[1] for part in parts)
+    words = np.concatenate([widened(part.words, width) for part in parts])
+    number, ids = numbered_ids(words)
+    order = np.argsort(number, kind="stable")
+    start, size, lines = (np.concatenate([part[i] for part in parts])[order] for i in range(3))
+    return Index(path, copy, kind, source, start, size, lines, number[order], ids)
+
+
+def numbered_ids(words: Words) -> tuple[Integers, Words]:
+    """Equal rows by one number, counted in the order in which they first appear; and those rows."""
+    order = np.lexsort(words.T[::-1])
+    ordered = words[order]
+    new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    first = order[new]
+    by_first = np.argsort(first)
+    rank = np.empty_like(by_first)
+    rank[by_first] = np.arange(len(by_first))
+    number = np.empty(len(words), dtype=np.int64)
+    number[order] = rank[np.cumsum(new) - 1]
+    return number, words[first[by_first]]
+
+
+def texts_of(words: Words) -> list[bytes]:
+    """The texts of some keys."""
+    padded = np.ascontiguousarray(words).astype(">u8").view(f"S{8 * words.shape[1]}")
+    found: list[bytes] = padded.ravel().tolist()
+    return found
+
+
+def refuse_repeated(index: Index, query: bytes, document: bytes) -> BadInput:
+    """The error at the second line of a pair."""
+    seen = 0
+    for number, columns in index.numbered():
+        seen += columns[0] == query and columns[2] == document
+        if seen == 2:
+            names = f"{query.decode()} retrieves {document.decode()}"
+            return BadInput.at(index.path, number, f"{names} a second time")
+    return BadInput(f"{index.path}: changed while it was read")

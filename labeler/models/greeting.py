@@ -1,0 +1,35 @@
+"""`greeted`: less patience with a server that has never answered, as its address may be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from labeler.data import Model, Reply, Request
+from labeler.errors import CallFailed, Misconfigured, NoCompletion, Unanswered
+from labeler.models.answers import IS_IT_COMPATIBLE
+
+
+def greeted(model: Model) -> Model:
+    """Until the server has answered once: end the run where the answer is no chat completion, and
+    mark what stays unanswered as the first, which is not worth many tries.
+    """
+    has_answered = False
+
+    async def ask(request: Request) -> Reply:
+        nonlocal has_answered
+        try:
+            reply = await model.ask(request)
+        except Unanswered as error:
+            error.is_first = not has_answered
+            raise
+        except NoCompletion as error:
+            if has_answered:
+                raise
+            raise Misconfigured(f"{error}; {IS_IT_COMPATIBLE}") from error
+        except CallFailed:
+            has_answered = True
+            raise
+        has_answered = True
+        return reply
+
+    return replace(model, ask=ask)

@@ -1,0 +1,117 @@
+"""What people ask of qrels: their counts, whether they are sound, how two of them differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeler.errors import BadInput
+from labeler.formats.columns import Flags, Integers
+from labeler.formats.distinct import pair_batches
+from labeler.formats.indexed import QRELS, indexed
+from labeler.known_ids import KnownIds, Unknown
+from labeler.run_tools import SPREAD, spread
+
+Warn = Callable[[str], None]
+
+
+def qrels_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
+    """Counts of a qrels file; `BadInput` where an id is not among the known ones."""
+    warnings: list[str] = []
+    sizes: list[Integers] = []
+    grades: Counter[int] = Counter()
+    relevant = 0
+    unknown = Unknown(known) if known else None
+    with indexed(path, QRELS) as index:
+        for batch, lines, _ in pair_batches([index], warnings.append):
+            query, grade = batch.query[lines], batch.grade[lines]
+            sizes.append(np.bincount(query))
+            relevant += len(np.unique(query[grade > 0]))
+            grades.update(_counted(grade))
+            if unknown:
+                unknown.look(batch)
+        if unknown:
+            unknown.finish(index)
+    ordered = np.sort(np.concatenate(sizes))
+    return {
+        "qrels": str(path),
+        "queries": len(ordered),
+        "pairs": int(ordered.sum()),
+        "per_query": spread(ordered),
+        "grades": {str(grade): grades[grade] for grade in sorted(grades)},
+        "without_relevant": len(ordered) - relevant,
+        "warnings": warnings,
+    }
+
+
+def _counted(grade: Integers) -> dict[int, int]:
+    found, counts = np.unique(grade, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def validate_qrels(
+    path: Path, scale: Collection[int], known: KnownIds | None = None
+) -> dict[str, Any]:
+    """The counts, if the file reads and its grades are on the scale; else `BadInput`."""
+    found = qrels_stats(path, known)
+    outside = [g for g in map(int, found["grades"]) if scale and g not in scale]
+    if outside:
+        counts = ", ".join(f"{found['grades'][str(g)]} of grade {g}" for g in outside)
+        raise BadInput(f"{path}: grades outside the scale {_range(scale)}: {counts}")
+    return found
+
+
+def qrels_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    """A table of the counts of some qrels."""
+    grades = sorted({int(grade) for row in found for grade in row["grades"]})
+    header = ["qrels", "queries", "pairs", *(f"{which} a query" for which in SPREAD)]
+    rows = [
+        [
+            row["qrels"],
+            row["queries"],
+            row["pairs"],
+            *row["per_query"].values(),
+            row["without_relevant"],
+            *(row["grades"].get(str(grade), 0) for grade in grades),
+        ]
+        for row in found
+    ]
+    return [*header, "none relevant", *(f"grade {grade}" for grade in grades)], rows
+
+
+def comparison_rows(found: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """The grades that both give, the first's in rows and the second's in columns."""
+    cells = {(row["first"], row["second"]): row["pairs"] for row in found["grades"]}
+    ours, theirs = (sorted({cell[side] for cell in cells}) for side in (0, 1))
+    rows = [[str(a), *(cells.get((a, b), 0) for b in theirs)] for a in ours]
+    return ["grade", *map(str, theirs)], rows
+
+
+def _range(scale: Collection[int]) -> str:
+    return ", ".join(map(str, sorted(scale)))
+
+
+def compare_qrels(first: Path, second: Path, warn: Warn) -> dict[str, Any]:
+    """How many pairs each has, and the grades of those that both have."""
+    alone, table = [0, 0], Counter[tuple[int, int]]()
+    with indexed(first, QRELS) as one, indexed(second, QRELS) as other:
+        for batch, lines, pair in pair_batches([one, other], warn):
+            grade, origin = batch.grade[lines], batch.origin[lines]
+            both: Flags = np.append(pair[1:] == pair[:-1], False)
+            for side in (0, 1):
+                alone[side] += int((origin == side).sum()) - int(both.sum())
+            grades = np.stack([grade[both], grade[np.roll(both, 1)]], axis=1)
+            kinds, counts = np.unique(grades, axis=0, return_counts=True)
+            for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
+                table[kind[0], kind[1]] += count
+    return {
+        "first_only": alone[0],
+        "second_only": alone[1],
+        "both": sum(table.values()),
+        "same_grade": sum(n for (a, b), n in table.items() if a == b),
+        "grades": [{"first": a, "second": b, "pairs": table[a, b]} for a, b in sorted(table)],
+    }
