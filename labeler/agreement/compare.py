@@ -29,7 +29,7 @@ COVERED_BY_FEW = {
     "bca": "66 to 91",
     "jackknife": "89 to 97",
 }
-"""Of 100 intervals over 3 to 15 queries, measured by scripts/simulate_coverage.py."""
+"""Of 100 intervals over 3 to 20 queries, measured by scripts/simulate_coverage.py."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def _too_few(queries: int, method: str) -> Iterator[str]:
         yield "one query only: no interval can be given, for nothing shows how queries differ"
     elif 1 < queries < FEW_QUERIES:
         held = f"{COVERED_BY_FEW[method]} of 100 such intervals held the truth, instead of 95"
-        yield f"only {queries} queries: in simulations with 3 to 15 of them {held}"
+        yield f"only {queries} queries: in simulations with 3 to 20 of them {held}"
 
 
 def _undefined(
