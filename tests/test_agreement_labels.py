@@ -41,7 +41,7 @@ def test_two_different_labels_of_a_pair_are_a_conflict_and_no_grade(tmp_path: Pa
     assert found.repeated == 2
 
 
-@pytest.mark.parametrize("text", ["", "\n# only a comment\n", "q1 a\n"])
+@pytest.mark.parametrize("text", ["", "\n# only a comment\n", "q1 a\n", "q1 a 1\nq1 b 0\n"])
 def test_what_is_no_label_file_at_all_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadInput, match="expected query iteration document label"):
         read_labels(write(tmp_path / "x", text))

@@ -148,7 +148,7 @@ def _told(swapped: int, real: int) -> str:
 
 
 def _like(tau: float) -> str:
-    if tau == 1:
+    if tau > 1 - 1e-9:
         return "exactly as"
     return "nearly as" if tau >= 0.9 else "much as" if tau >= 0.7 else "not as"
 
