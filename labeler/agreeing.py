@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from labeler.agreement.align import Rules, grades_of_other, grades_of_people, scale_of
 from labeler.agreement.calibration import calibration
 from labeler.agreement.ceiling import Ceiling, ceiling
 from labeler.agreement.circularity import circularities
-from labeler.agreement.compare import Agreement, Options, agree, chosen_statistics, estimated
+from labeler.agreement.compare import Agreement, Options, agree, chosen_statistics
 from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
 from labeler.agreement.finding import Details, Finding
-from labeler.agreement.gates import Gate, shortfall
 from labeler.agreement.leaderboard import leaderboard
 from labeler.agreement.options import parse_maps, rules_for
 from labeler.agreement.planning import Plan, plan
 from labeler.agreement.raters import Ratings, joint, ratings
 from labeler.agreement.statistics import find_statistic
+from labeler.agreement.suspicion import share_a_pair
 from labeler.assessors import Source, Sources
 from labeler.data import Qrels
-from labeler.errors import GateFailed
+from labeler.errors import BadInput
+from labeler.in_common import no_pair_in_common
 from labeler.metrics import parse
 
 CEILING_STATISTICS = ("kappa-quadratic", "kappa")
@@ -32,7 +33,8 @@ PLANNED = ("kappa", "kappa-quadratic")
 class Wanted:
     """What a user asks for: how grades are read, which statistics, what orders the systems.
 
-    `width` is that of the interval for which `--how-many` plans.
+    `width` is that of the interval for which `--how-many` plans; `gated` names the statistics that
+    will have to keep a gate.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -41,15 +43,34 @@ class Wanted:
     measure: str = "nDCG@10"
     unweighted: bool = False
     width: float | None = None
+    gated: tuple[str, ...] = ()
 
 
 def agree_all(sources: Sources, wanted: Wanted) -> list[Finding]:
-    """How far each of the others agrees with people, alone and beside the others."""
+    """How far each of the others agrees with people, alone and beside the others.
+
+    What cannot be answered is refused before anything is computed.
+    """
+    for source in sources.others:
+        _check(sources, source, wanted)
     findings = [_finding(sources, source, wanted) for source in sources.others]
     if len(findings) > 1 or sources.raters:
         together = joint(_all_raters(sources, wanted), wanted.options)
         findings = [replace(finding, joint=together) for finding in findings]
     return [findings[0], *(_against(other, findings[0], wanted) for other in findings[1:])]
+
+
+def _check(sources: Sources, source: Source, wanted: Wanted) -> None:
+    """`BadInput` without a pair in common, `Misuse` of a gate that this scale does not have."""
+    labels = source.other.labels
+    failed = any(q in sources.people and d in sources.people[q] for q, d in source.other.failures)
+    if not failed and not share_a_pair(sources.people, labels):
+        names = sources.people_name, source.name
+        raise BadInput(no_pair_in_common(names[0], sources.people, names[1], labels))
+    rules = rules_for(sources.people, labels, wanted.maps, wanted.rules)
+    scale = scale_of(sources.people, rules) if rules.cut is None else (0, 1)
+    for name in wanted.gated:
+        find_statistic(name, scale)
 
 
 def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
@@ -77,7 +98,7 @@ def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
         tuple(circularities(board, sources.tags, named)) if board else (),
         ceiling=_ceilings(sources, source, rules, options),
         plans=_plans(found, wanted),
-        notes=_notes(rules, wanted),
+        notes=(*sources.notes, *source.notes, *_notes(rules, wanted)),
     )
 
 
@@ -147,17 +168,3 @@ def _against(finding: Finding, first: Finding, wanted: Wanted) -> Finding:
     chosen = chosen_statistics(wanted.options, mine.scale)
     found = differences(mine.paired, others.paired, chosen, wanted.options)
     return replace(finding, against=first.other, differences=tuple(found))
-
-
-def check_gates(findings: Sequence[Finding], gates: Sequence[Gate], options: Options) -> None:
-    """`GateFailed` names every assessor that does not keep a gate."""
-    failed = []
-    for finding in findings:
-        found = finding.agreement
-        for gate in gates:
-            statistic = find_statistic(gate.name, found.scale)
-            estimate = found.statistics.get(statistic.name) or estimated(statistic, found, options)
-            short = shortfall(gate, statistic, estimate)
-            failed += [f"{finding.other}: {short}"] if short else []
-    if failed:
-        raise GateFailed("; ".join(failed))

@@ -26,13 +26,17 @@ JUDGEMENTS = (".jsonl", ".jsonl.gz")
 
 @dataclass(frozen=True)
 class Source:
-    """Another assessor: a name, its labels, its model, how sure it was, what its grades mean."""
+    """Another assessor: a name, its labels, its model, how sure it was, what its grades mean.
+
+    `notes` say what its files held beside labels, as lines that stand there twice.
+    """
 
     name: str
     other: Other
     model: str = ""
     distributions: Distributions = field(default_factory=dict)
     scale_names: Mapping[int, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class Sources:
     """Whose labels are compared, and the runs that both are used on.
 
     `raters` are more people; `writer` is the model that wrote the queries, empty where none did;
-    `weights` are one over the probabilities with which people's pairs were drawn, if they were.
+    `weights` are one over the probabilities with which people's pairs were drawn, if they were;
+    `notes` are of people's files.
     """
 
     people_name: str
@@ -52,6 +57,7 @@ class Sources:
     writer: str = ""
     weights: Mapping[Pair, float] | None = None
     collection: Collection | None = None
+    notes: tuple[str, ...] = ()
 
     def query_texts(self) -> dict[str, str]:
         """What the queries say, where a collection tells."""
@@ -64,25 +70,25 @@ def open_sources(
     arguments: Sequence[str],
     raters: Sequence[str] = (),
     runs: Sequence[Path] = (),
-    warn: Warn = lambda _message: None,
 ) -> Sources:
     """Files `HUMAN OTHER...`, or a collection's directory and names in it."""
     first, *rest = arguments
+    notes: list[str] = []
     if Path(first).is_dir():
         if len(rest) < 2:
             raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
-        opened = _of_collection(open_collection(Path(first)), rest, raters, warn)
+        opened = _of_collection(open_collection(Path(first)), rest, raters, notes.append)
     elif not rest:
         raise Misuse("expected people's labels and at least one other file, or a collection")
     else:
-        others = tuple(_of_file(Path(name), name, warn) for name in rest)
-        more = {name: read_qrels(Path(name), warn) for name in raters}
-        opened = Sources(first, read_qrels(Path(first), warn), others, more)
+        others = tuple(_of_file(Path(name), name) for name in rest)
+        more = {name: read_qrels(Path(name), notes.append) for name in raters}
+        opened = Sources(first, read_qrels(Path(first), notes.append), others, more)
     names = [opened.people_name, *(source.name for source in opened.others), *raters]
     if len(names) > 2 and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise Misuse(f"{twice} is named twice; each assessor once, please")
-    return _with_runs(opened, runs)
+    return _with_runs(replace(opened, notes=tuple(notes)), runs)
 
 
 def _with_runs(opened: Sources, given: Sequence[Path]) -> Sources:
@@ -104,26 +110,30 @@ def _run_files(folder: Path) -> list[Path]:
     return found
 
 
-def _of_file(path: Path, name: str, warn: Warn) -> Source:
+def _of_file(path: Path, name: str) -> Source:
     if path.name.endswith(JUDGEMENTS):
         said = _said(path)
         return Source(name, Other(said.grades, said.failures), said.model(path.stem), said.shares)
     found = read_labels(path)
-    if found.repeated:
-        warn(f"{path}: {found.repeated} lines say the same of a pair a second time")
-    return Source(name, Other(found.labels, found.failures), path.stem)
+    notes = [f"{path}: {found.repeated} {_lines(found.repeated)} of a pair a second time"]
+    other = Other(found.labels, found.failures)
+    return Source(name, other, path.stem, notes=tuple(notes[: found.repeated]))
+
+
+def _lines(count: int) -> str:
+    return "line says the same" if count == 1 else "lines say the same"
 
 
 def _of_collection(
     collection: Collection, names: Sequence[str], raters: Sequence[str], warn: Warn
 ) -> Sources:
     for name in (*names, *raters):
-        _must_exist(collection, name)
+        collection.existing_qrels(name)
     writer = read_card(collection).get("generate", {}).get("model", "")
     return Sources(
         names[0],
         read_qrels(collection.qrels(names[0]), warn),
-        tuple(_judged(collection, name, warn) for name in names[1:]),
+        tuple(_judged(collection, name) for name in names[1:]),
         {name: read_qrels(collection.qrels(name), warn) for name in raters},
         writer=str(writer),
         weights=_weights(collection, names[0]),
@@ -138,21 +148,16 @@ def _weights(collection: Collection, name: str) -> dict[Pair, float] | None:
     return {row.pair: 1 / row.probability for row in read_people(path)}
 
 
-def _must_exist(collection: Collection, name: str) -> None:
-    if not collection.qrels(name).exists():
-        known = ", ".join(collection.qrels_names()) or "none"
-        raise FileProblem(f"{collection.qrels(name)}: no such qrels; there are: {known}")
-
-
-def _judged(collection: Collection, name: str, warn: Warn) -> Source:
+def _judged(collection: Collection, name: str) -> Source:
     """The grades of the qrels; of the judgements, where they are there, all else."""
     path, judgements = collection.qrels(name), collection.judgements(name)
     if not judgements.exists():
-        return _of_file(path, name, warn)
+        return _of_file(path, name)
     said = _said(judgements)
-    found = _of_file(path, name, warn).other if path.stat().st_size else Other({})
-    other = Other(found.labels, {**found.failures, **said.failures})
-    return Source(name, other, said.model(name), said.shares, scale_names(said.prompts))
+    found = _of_file(path, name) if path.stat().st_size else Source(name, Other({}))
+    other = Other(found.other.labels, {**found.other.failures, **said.failures})
+    named = scale_names(said.prompts)
+    return Source(name, other, said.model(name), said.shares, named, found.notes)
 
 
 @dataclass

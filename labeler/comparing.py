@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from labeler.agreement.transitions import State, Transitions, judged, transitions
 from labeler.data import Failure, Pair
-from labeler.errors import FileProblem
 from labeler.formats.collection import Collection
 from labeler.formats.judgements import read_judgements
 from labeler.formats.trec import read_qrels
@@ -28,10 +27,7 @@ def read_states(collection: Collection, name: str) -> dict[Pair, State]:
 
 
 def _states_of_qrels(collection: Collection, name: str) -> dict[Pair, State]:
-    path = collection.qrels(name)
-    if not path.exists():
-        known = ", ".join(collection.qrels_names()) or "none"
-        raise FileProblem(f"{path}: no judgements and no qrels of this name; there are: {known}")
+    path = collection.existing_qrels(name)
     return {
         Pair(query_id, doc_id): judged(grade)
         for query_id, graded in read_qrels(path).items()

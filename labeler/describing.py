@@ -27,7 +27,7 @@ def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     yield MARK
     yield f"# {fetched.get('title') or collection.folder.resolve().name}"
     yield ""
-    yield "A test collection for retrieval: corpus and queries as BEIR's, runs and qrels as TREC's."
+    yield "A test collection for retrieval: corpus, queries as in BEIR; runs, qrels as in TREC."
     yield ""
     yield from _made(card)
     origins = _origins(collection)

@@ -1,40 +1,83 @@
-"""Gates on scores: what a continuous-integration job asks of a run."""
+"""Gates on scores and on agreement: what a continuous-integration job asks for."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from labeler.errors import GateFailed, Misuse
-from labeler.evaluating import Report
 from labeler.metrics import Measure, parse
+
+if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
+    from labeler.agreement.compare import Estimate, Options
+    from labeler.agreement.finding import Finding
+    from labeler.agreement.registry import Statistic
+    from labeler.corrections import Corrections
+    from labeler.evaluating import Report
+
+
+class Limit(NamedTuple):
+    """What `--require NAME:NUMBER` says."""
+
+    name: str
+    number: float
 
 
 @dataclass(frozen=True)
-class Gate:
+class ScoreGate:
     """The mean that every run must reach: the least, or the most where lower is better."""
 
     measure: Measure
     bound: float
 
 
-def parse_gates(texts: Sequence[str]) -> list[Gate]:
-    """Gates from `nDCG@10:0.45`."""
-    gates = []
+@dataclass(frozen=True)
+class AgreementGate:
+    """A statistic's name and its limit: the least, or the most where less is better.
+
+    The end of the interval that is farther from people has to keep it, or the value alone with
+    `of_value`.
+    """
+
+    name: str
+    limit: float
+    of_value: bool = False
+
+
+def parse_limits(texts: Sequence[str], example: str) -> list[Limit]:
+    """Names with finite numbers behind the last colon; `Misuse` shows the example."""
+    limits = []
     for text in texts:
         name, colon, number = text.rpartition(":")
         try:
-            bound = float(number) if colon else math.nan
+            limit = float(number) if colon else math.nan
         except ValueError:
-            bound = math.nan
-        if not math.isfinite(bound):
-            raise Misuse(f"cannot read the gate {text!r}; write it as nDCG@10:0.45")
-        gates.append(Gate(parse(name), bound))
-    return gates
+            limit = math.nan
+        if not math.isfinite(limit):
+            raise Misuse(f"cannot read the gate {text!r}; write it as {example}")
+        limits.append(Limit(name, limit))
+    return limits
 
 
-def check_gates(report: Report, gates: Sequence[Gate], no_worse_than: str | None) -> None:
+def score_gates(texts: Sequence[str]) -> list[ScoreGate]:
+    """Gates from `nDCG@10:0.45`."""
+    limits = parse_limits(texts, "nDCG@10:0.45")
+    return [ScoreGate(parse(limit.name), limit.number) for limit in limits]
+
+
+def agreement_gates(texts: Sequence[str], *, of_value: bool = False) -> list[AgreementGate]:
+    """Gates from `kappa-quadratic:0.6`; `Misuse` where no statistic has such a name."""
+    from labeler.agreement.statistics import must_be_known
+
+    limits = parse_limits(texts, "kappa-quadratic:0.6")
+    for limit in limits:
+        must_be_known(limit.name)
+    return [AgreementGate(limit.name, limit.number, of_value) for limit in limits]
+
+
+def check_scores(report: Report, gates: Sequence[ScoreGate], no_worse_than: str | None) -> None:
     """`GateFailed` names each run that lies below a gate, or is worse than the named one.
 
     A run is worse where its mean is lower and the two can be told apart (Holm, 5 %).
@@ -44,10 +87,8 @@ def check_gates(report: Report, gates: Sequence[Gate], no_worse_than: str | None
         means = run.scores.means()
         for gate in gates:
             value = means[str(gate.measure)]
-            lower = gate.measure.definition.lower_is_better
-            if not (value <= gate.bound if lower else value >= gate.bound):
-                side = "above" if lower else "below"
-                failed.append(f"{run.name}: {gate.measure} is {value:.4f}, {side} {gate.bound:g}")
+            short = _falls_short(gate, value)
+            failed += [f"{run.name}: {gate.measure} is {value:.4f}, {short}"] if short else []
     if no_worse_than is not None:
         worse = [c for c in report.comparisons if c.verdict == "worse"]
         failed += [
@@ -55,5 +96,86 @@ def check_gates(report: Report, gates: Sequence[Gate], no_worse_than: str | None
             f" (p {c.p_holm:.3f})"
             for c in worse
         ]
+    _fail(failed)
+
+
+def _falls_short(gate: ScoreGate, value: float) -> str | None:
+    """On which side of its bound the value lies, `None` where it keeps it."""
+    lower = gate.measure.definition.lower_is_better
+    if value <= gate.bound if lower else value >= gate.bound:
+        return None
+    return f"{'above' if lower else 'below'} {gate.bound:g}"
+
+
+def check_corrected(
+    found: Corrections, gates: Sequence[ScoreGate], no_worse_than: str | None
+) -> None:
+    """`GateFailed` names each run whose corrected figure may lie below a gate, or is worse.
+
+    It is the interval's worse end that has to keep the gate.
+    """
+    failed = list(_corrected_short(found, gates))
+    if no_worse_than is not None:
+        worse = [c for c in found.comparisons if c.verdict == "worse"]
+        failed += [
+            f"{c.run}: {c.measure}, corrected, is {abs(c.found.corrected.value):.4f} worse than"
+            f" {c.baseline}'s"
+            for c in worse
+        ]
+    _fail(failed)
+
+
+def _corrected_short(found: Corrections, gates: Sequence[ScoreGate]) -> Iterator[str]:
+    for gate in gates:
+        for row in found.rows:
+            if row.measure != str(gate.measure):
+                continue
+            mean = row.found.corrected
+            lower = gate.measure.definition.lower_is_better
+            worst = mean.high if lower else mean.low
+            if worst is None:
+                yield f"{row.run}: {gate.measure} has no interval to hold against {gate.bound:g}"
+            elif short := _falls_short(gate, worst):
+                side = "high" if lower else "low"
+                yield f"{row.run}: {gate.measure} may be as {side} as {worst:.4f}, {short}"
+
+
+def check_agreement(
+    findings: Sequence[Finding], gates: Sequence[AgreementGate], options: Options
+) -> None:
+    """`GateFailed` names every assessor that does not keep a gate."""
+    from labeler.agreement.compare import estimated
+    from labeler.agreement.statistics import find_statistic
+
+    failed = []
+    for finding in findings:
+        found = finding.agreement
+        for gate in gates:
+            statistic = find_statistic(gate.name, found.scale)
+            estimate = found.statistics.get(statistic.name) or estimated(statistic, found, options)
+            short = shortfall(gate, statistic, estimate)
+            failed += [f"{finding.other}: {short}"] if short else []
+    _fail(failed)
+
+
+def shortfall(gate: AgreementGate, statistic: Statistic, found: Estimate) -> str | None:
+    """Why the gate fails, `None` where it is kept."""
+    low, high = (found.value, found.value) if gate.of_value else (found.low, found.high)
+    if low is None or high is None:
+        return f"{gate.name} has no {'value' if gate.of_value else 'interval'} to hold against it"
+    ends = "is" if gate.of_value else "may be as {} as"
+    if statistic.better > 0:
+        worst, kept, side = low, low >= gate.limit, "low"
+    elif statistic.better < 0:
+        worst, kept, side = high, high <= gate.limit, "high"
+    else:
+        worst = low if abs(low) > abs(high) else high
+        kept, side = abs(worst) <= gate.limit, "far off"
+    least = "at least" if statistic.better > 0 else "at most"
+    said = f"{gate.name} {ends.format(side)} {worst:.4f}; wanted {least} {gate.limit:g}"
+    return None if kept else said
+
+
+def _fail(failed: Sequence[str]) -> None:
     if failed:
         raise GateFailed("; ".join(failed))

@@ -1,8 +1,8 @@
-"""What to say where qrels and a run have no query in common: three ids of each, and a guess why."""
+"""What to say where two files have nothing in common: three ids of each, and a guess why."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 SHOWN = 3
 
@@ -12,6 +12,28 @@ def nothing_in_common(qrels: str, of_qrels: Sequence[str], run: str, of_run: Seq
     sides = f"the qrels have {_some(of_qrels)}; the run has {_some(of_run)}"
     reason = guess(of_qrels, of_run)
     return f"{qrels} and the run {run} share no query: {sides}" + (f"; {reason}" if reason else "")
+
+
+def no_pair_in_common(
+    first: str,
+    mine: Mapping[str, Collection[str]],
+    second: str,
+    others: Mapping[str, Collection[str]],
+) -> str:
+    """The same of two files of pairs, each a query's documents: their queries differ, or documents.
+
+    Of documents, those of the first query that both have.
+    """
+    shared = next((query for query in mine if query in others), None)
+    what = "no query" if shared is None else "queries, but no pair"
+    sides = (mine, others) if shared is None else (mine[shared], others[shared])
+    ids = [list(side) for side in sides]
+    of = "" if shared is None else f"of query {shared}, "
+    has = "; ".join(
+        f"{name} has {_some(own)}" for name, own in zip((first, second), ids, strict=True)
+    )
+    reason = guess(*ids)
+    return f"{first} and {second} share {what}: {of}{has}" + (f"; {reason}" if reason else "")
 
 
 def _some(ids: Sequence[str]) -> str:

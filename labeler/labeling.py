@@ -10,7 +10,7 @@ from labeler import __version__
 from labeler.assessing import Assessor, Texts
 from labeler.data import FAILURES, Failure, Judged, Pair
 from labeler.describing import write_readme
-from labeler.errors import BadInput, BudgetReached, Misuse
+from labeler.errors import BudgetReached, Misuse
 from labeler.files import replacing
 from labeler.formats.beir import read_corpus, read_queries
 from labeler.formats.collection import (
@@ -168,7 +168,5 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
 
 def pairs_of_labels(collection: Collection, name: str) -> list[Pair]:
     """The pairs that a set of judgements holds."""
-    path = collection.judgements(check_name(name))
-    if not path.exists():
-        raise BadInput(f"{path}: no such judgements; `labeler judge` makes them")
+    path = collection.existing_judgements(check_name(name))
     return [row.judged.outcome.pair for row in read_judgements(path)]

@@ -23,7 +23,8 @@ Regrade = Callable[[Integers], Integers]
 CONFLICTS = ("error", "first", "last", "max", "min", "drop")
 """Which grade wins where qrels differ: none, so that it is an error; or the pair is left out."""
 
-_LISTED = 10
+LISTED = 10
+"""So many conflicts are kept in words."""
 
 
 @dataclass
@@ -35,10 +36,10 @@ class Merged:
     listed: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        more = self.conflicts - _LISTED
+        more = self.conflicts - LISTED
         tail = f"; and {more:,} more" if more > 0 else ""
         have = count_of(self.conflicts, "pair has", "pairs have")
-        return f"{have} several grades: {'; '.join(self.listed[:_LISTED])}{tail}"
+        return f"{have} several grades: {'; '.join(self.listed[:LISTED])}{tail}"
 
 
 def merge_qrels(
@@ -58,7 +59,7 @@ def merge_qrels(
             merged.pairs += len(part.query)
             for line in conflicts:
                 merged.conflicts += 1
-                merged.listed += [line] if len(merged.listed) < _LISTED else []
+                merged.listed += [line] if len(merged.listed) < LISTED else []
                 each(line)
             yield part
         if merged.conflicts and conflict == "error":

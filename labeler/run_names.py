@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import Misuse
-from labeler.formats.collection import Collection, read_card
+from labeler.formats.collection import Collection, open_collection, read_card
 
 RUN_SUFFIXES = (".gz", ".trec", ".run", ".txt")
 
 
 def collection_runs(folder: Path) -> list[Path]:
     """The runs of a collection, `runs/*.trec[.gz]`."""
-    runs = sorted([*folder.glob("runs/*.trec"), *folder.glob("runs/*.trec.gz")])
+    collection = open_collection(folder)
+    runs = [collection.run(name) for name in collection.run_names()]
     if not runs:
         raise Misuse(f"{folder}/runs holds no run (*.trec, *.trec.gz); make some: labeler pool")
     return runs
@@ -22,14 +23,13 @@ def collection_runs(folder: Path) -> list[Path]:
 
 def collection_qrels(folder: Path, name: str | None) -> Path:
     """`qrels/NAME.qrels` of a collection: by default `human`, else the only one there is."""
-    found = {path.stem: path for path in sorted(folder.glob("qrels/*.qrels"))}
-    if name is None and len(found) > 1 and "human" not in found:
-        raise Misuse(f"{folder} has several qrels; choose with --qrels: {', '.join(found)}")
-    chosen = name or ("human" if "human" in found else next(iter(found), None))
-    if chosen not in found:
-        known = ", ".join(found) or "none; make some: labeler judge"
-        raise Misuse(f"{folder} has no qrels {chosen or ''}".rstrip() + f"; there are: {known}")
-    return found[chosen]
+    collection = open_collection(folder)
+    names = collection.qrels_names()
+    if name is None and len(names) > 1 and "human" not in names:
+        raise Misuse(f"{folder} has several qrels; choose with --qrels: {', '.join(names)}")
+    if name is None and not names:
+        raise Misuse(f"{folder} has no qrels yet; make some: labeler judge {folder}")
+    return collection.existing_qrels(name or ("human" if "human" in names else names[0]))
 
 
 def run_name(path: Path) -> str:

@@ -16,10 +16,26 @@ from labeler.metrics.comparing import MEANS
 from labeler.metrics.leaderboard import Leaderboards, leaderboards
 from labeler.metrics.power import detectable, paired_deviations, pooled, queries_needed
 from labeler.metrics.rankings import Floats
-from labeler.run_names import named_runs
+from labeler.run_names import collection_qrels, collection_runs, named_runs
+from labeler.wording import count_of
 
 
-def _scores(
+def sources_of(words: Sequence[str], qrels: int) -> tuple[list[Path], list[Path]]:
+    """Some qrels and runs: files, in this order; or a collection's folder and names in it.
+
+    With one set of qrels no name is needed where the collection has one set, or people's.
+    """
+    folder, rest = Path(words[0]), list(words[1:])
+    if not folder.is_dir():
+        paths = [Path(word) for word in words]
+        return paths[:qrels], paths[qrels:]
+    if len(rest) > qrels or (qrels > 1 and len(rest) < qrels):
+        raise Misuse(f"after the collection {folder} come the names of {qrels} of its qrels")
+    names: Sequence[str | None] = rest or [None]
+    return [collection_qrels(folder, name) for name in names], collection_runs(folder)
+
+
+def scores_of(
     qrels: Path, runs: Sequence[Path], measure: str, warnings: list[str]
 ) -> tuple[list[str], list[str], Floats]:
     """Names of the runs, ids of the queries, and `(runs, queries)` values of one measure."""
@@ -39,20 +55,24 @@ def compare_leaderboards(
     if len(runs) < 2:
         raise Misuse("a leaderboard needs at least two runs")
     warnings: list[str] = []
-    names, ours, x = _scores(first, runs, measure, warnings)
-    _, theirs, y = _scores(second, runs, measure, warnings)
+    names, ours, x = scores_of(first, runs, measure, warnings)
+    _, theirs, y = scores_of(second, runs, measure, warnings)
     common = sorted(set(ours) & set(theirs))
     if not common:
         raise BadInput(f"{first} and {second} share no query")
     if dropped := len(set(ours) | set(theirs)) - len(common):
-        warnings.append(f"{dropped} queries are in one of the two qrels only and were left out")
+        left_out = count_of(dropped, "query is", "queries are")
+        warnings.append(f"{left_out} in one of the two qrels only: left out")
     x, y = x[:, [ours.index(q) for q in common]], y[:, [theirs.index(q) for q in common]]
     undefined = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
     if undefined.all():
         raise BadInput(f"{measure} is undefined for some run in every query")
     if undefined.any():
-        warnings.append(f"{measure} is undefined in {int(undefined.sum())} queries: left out")
-    return leaderboards(names, x[:, ~undefined], y[:, ~undefined], seed), warnings
+        left_out = count_of(int(undefined.sum()), "query", "queries")
+        warnings.append(f"{measure} is undefined for some run in {left_out}: left out")
+    lower = parse(measure).definition.lower_is_better
+    x, y = x[:, ~undefined], y[:, ~undefined]
+    return leaderboards(names, x, y, seed, lower=lower), list(dict.fromkeys(warnings))
 
 
 def leaderboard_json(found: Leaderboards, qrels: Sequence[Path], measure: str) -> dict[str, Any]:
@@ -114,7 +134,7 @@ def plan(qrels: Path, runs: Sequence[Path], measure: str, wishes: Wishes) -> tup
     if not (0 < wishes.level < 1 and wishes.level < wishes.power < 1):
         raise Misuse("--level lies between 0 and 1, and --power between the level and 1")
     warnings: list[str] = []
-    names, queries, values = _scores(qrels, runs, measure, warnings)
+    names, queries, values = scores_of(qrels, runs, measure, warnings)
     if len(queries) < 2:
         raise BadInput("one query says nothing of how differences vary from query to query")
     deviations = paired_deviations(values)

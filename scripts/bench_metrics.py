@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Measure labeler's scoring beside pytrec_eval, ir_measures and ranx: CPU time, memory, growth.
 
-    .venv/test/bin/python -m pip install --group bench
     .venv/test/bin/python scripts/bench_metrics.py [-o bench/] [--queries 10000] [--only NAME]
 
 Writes random qrels and a run (10,000 queries of up to 1,000 documents and 100 judgements: 9.7
@@ -41,6 +40,7 @@ MEASURES = [
     "Success@10",
     "Bpref",
 ]
+DEPTH, JUDGED = 1000, 100
 PYTREC_EVAL = {
     *("ndcg", "ndcg_cut.10,20", "map", "recip_rank", "P.5,10,20", "recall.10,100,1000"),
     *("success.10", "bpref"),
@@ -62,10 +62,14 @@ RANX = [
 ]
 
 
-def write_files(folder: Path, queries: int, depth: int = 1000, judged: int = 100) -> Path:
-    """Random qrels and a run; rankings hold .94 to 1 of `depth` documents, 40 % of them judged."""
+def write_files(folder: Path, queries: int, decimals: int = 4) -> Path:
+    """Random qrels and a run; rankings hold .94 to 1 of `depth` documents, 40 % of them judged.
+
+    With one decimal most documents of a ranking tie with another.
+    """
+    depth, judged = DEPTH, JUDGED
     rng = np.random.default_rng(queries)
-    stem = folder / f"{queries}x{depth}"
+    stem = folder / f"{queries}x{depth}-{decimals}-decimals"
     if stem.with_suffix(".trec").exists():
         return stem
     unseen = max(1, judged * 6 // 10)
@@ -75,7 +79,9 @@ def write_files(folder: Path, queries: int, depth: int = 1000, judged: int = 100
             size = max(1, int(depth * rng.uniform(0.94, 1)))
             scores = np.sort(rng.normal(50, 10, size))[::-1].tolist()
             found = enumerate(zip(ids[:size].tolist(), scores, strict=True), 1)
-            run.writelines(f"{query} Q0 {d} {rank} {s:.4f} bench\n" for rank, (d, s) in found)
+            run.writelines(
+                f"{query} Q0 {d} {rank} {s:.{decimals}f} bench\n" for rank, (d, s) in found
+            )
             seen = rng.choice(ids[:size], min(size, judged - unseen), replace=False)
             grades = rng.choice([0, 0, 0, 1, 1, 2, 3], size=judged).tolist()
             known = [*seen.tolist(), *ids[depth:].tolist()]
@@ -129,6 +135,9 @@ TOOLS: dict[str, Callable[[Path, Path], dict[str, float]]] = {
     "ir_measures": ir_measures_files,
     "ranx": ranx_files,
 }
+
+
+TIES_AS_TREC_EVAL = ("labeler", "pytrec_eval", "ir_measures")
 
 
 def measured(tool: str, stem: Path) -> dict[str, Any]:
@@ -212,9 +221,8 @@ def main() -> None:
     report(given.o, given.queries, given.only or list(TOOLS))
 
 
-def report(folder: Path, queries: int, tools: list[str]) -> None:
-    stem = write_files(folder, queries)
-    print(f"\n{queries} queries, from files: CPU seconds, peak MB, share of pytrec_eval's time")
+def compare(stem: Path, tools: list[str]) -> None:
+    """A line for each tool over one pair of files; ends where two disagree."""
     results = {tool: measured(tool, stem) for tool in tools}
     base = results.get("pytrec_eval", {}).get("cpu", float("nan"))
     for tool, found in results.items():
@@ -222,6 +230,14 @@ def report(folder: Path, queries: int, tools: list[str]) -> None:
             sys.exit(f"{tool} found another AP: {found['AP']}")  # ranx breaks ties its own way
         share = found["cpu"] / base
         print(f"{tool:12} {found['cpu']:7.2f} {found['mb']:7.0f} {share:6.2f}   AP {found['AP']}")
+
+
+def report(folder: Path, queries: int, tools: list[str]) -> None:
+    columns = "CPU seconds, peak MB, share of pytrec_eval's time"
+    print(f"\n{queries} queries, from files: {columns}")
+    compare(write_files(folder, queries), tools)
+    print(f"\n{queries} queries, scores of one decimal, so that most tie: {columns}")
+    compare(write_files(folder, queries, 1), [tool for tool in tools if tool in TIES_AS_TREC_EVAL])
     small = dicts(write_files(folder, min(queries, 1000)))
     share = small["labeler"] / small["pytrec_eval"]
     print(f"\n{min(queries, 1000)} queries, dicts: {small}, share {share:.2f}")

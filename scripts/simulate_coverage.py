@@ -6,7 +6,8 @@ another; the truth is the statistic over very many such queries. `dl19`: the 43 
 2019 with the labels of NIST and of gpt-4o (or another file of that folder) are the population, from
 which queries are drawn with replacement; the truth is the statistic over all 43.
 
-Usage: simulate_coverage.py [--repeats 1000] [--data ../shared/data/dl19] [--judge gpt-4o]
+Usage: simulate_coverage.py [--repeats 2000] [--data ../shared/data/dl19] [--judge gpt-4o]
+       [--sizes 25 50] [--statistics kappa tau-b]
 """
 
 from __future__ import annotations
@@ -65,7 +66,15 @@ def covers(interval: tuple[float, float] | None, truth: float) -> bool:
 
 
 def _with_grades(run: Callable) -> Callable[[FloatArray], FloatArray]:
-    return lambda tables: run(tables, GRADES)
+    """A statistic that is computed once of the same array: every method asks for the draws'."""
+    known: dict[int, tuple[FloatArray, FloatArray]] = {}
+
+    def compute(tables: FloatArray) -> FloatArray:
+        if id(tables) not in known:
+            known[id(tables)] = tables, run(tables, GRADES)
+        return known[id(tables)][1]
+
+    return compute
 
 
 def covered_shares(
@@ -89,19 +98,20 @@ def covered_shares(
     return hits
 
 
-def coverage(world: World, truth: FloatArray, queries: int, repeats: int) -> None:
+def print_shares(queries: int, found: dict[str, dict[str, float]]) -> None:
     """Print one line a statistic."""
-    for name, shares in covered_shares(world, truth, queries, repeats, STATISTICS).items():
+    for name, shares in found.items():
         columns = "  ".join(f"{share:17.3f}" for share in shares.values())
         print(f"{queries:7d}  {name:15s}  {columns}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=1000)
+    parser.add_argument("--repeats", type=int, default=2000)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
     parser.add_argument("--judge", default="gpt-4o")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--statistics", nargs="+", default=STATISTICS)
     given = parser.parse_args()
     worlds = {"simulated": (simulated, simulated(np.random.default_rng(1), 400_000).sum(axis=0))}
     if given.data.is_dir():
@@ -113,7 +123,8 @@ def main() -> None:
         methods = "  ".join(f"{method:>17s}" for method in [*METHODS, "naive"])
         print(f"queries  {'statistic':15s}  {methods}")
         for queries in given.sizes:
-            coverage(world, truth, queries, given.repeats)
+            names = given.statistics
+            print_shares(queries, covered_shares(world, truth, queries, given.repeats, names))
     print(f"\n{time.perf_counter() - started:.0f} s")
 
 

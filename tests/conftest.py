@@ -1,8 +1,11 @@
 """What all tests share: the real data beside the checkout, where it is there."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx, an oracle, would compile for minutes
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 

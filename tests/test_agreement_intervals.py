@@ -13,7 +13,7 @@ from labeler.agreement.tables import FloatArray, query_tables, restricted
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
-from simulate_coverage import covered_shares, dl19, resampled, simulated
+from simulate_coverage import STATISTICS, covered_shares, dl19, resampled, simulated
 
 RNG = np.random.default_rng(0)
 TABLES = simulated(RNG, 30)
@@ -119,12 +119,12 @@ def test_intervals_over_queries_cover_where_naive_ones_do_not() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("queries", [25, 50])
 def test_coverage_is_as_nominal(shared: Path, queries: int) -> None:
-    """Between 92 and 97 of 100 for kappa, in both worlds; the naive one below 75."""
+    """Between 92 and 97.5 of 100 in both worlds (93 to 97, and the noise of 1,000 repeats)."""
     tables = dl19(shared / "dl19", "gpt-4o")
     for world, truth in (
         (simulated, simulated(np.random.default_rng(1), 400_000).sum(axis=0)),
         (resampled(tables), tables.sum(axis=0)),
     ):
-        shares = covered_shares(world, truth, queries, 1000, ("kappa",))["kappa"]
-        assert 0.93 <= shares["cluster-bootstrap"] <= 0.97
-        assert shares["naive"] < 0.75
+        for shares in covered_shares(world, truth, queries, 1000, STATISTICS).values():
+            assert 0.92 <= shares["cluster-bootstrap"] <= 0.975
+            assert shares["naive"] < 0.75

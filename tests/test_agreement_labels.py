@@ -226,12 +226,17 @@ def many(shift: int, turn: bool = False) -> dict[str, dict[str, int]]:
             "outside the scale",
             "--scale 0:9",
         ),
-        (many(0), {f"{q}x": row for q, row in many(0).items()}, "not one query id", "no pair"),
+        (
+            many(0),
+            {f"{q}x": row for q, row in many(0).items()},
+            "share no query",
+            "a prefix or suffix",
+        ),
         (
             many(0),
             {q: {f"{d}x": g for d, g in row.items()} for q, row in many(0).items()},
-            "document ids do not",
-            "no pair",
+            "no pair: of query q0",
+            "a prefix or suffix",
         ),
     ],
 )
@@ -296,7 +301,7 @@ def test_failures_of_a_collection_are_counted_by_status(
     found = json.loads(capsys.readouterr().out)
     assert found["pairs"] == 2
     assert found["left_out"]["failures"] == {"refused": 1, "truncated": 1}
-    assert run(["agree", str(tmp_path), "human", "nobody"]) == 74
+    assert run(["agree", str(tmp_path), "human", "nobody"]) == 2
     files = [str(tmp_path / name) for name in ("qrels/human.qrels", "judgements/llm.jsonl")]
     assert run(["agree", *files, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["left_out"] == found["left_out"]
@@ -325,23 +330,55 @@ def test_a_diff_shows_grades_and_failures_and_the_farthest_moves_first(
     assert "… and 2 more" in text
 
 
-def test_nothing_in_common_is_said_and_is_no_crash(
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("1 0 a 1\n2 0 b 0\n", "has q1, q2; {} has 1, 2; they differ in a prefix"),
+        ("Q1 0 a 1\nQ2 0 b 0\n", "they differ in upper and lower case"),
+        ("x 0 a 1\ny 0 b 0\nz 0 b 0\nu 0 b 0\n", "has x, y, z, …"),
+        ("q1 0 0a 1\nq1 0 0b 1\n", "share queries, but no pair: of query q1, {}"),
+    ],
+)
+def test_no_pair_in_common_is_an_error_with_ids_of_both_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str, said: str
+) -> None:
+    people = str(write(tmp_path / "p", "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n"))
+    found = str(write(tmp_path / "o", other))
+    name = people if "of query" in said else found
+    for asked in ([people, found], [people, found, "--json"]):
+        assert run(["agree", *asked]) == BadInput.exit_code
+        shown = capsys.readouterr()
+        assert said.format(name) in shown.err
+        assert not shown.out
+
+
+def test_pairs_without_a_usable_label_are_said_and_are_no_crash(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     people = str(write(tmp_path / "p", "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n"))
-    other = str(write(tmp_path / "o", "x1 0 a 1\nx1 0 b 0\n"))
-    third = str(write(tmp_path / "t", "q1 0 a ERROR\n"))
+    other = str(write(tmp_path / "o", "q1 0 a ERROR\nq1 0 b ERROR\n"))
+    third = str(write(tmp_path / "t", "q1 0 a 1\n"))
     assert run(["agree", people, other, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["pairs"] == found["queries"] == 0
     assert all(row["value"] is None for row in found["statistics"].values())
-    assert any("no pair in common" in warning for warning in found["warnings"])
     picture = str(tmp_path / "p.png")
     more = str(write(tmp_path / "more", "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n"))
     assert run(["agree", people, other, people]) == 2
     everything = ["--rater", more, "--details", "--how-many", "0.1", "--plot", picture]
     assert run(["agree", people, other, third, *everything]) == 0
     assert "Nothing can be compared" in capsys.readouterr().out
+
+
+def test_lines_that_stand_twice_are_among_the_warnings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = str(write(tmp_path / "p", "q1 0 a 1\nq1 0 b 0\nq1 0 b 0\n"))
+    other = str(write(tmp_path / "o", "q1 0 a 1\nq1 0 a 1\nq1 0 b 0\nq1 0 b 0\n"))
+    assert run(["agree", people, other, "--json"]) == 0
+    warnings = json.loads(capsys.readouterr().out)["warnings"]
+    assert any("p: 1 repeated line, the same pair" in warning for warning in warnings)
+    assert any("o: 2 lines say the same of a pair" in warning for warning in warnings)
 
 
 def test_a_low_kappa_beside_high_agreement_is_explained(

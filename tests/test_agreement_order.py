@@ -246,6 +246,17 @@ def test_a_gate_holds_the_low_end_and_fails_with_five(tmp_path: Path, shared: Pa
     assert run(["agree", *files, "--require", "kappa"]) == 2
 
 
+@pytest.mark.parametrize("gate", ["kapa:0.5", "kappa:high", "kappa>=7:0.1"])
+def test_a_gate_that_cannot_be_meant_fails_before_anything_is_computed(
+    shared: Path, capsys: pytest.CaptureFixture[str], gate: str
+) -> None:
+    files = [str(shared / "dl19" / name) for name in ("nist.qrels", "gpt-4o.qrels")]
+    assert run(["agree", *files, "--require", gate]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert gate.partition(":")[0] in shown.err
+
+
 def test_the_command_shows_order_beside_labels(
     shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,7 @@
 """Rank correlation: published values, an independent oracle, and what must hold of any ranking."""
 
 import math
+from itertools import pairwise, permutations
 
 import pytest
 from hypothesis import given, settings
@@ -50,6 +51,26 @@ def test_ap_correlation_equals_the_published_implementation(
 
 
 @OFTEN
+@given(
+    st.lists(st.integers(0, 3), min_size=2, max_size=6).flatmap(
+        lambda y: st.tuples(st.permutations(range(len(y))), st.just(y))
+    )
+)
+def test_ap_correlation_with_ties_is_the_mean_over_all_ways_to_break_them(
+    scores: tuple[list[int], list[int]],
+) -> None:
+    x, y = scores
+    n = len(x)
+    values = []
+    for order in permutations(range(n)):
+        if any(y[a] < y[b] for a, b in pairwise(order)):
+            continue
+        shares = (sum(x[j] > x[order[i]] for j in order[:i]) / i for i in range(1, n))
+        values.append(2 * sum(shares) / (n - 1) - 1)
+    assert tau_ap(x, y) == pytest.approx(sum(values) / len(values))
+
+
+@OFTEN
 @given(TIED)
 def test_tau_b_equals_scipy(pairs: list[tuple[int, int]]) -> None:
     x, y = zip(*pairs, strict=True)
@@ -82,6 +103,11 @@ def test_a_reversed_ranking_swaps_every_pair() -> None:
 def test_rank_biased_overlap_by_hand() -> None:
     x, y = [3.0, 2.0, 1.0], [2.0, 3.0, 1.0]  # overlaps 0/1, 2/2, 3/3
     assert rbo(x, y, p=0.5) == pytest.approx((0.25 + 0.125) + 0.125)
+
+
+def test_rank_biased_overlap_equals_a_published_value() -> None:
+    # Items 1..5 against 2, 3, 4, 1, 5: 0.828 in the README of the Scala library rankmeasures.
+    assert rbo([5, 4, 3, 2, 1], [2, 5, 4, 3, 1], p=0.9) == pytest.approx(0.828, abs=5e-4)
 
 
 def test_a_swap_at_the_top_costs_more_than_one_at_the_bottom() -> None:

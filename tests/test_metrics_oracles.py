@@ -90,6 +90,8 @@ IN_PYTREC_EVAL = {
     "R@1000": "recall_1000",
     "Success@1": "success_1",
     "Success@10": "success_10",
+    "IPrec@0.0": "iprec_at_recall_0.00",
+    "IPrec@1.0": "iprec_at_recall_1.00",
     "SetP": "set_P",
     "SetR": "set_recall",
     "SetF": "set_F",
@@ -179,7 +181,20 @@ def test_a_recall_level_is_rounded_to_the_nearest_document() -> None:
 
 IN_IR_MEASURES = [
     *("nDCG", "nDCG@10", "AP", "AP@10", "AP(rel=2)", "RR", "RR(rel=2)", "P@10"),
-    *("P(rel=2)@5", "R@10", "Rprec", "Bpref", "infAP", "Success@5", "SetP", "SetR", "SetF"),
+    *(
+        "IPrec@0.0",
+        "IPrec@1.0",
+        "NumRet",
+        "P(rel=2)@5",
+        "R@10",
+        "Rprec",
+        "Bpref",
+        "infAP",
+        "Success@5",
+        "SetP",
+        "SetR",
+        "SetF",
+    ),
     *("P(judged_only=True)@5", "nDCG(judged_only=True)", "AP(judged_only=True)"),
 ]
 """Not RR@k: ir_measures takes it from MS MARCO's script, which orders ties the other way round."""
@@ -206,6 +221,15 @@ UNLIKE_ZERO = {
 @OFTEN
 @given(SOME_QRELS, SOME_RUN)
 def test_equal_to_ir_measures(qrels: Qrels, run: Run) -> None:
+    check_against_ir_measures(qrels, run)
+
+
+@pytest.mark.parametrize(("qrels", "run"), BIG)
+def test_equal_to_ir_measures_on_long_rankings(qrels: Qrels, run: Run) -> None:
+    check_against_ir_measures(qrels, run)
+
+
+def check_against_ir_measures(qrels: Qrels, run: Run) -> None:
     measures = [ir_measures.parse_measure(name) for name in IN_IR_MEASURES]
     theirs = {
         (m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc(measures, qrels, run)

@@ -23,7 +23,7 @@ HEADLINE = ("agreement", "kappa", "bias", "spearman", "prevalence", "kappa-max",
 """What a summary in words needs, whatever else was asked for."""
 FEW_QUERIES = 25
 COVERED_BY_FEW = {
-    "cluster-bootstrap": "92 to 98",
+    "cluster-bootstrap": "91 to 97",
     "expanded": "74 to 95",
     "percentile": "74 to 91",
     "bca": "66 to 91",
@@ -38,7 +38,7 @@ class Options:
 
     names: Sequence[str] | None = None
     method: str = DEFAULT_METHOD
-    draws: int = 1000
+    draws: int | None = None
     seed: int = 0
     naive: bool = False
 

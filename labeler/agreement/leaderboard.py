@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.intervals import Sample, expanded_percentile
+from labeler.agreement.intervals import DRAWS, Sample, cluster_bootstrap, expanded_percentile
 from labeler.agreement.tables import FloatArray
 from labeler.data import Qrels, Run
 from labeler.metrics import Measure, evaluate
@@ -122,13 +122,13 @@ def _bias(scores: FloatArray, place: int, seed: int) -> tuple[float | None, floa
 def mean_interval(values: FloatArray, seed: int) -> tuple[float | None, float | None]:
     """The interval of a mean over queries; `None` for fewer than two."""
     sample = Sample(np.stack([values, np.ones_like(values)], axis=1), seed=seed)
-    ends = expanded_percentile(sample, lambda sums: sums[..., 0] / sums[..., 1])
+    ends = cluster_bootstrap(sample, lambda sums: sums[..., 0] / sums[..., 1])
     return ends or (None, None)
 
 
 def _tau_interval(scores: FloatArray, seed: int) -> tuple[float | None, float | None]:
     """tau-b over resampled queries."""
-    sample = Sample(np.moveaxis(scores, -1, 0), seed=seed)
+    sample = Sample(np.moveaxis(scores, -1, 0), DRAWS, seed)
     ends = expanded_percentile(
         sample, lambda sums: np.array([tau_b(*both) for both in sums.reshape(-1, *sums.shape[-2:])])
     )

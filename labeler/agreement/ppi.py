@@ -2,7 +2,9 @@
 
 PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453) at the level of queries. The labelled
 queries are among all queries, so with a finite target it is survey sampling's regression estimator
-(Cochran 1977, Sampling Techniques, chapter 7), whose variance for few queries is used here.
+(Cochran 1977, Sampling Techniques, chapter 7), whose variance for few queries is used here. How far
+to follow the assessor (lambda) is one number for all systems by a measure: ten or twenty queries
+of a single system tell too little about it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from functools import cache
 import numpy as np
 
 from labeler.agreement.tables import FloatArray, IntArray
-from labeler.metrics.student import t_quantile
+from labeler.metrics.student import t_quantile, two_sided
 
 LEVEL = 0.95
 FEWEST = 3
@@ -46,57 +48,86 @@ class Corrected:
     corrected: Mean
     power: float
 
+    @property
+    def freedom(self) -> int:
+        """Of the corrected mean: the labelled queries less what was fitted to them."""
+        return self.labelled - (2 if self.power else 1)
+
+    @property
+    def chance(self) -> float:
+        """Two-sided p that the corrected mean, as of a difference, is 0; 1 where nothing tells."""
+        mean = self.corrected
+        if mean.low is None or mean.high is None:
+            return 1.0
+        error = (mean.high - mean.low) / 2 / _t(self.freedom)
+        if error > 0:
+            return two_sided(mean.value / error, self.freedom)
+        return float(mean.value == 0)
+
 
 def correct(
     people: FloatArray, assessor: FloatArray, labelled: IntArray, target: str = THESE
 ) -> Corrected:
-    """The three means of one system's scores.
+    """The three means of one system's scores; `correct_together` says more."""
+    (found,) = correct_together(people[None, :], assessor[None, :], labelled, target)
+    return found
 
-    `assessor` holds a score a query, `labelled` the places of the queries that people graded, a
-    random sample of them, and `people` their scores in that order.
+
+def correct_together(
+    people: FloatArray, assessor: FloatArray, labelled: IntArray, target: str = THESE
+) -> list[Corrected]:
+    """The three means of each system.
+
+    `assessor` holds `(systems, queries)` scores, `labelled` the places of the queries that people
+    graded, a random sample of them, and `people` their `(systems, labelled)` scores in that order.
     """
-    inside = assessor[labelled]
-    n, total = len(people), len(assessor)
+    inside = assessor[:, labelled]
+    n, total = people.shape[1], assessor.shape[1]
     power = _power(people, inside)
-    shift = float(assessor.mean() - inside.mean())
-    value = float(people.mean()) + power * shift
-    error = _error(people, inside, power, shift, 1 - n / total)
-    return Corrected(
-        n,
-        total,
-        _sampled(people, total, target),
-        _assessors(assessor),
-        _around(value, error + _more(people, total, target), n - 2 if power else n - 1),
-        power,
-    )
+    shifts = assessor.mean(axis=1) - inside.mean(axis=1)
+    errors = _errors(people, inside, power, shifts, 1 - n / total)
+    found = []
+    for own, all_of_it, shift, error in zip(people, assessor, shifts, errors, strict=True):
+        value = float(own.mean() + power * shift)
+        spread = float(error) + _more(own, total, target)
+        means = _sampled(own, total, target), _assessors(all_of_it)
+        corrected = _around(value, spread, n - 2 if power else n - 1)
+        found.append(Corrected(n, total, *means, corrected, power))
+    return found
 
 
 def _power(people: FloatArray, assessor: FloatArray) -> float:
     """The tuned lambda, not below 0; 0 where there is nothing to tune it on."""
-    apart = assessor - assessor.mean()
-    slack = float(apart @ apart)
-    if slack <= 0 or len(people) < FEWEST + 1:
+    apart = _centered(assessor)
+    slack = float((apart * apart).sum())
+    if slack <= 1e-12 or people.shape[1] < FEWEST + 1:
         return 0.0
-    return max(float(apart @ (people - people.mean())) / slack, 0.0)
+    return max(float((apart * _centered(people)).sum()) / slack, 0.0)
 
 
-def _error(
-    people: FloatArray, assessor: FloatArray, power: float, shift: float, unseen: float
-) -> float:
-    """The estimate's variance: residuals as if each query had been left out of the fit (HC3).
+def _centered(scores: FloatArray) -> FloatArray:
+    return np.asarray(scores - scores.mean(axis=1, keepdims=True), dtype=np.float64)
 
-    MacKinnon and White (1985), Journal of Econometrics 29(3). Scores pile up at 0 and 1, so the
-    textbook's variance, which takes residuals to be alike everywhere, is too small for them.
+
+def _errors(
+    people: FloatArray, assessor: FloatArray, power: float, shifts: FloatArray, unseen: float
+) -> FloatArray:
+    """Each estimate's variance: residuals as if each query had been left out of the fit (HC3).
+
+    MacKinnon and White (1985), Journal of Econometrics 29(3), with queries as the clusters that all
+    systems share. Scores pile up at 0 and 1, so the textbook's variance, which takes residuals to
+    be alike everywhere, is too small for them.
     """
-    n = len(people)
+    n = people.shape[1]
     if not power:
-        return _variance(people, 1) * unseen / n
-    apart = assessor - assessor.mean()
-    slack = float(apart @ apart)
-    residual = people - people.mean() - power * apart
-    leverage = np.minimum(1 / n + apart**2 / slack, 0.99)
-    weight = np.sqrt(unseen) / n + shift * apart / slack
-    return float(np.sum((weight * residual / (1 - leverage)) ** 2))
+        return np.array([_variance(own, 1) * unseen / n for own in people])
+    apart = _centered(assessor)
+    slack = float((apart * apart).sum())
+    residual = _centered(people) - power * apart
+    leverage = np.minimum(1 / n + (apart * apart).sum(axis=0) / slack, 0.99)
+    pull = (apart * residual).sum(axis=0) / slack
+    influence = np.sqrt(unseen) / n * residual + shifts[:, None] * pull
+    return np.asarray(((influence / (1 - leverage)) ** 2).sum(axis=1), dtype=np.float64)
 
 
 def _variance(values: FloatArray, fitted: int) -> float:
@@ -158,8 +189,8 @@ def simulate(
     truth = people.mean(axis=1)
     for _ in range(draws):
         chosen = rng.choice(people.shape[1], labelled, replace=False)
-        for system, true in enumerate(truth):
-            found = correct(people[system, chosen], assessor[system], chosen)
+        systems = correct_together(people[:, chosen], assessor, chosen)
+        for found, true in zip(systems, truth, strict=True):
             for name in hits:
                 mean: Mean = getattr(found, name)
                 if mean.low is not None and mean.high is not None:

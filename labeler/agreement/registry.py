@@ -66,18 +66,26 @@ def statistic(
 
 def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
     """The statistic called `name`; `kappa>=2` is kappa after cutting the scale at grade 2."""
+    inner, grade = must_be_known(name)
+    if grade is None:
+        return STATISTICS[inner]
+    if grade not in grades[1:]:
+        cuts = ", ".join(map(str, grades[1:])) or "none"
+        raise Misuse(f"cannot cut at {grade} in {name!r}; this scale's cuts: {cuts}")
+    return _cut_statistic(name, STATISTICS[inner], grade)
+
+
+def must_be_known(name: str) -> tuple[str, int | None]:
+    """The registered name that a name means, and the grade at which it cuts, if it does."""
     name = ALIASES.get(name, name)
     if name in STATISTICS:
-        return STATISTICS[name]
+        return name, None
     found = _CUT.fullmatch(name)
     inner = ALIASES.get(found["name"], found["name"]) if found else ""
     inner = "alpha-nominal" if inner == "alpha" else inner
     if found is None or inner not in STATISTICS:
         raise Misuse(f"no statistic {name!r}{_nearest(name)}; known: {', '.join(known_names())}")
-    if int(found["grade"]) not in grades[1:]:
-        cuts = ", ".join(map(str, grades[1:])) or "none"
-        raise Misuse(f"cannot cut at {found['grade']} in {name!r}; this scale's cuts: {cuts}")
-    return _cut_statistic(name, STATISTICS[inner], int(found["grade"]))
+    return inner, int(found["grade"])
 
 
 def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
@@ -99,7 +107,7 @@ def known_names() -> list[str]:
 
 def _nearest(name: str) -> str:
     close = difflib.get_close_matches(name, known_names(), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f"; did you mean {close[0]!r}" if close else ""
 
 
 DEFAULT_BEFORE_CUTS = (

@@ -8,6 +8,7 @@ from labeler.agreement.registry import (
     default_names,
     find_statistic,
     known_names,
+    must_be_known,
 )
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "imbalance",
     "kappas",
     "known_names",
+    "must_be_known",
     "orders",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from labeler.agreement.align import Labels, Rules, number
 from labeler.data import Qrels
+from labeler.in_common import no_pair_in_common
 
 SHARE_OUTSIDE = 0.05
 """From this share of labels outside the scale on, the scale is suspicious."""
@@ -21,8 +22,8 @@ def suspicions(
 
     `order` is the rank correlation of the labels, where it is surely below 0.
     """
-    if not any(row.keys() & people.get(q, {}).keys() for q, row in labels.items()):
-        return [_nothing_in_common(people, labels)]
+    if not share_a_pair(people, labels):
+        return [no_pair_in_common("people", people, "the other", labels)]
     ours = {
         rules.map_people.get(grade, grade)
         for row in people.values()
@@ -37,16 +38,9 @@ def suspicions(
     return [*warnings, *_reversed(order, rules.scale or _used(ours, found, scale))]
 
 
-def _nothing_in_common(people: Qrels, labels: Labels) -> str:
-    shared = people.keys() & labels.keys()
-    if shared:
-        one = min(shared)
-        ours, theirs = min(people[one], default="none"), min(labels[one], default="none")
-        kind = f"the query ids match, the document ids do not ({ours!r} against {theirs!r})"
-    else:
-        ours, theirs = min(people, default="none"), min(labels, default="none")
-        kind = f"not one query id is shared ({ours!r} against {theirs!r})"
-    return f"no pair in common: {kind}; are both about the same collection?"
+def share_a_pair(people: Qrels, labels: Labels) -> bool:
+    """Whether any pair stands on both sides, whatever its labels."""
+    return any(row.keys() & people.get(q, {}).keys() for q, row in labels.items())
 
 
 def _numbers_on_shared_pairs(people: Qrels, labels: Labels, rules: Rules) -> Counter[float]:

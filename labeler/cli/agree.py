@@ -56,7 +56,10 @@ def command(
     method: Annotated[
         str, typer.Option(help="cluster-bootstrap, expanded, percentile, bca or jackknife.")
     ] = "cluster-bootstrap",
-    draws: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 1000,
+    draws: Annotated[
+        int | None,
+        typer.Option(min=100, help="Draws of the bootstrap (1,000; of few queries up to 10,000)."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     show_naive: Annotated[
         bool,
@@ -85,15 +88,15 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say how far labels agree with people's, how sure that is, and what was left out."""
-    from labeler.agreeing import Wanted, agree_all, check_gates
+    from labeler.agreeing import Wanted, agree_all
     from labeler.agreement.align import Rules
     from labeler.agreement.compare import Options
-    from labeler.agreement.gates import parse_gates
     from labeler.agreement.options import parse_maps, parse_scale
     from labeler.agreement.report import as_json as to_json
     from labeler.assessors import open_sources
+    from labeler.gates import agreement_gates, check_agreement
 
-    gates = parse_gates(require or (), of_value=require_value)
+    gates = agreement_gates(require or (), of_value=require_value)
     wanted = Wanted(
         Rules(parse_scale(scale), clip, cut=cut),
         parse_maps(maps or ()),
@@ -101,8 +104,9 @@ def command(
         measure,
         unweighted,
         how_many,
+        tuple(gate.name for gate in gates),
     )
-    opened = open_sources(sources, raters or (), runs or (), note)
+    opened = open_sources(sources, raters or (), runs or ())
     found = agree_all(opened, wanted)
     if as_json:
         say(json.dumps(to_json(found, details=details), ensure_ascii=False, indent=2))
@@ -114,7 +118,7 @@ def command(
 
         plot(found, picture)
         note(f"drawn: {picture}")
-    check_gates(found, gates, wanted.options)
+    check_agreement(found, gates, wanted.options)
 
 
 def _show_all(
@@ -125,6 +129,7 @@ def _show_all(
 ) -> None:
     from labeler.cli import agreement_text as text
 
+    warned: set[str] = set()
     for finding in found:
         text.show(finding, names[finding.other], texts)
         if details:
@@ -134,7 +139,9 @@ def _show_all(
         text.show_plans(finding.plans)
         say()
         for warning in finding.warnings:
-            note(f"warning: {warning}")
+            if warning not in warned:
+                note(f"warning: {warning}")
+        warned |= set(finding.warnings)
     for finding in found:
         text.show_differences(finding)
     text.show_joint(found[0].joint)

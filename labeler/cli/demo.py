@@ -192,7 +192,7 @@ def say_agreement(collection: Collection) -> None:
     from labeler.assessors import open_sources
     from labeler.trust import MEASURED, NOT_FOR_DECISIONS
 
-    sources = open_sources([str(collection.folder), SIMILARITY, LLM], warn=note)
+    sources = open_sources([str(collection.folder), SIMILARITY, LLM])
     found = agree_all(sources, Wanted(options=Options(STATISTICS)))[0].agreement
     say(f"\nHow far the two judges agree ({SIMILARITY} in rows, {LLM} in columns)")
     table(

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from labeler.evaluating import Options, Report
 
 
-WITH_PEOPLE = frozenset(
-    {"paths", "measures", "max_grade", "form", "as_json", "output", "people", "assessor", "target"}
-)
-"""What goes with --people; its scores are neither compared nor resampled."""
-WITHOUT_PEOPLE = frozenset({"assessor", "target"})
+NOT_WITH_PEOPLE = {
+    "qrels": "--assessor names the qrels of all queries",
+    "lgtm": "a person's verdict needs no correcting",
+    "movers": "people labelled some queries only; --per-query shows both scores of each",
+    "scenarios": "what people did not judge is said in a warning",
+    ("unanswerable", "skip"): "which queries have no relevant document people alone know",
+    ("interval", "bootstrap"): "so few queries are given t intervals",
+}
+"""What --people refuses, and why; with a value, that value alone."""
+WITHOUT_PEOPLE = ("assessor", "target")
 
 
 def command(
@@ -95,11 +100,10 @@ def command(
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
     from labeler import evaluating
-    from labeler.cli.corrected import print_corrected
     from labeler.cli.tables import check_format, deliver, rendered
     from labeler.errors import Misuse
     from labeler.formats.trec import read_verdicts
-    from labeler.gates import check_gates, parse_gates
+    from labeler.gates import check_corrected, check_scores, score_gates
     from labeler.moving import move_rows, moves
     from labeler.scoreboard import as_json as as_json_object
     from labeler.scoreboard import scenario_rows
@@ -118,16 +122,19 @@ def command(
         seed,
         read_verdicts(lgtm) if lgtm else None,
     )
+    gates = score_gates(require or [])
+    options = options.also([gate.measure for gate in gates])
     if people is not None:
-        from labeler.correcting import Wanted
+        from labeler.cli.corrected import print_corrected
+        from labeler.correcting import Wanted, correct_files
 
-        wanted = Wanted(options.measures, target, max_grade)
-        print_corrected(paths, people, assessor, wanted, form, output)
+        corrected = correct_files(paths, people, assessor, Wanted(options, target))
+        print_corrected(corrected, form, output, per_query=per_query)
+        check_corrected(corrected, gates, no_worse_than)
         return
     if lgtm and len(paths) != 2:
         raise Misuse("--lgtm is a person's look at one run: give qrels and that run alone")
-    gates = parse_gates(require or [])
-    report = _report(paths, qrels, options.also([gate.measure for gate in gates]))
+    report = _report(paths, qrels, options)
     for warning in report.warnings:
         note(f"warning: {warning}")
     if form == "json":
@@ -143,11 +150,11 @@ def command(
             listed = move_rows(moves(report, movers, _texts(paths[0])))
             tables.append(rendered(*listed, form, 3))
         deliver("\n".join(tables), output)
-    check_gates(report, gates, no_worse_than)
+    check_scores(report, gates, no_worse_than)
 
 
 def _check_people(context: typer.Context, people: str | None) -> None:
-    """`Misuse` names the options given that do not go with --people, or not without it."""
+    """`Misuse` names an option given that does not go with --people, or not without it."""
     from labeler.errors import Misuse
 
     given = {
@@ -155,11 +162,16 @@ def _check_people(context: typer.Context, people: str | None) -> None:
         for option in context.command.params
         if option.name and _is_given(context, option.name)
     }
-    wrong = given.keys() - WITH_PEOPLE if people is not None else given.keys() & WITHOUT_PEOPLE
-    if wrong:
-        named = ", ".join(given[name] for name in given if name in wrong)
-        how = "does not go with" if people is not None else "needs"
-        raise Misuse(f"{named}: this {how} --people")
+    if people is None:
+        for name in WITHOUT_PEOPLE:
+            if name in given:
+                raise Misuse(f"{given[name]}: this needs --people")
+        return
+    for name, option in given.items():
+        value = context.params[name]
+        why = NOT_WITH_PEOPLE.get(name) or NOT_WITH_PEOPLE.get((name, str(value)))
+        if why and value is not False:
+            raise Misuse(f"{option}: this does not go with --people: {why}")
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

@@ -3,83 +3,139 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labeler.cli.options import AsJson, Form, ToFile
 from labeler.cli.screen import note
+from labeler.wording import count_of
 
 if TYPE_CHECKING:
     from labeler.metrics.leaderboard import Leaderboards
 
 
 def command(
-    first: Annotated[Path, typer.Argument(metavar="QRELS_A", help="The qrels to trust.")],
-    second: Annotated[Path, typer.Argument(metavar="QRELS_B", help="The others.")],
-    runs: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Two runs or more.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QRELS_A QRELS_B RUNS... | COLL NAME_A NAME_B",
+            help="The qrels to trust, the others, and two runs or more; or names in a collection.",
+        ),
+    ],
     *,
     measure: Annotated[str, typer.Option("-m", "--measure", help="To rank by.")] = "nDCG@10",
     seed: Annotated[int, typer.Option(min=0, help="Of the resampling.")] = 0,
-    form: Annotated[
-        str, typer.Option("--format", help="table, csv, json, jsonl, latex or markdown.")
-    ] = "table",
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", help="Write to a file.")] = None,
+    which: Annotated[
+        str,
+        typer.Option(
+            "--table",
+            help="runs, statistics or swaps alone; csv and jsonl hold one, by default the runs.",
+        ),
+    ] = "",
+    form: Form = "table",
+    as_json: AsJson = False,
+    output: ToFile = None,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
-    from labeler.cli.tables import check_format, deliver, rendered
-    from labeler.systems import compare_leaderboards, leaderboard_json
+    from labeler.cli.tables import PAIRED, check_format, deliver, rendered
+    from labeler.errors import Misuse
+    from labeler.systems import compare_leaderboards, leaderboard_json, sources_of
 
     form = "json" if as_json else check_format(form)
+    if which not in ("", *TABLES):
+        raise Misuse(f"no table {which!r}; known: {', '.join(TABLES)}")
+    qrels, runs = sources_of(sources, 2)
+    if len(qrels) < 2:
+        raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
+    first, second = qrels
     found, warnings = compare_leaderboards(first, second, runs, measure, seed)
-    for warning in dict.fromkeys(warnings):
+    for warning in warnings:
         note(f"warning: {warning}")
     if form == "json":
-        text = json.dumps(leaderboard_json(found, (first, second), measure), indent=1) + "\n"
+        text = json.dumps(leaderboard_json(found, qrels, measure), indent=1) + "\n"
         deliver(text, output)
         return
-    tables = [_runs(found, first, second, measure), _statistics(found)]
-    tables += [_swaps(found)] if found.swaps else []
-    wanted = tables if form in ("table", "markdown", "latex") else tables[:1]
-    deliver("\n".join(rendered(*table, form) for table in wanted), output)
+    labels = _labels(qrels)
+    wanted = [which] if which else list(TABLES) if form in PAIRED else ["runs"]
+    tables = [TABLES[name](found, measure, labels, form in PAIRED) for name in wanted]
+    deliver("\n".join(rendered(*table, form) for table in tables if table[1] or which), output)
+
+
+def _labels(qrels: Sequence[Path]) -> tuple[str, str]:
+    """What two qrels are called: their names, or where these are the same, their paths."""
+    first, second = (path.name.removesuffix(".gz").removesuffix(".qrels") for path in qrels)
+    return (first, second) if first != second else (str(qrels[0]), str(qrels[1]))
 
 
 Table = tuple[list[str], list[list[str | int | float | None]]]
+Labels = tuple[str, str]
 
 
-def _runs(found: Leaderboards, first: Path, second: Path, measure: str) -> Table:
+def _runs(found: Leaderboards, measure: str, labels: Labels, _paired: bool) -> Table:
     (x, y), (rank_x, rank_y) = found.means, found.ranks
-    header = ["run", f"{measure}, {first.stem}", "rank", f"{measure}, {second.stem}"]
+    a, b = labels
+    header = ["run", f"{measure} by {a}", f"rank by {a}", f"{measure} by {b}", f"rank by {b}"]
     rows = sorted(
         zip(rank_x, found.runs, x.tolist(), y.tolist(), rank_y, strict=True),
         key=lambda row: row[:2],
     )
     listed: list[list[str | int | float | None]] = [
-        [run, a, i, b, j, f"{i - j:+d}" if i != j else "="] for i, run, a, b, j in rows
+        [run, mean, i, other, j, f"{i - j:+d}" if i != j else "="]
+        for i, run, mean, other, j in rows
     ]
-    return [*header, "rank, too", "moves"], listed
+    return [*header, "moves"], listed
 
 
-def _statistics(found: Leaderboards) -> Table:
+def _statistics(found: Leaderboards, _measure: str, labels: Labels, paired: bool) -> Table:
     names = {
         "tau_b": "Kendall's tau-b",
-        "tau_ap": "tau-ap (the first is the truth)",
+        "tau_ap": f"tau-ap ({labels[0]} is the truth)",
         "tau_ap_b": "tau-ap,b (neither is)",
         "rbo": "RBO, p .9",
         "max_drop": "max drop",
     }
-    rows: list[list[str | int | float | None]] = [
-        [names[name], f"{value:.3f}", f"[{low:.3f}, {high:.3f}]"]
-        for name, (value, low, high) in found.statistics.items()
-    ]
-    return [f"over {found.queries} queries", "value", "95 % interval"], rows
+    if not paired:
+        rows = [[name, *map(_number, ends)] for name, ends in found.statistics.items()]
+        return ["statistic", "value", "low", "high"], rows
+    shown: list[list[str | int | float | None]] = []
+    for name, (value, low, high) in found.statistics.items():
+        digits = 0 if name == "max_drop" else 3
+        value_shown = "undefined" if math.isnan(value) else f"{value:.{digits}f}"
+        ends = "-" if math.isnan(low) else f"[{low:.{digits}f}, {high:.{digits}f}]"
+        shown.append([names[name], value_shown, ends])
+    return [f"over {count_of(found.queries, 'query', 'queries')}", "value", "95 % interval"], shown
 
 
-def _swaps(found: Leaderboards) -> Table:
-    header = ["better by the first", "than", "by", "second says", "p first", "p second", "told by"]
-    rows: list[list[str | int | float | None]] = [
-        [s.better, s.worse, f"{s.first:+.4f}", f"{s.second:+.4f}", s.p_first, s.p_second, s.verdict]
-        for s in found.swaps
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _swaps(found: Leaderboards, measure: str, labels: Labels, paired: bool) -> Table:
+    a, b = labels
+    header = [
+        f"better by {a}",
+        "than",
+        f"{measure} by {a}",
+        f"by {b}",
+        f"p Holm, {a}",
+        f"p Holm, {b}",
     ]
-    return header, rows
+    rows: list[list[str | int | float | None]] = []
+    for swap in found.swaps:
+        differences: tuple[float, float] = (swap.first, swap.second)
+        shown = [f"{d:+.4f}" for d in differences] if paired else list(differences)
+        words = {"the first alone": f"{a} alone", "the second alone": f"{b} alone"}
+        told = words.get(swap.verdict, swap.verdict)
+        rows.append([swap.better, swap.worse, *shown, swap.p_first, swap.p_second, told])
+    return [*header, "told apart by"], rows
+
+
+TABLES: dict[str, Callable[[Leaderboards, str, Labels, bool], Table]] = {
+    "runs": _runs,
+    "statistics": _statistics,
+    "swaps": _swaps,
+}

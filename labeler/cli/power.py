@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labeler.cli.options import AsJson, Form, ToFile
 from labeler.cli.screen import note
+from labeler.wording import count_of
+
+if TYPE_CHECKING:
+    from labeler.systems import Plan
 
 
 def command(
-    qrels: Annotated[Path, typer.Argument(help="Judgements.")],
-    runs: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Two runs or more.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QRELS RUNS... | COLL [NAME]",
+            help="Judgements and two runs or more; or a collection, and which of its qrels.",
+        ),
+    ],
     *,
     measure: Annotated[str, typer.Option("-m", "--measure", help="To plan for.")] = "nDCG@10",
     queries: Annotated[
@@ -25,33 +34,58 @@ def command(
     ] = None,
     power: Annotated[float, typer.Option(help="The chance to find the difference.")] = 0.8,
     level: Annotated[float, typer.Option(help="Of significance.")] = 0.05,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", help="Write to a file.")] = None,
+    which: Annotated[
+        str,
+        typer.Option(
+            "--table", help="detectable or needed alone; csv and jsonl hold one, else the first."
+        ),
+    ] = "",
+    form: Form = "table",
+    as_json: AsJson = False,
+    output: ToFile = None,
 ) -> None:
     """Say what so many queries can tell apart, and how many a difference needs."""
-    from labeler.cli.tables import deliver, rendered
-    from labeler.systems import Wishes, plan
+    from labeler.cli.tables import PAIRED, PROSE, check_format, deliver, rendered
+    from labeler.errors import Misuse
+    from labeler.systems import Wishes, plan, sources_of
 
+    form = "json" if as_json else check_format(form)
+    if which not in ("", "detectable", "needed"):
+        raise Misuse(f"no table {which!r}; known: detectable, needed")
+    (qrels, *_), runs = sources_of(sources, 1)
     wishes = Wishes(tuple(queries or ()), tuple(difference or ()), power, level)
     found, warnings = plan(qrels, runs, measure, wishes)
     for warning in warnings:
         note(f"warning: {warning}")
-    if as_json:
+    if form == "json":
         deliver(json.dumps(asdict(found), indent=1) + "\n", output)
         return
-    first = (
-        f"{measure} of {found.runs} runs over {found.queries} queries: the differences of a pair"
-        f" vary by {found.deviation:.4f} (pooled), {found.largest:.4f} at most"
-        f" ({found.widest_pair[0]}, {found.widest_pair[1]})\n\n"
+    tables = {"detectable": _detectable(found), "needed": _needed(found)}
+    wanted = [which] if which else list(tables) if form in PAIRED else ["detectable"]
+    parts = [rendered(*tables[name], form) for name in wanted]
+    if form in PROSE and not which:
+        parts.insert(0, _sentence(found))
+    deliver("\n".join(parts), output)
+
+
+Table = tuple[list[str], list[list[str | int | float | None]]]
+
+
+def _sentence(found: Plan) -> str:
+    first, second = found.widest_pair
+    return (
+        f"{found.measure} of {found.runs} runs over {count_of(found.queries, 'query', 'queries')}:"
+        f" over queries, the difference of two runs has a standard deviation of"
+        f" {found.deviation:.4f} (pooled over pairs of runs), and {found.largest:.4f} where it"
+        f" varies most ({first}, {second}).\n"
     )
-    can = rendered(
-        ["queries", f"detectable at {power:.0%} power", "for the widest pair"],
-        [[str(n), *pair] for n, pair in found.detectable.items()],
-        "table",
-    )
-    needs = rendered(
-        ["difference", "queries needed", "for the widest pair"],
-        [[f"{d:g}", *pair] for d, pair in found.needed.items()],
-        "table",
-    )
-    deliver(first + can + "\n" + needs, output)
+
+
+def _detectable(found: Plan) -> Table:
+    header = ["queries", f"detectable with {found.power:.0%} power", "by the widest pair"]
+    return header, [[n, *pair] for n, pair in found.detectable.items()]
+
+
+def _needed(found: Plan) -> Table:
+    header = ["difference", f"queries for {found.power:.0%} power", "by the widest pair"]
+    return header, [[f"{wish:g}", *pair] for wish, pair in found.needed.items()]

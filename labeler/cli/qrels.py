@@ -100,16 +100,23 @@ def merge(
     conflict: Annotated[
         str, typer.Option(help="Pairs of several grades: error, first, last, max, min or drop.")
     ] = "error",
+    conflicts: Annotated[
+        Path | None,
+        typer.Option(help="List all pairs of several grades in this file, with their grades."),
+    ] = None,
 ) -> None:
-    """Put qrels together; every pair with several grades is listed on stderr."""
-    from labeler.qrels_changes import merge_qrels
+    """Put qrels together; pairs with several grades are listed."""
+    from labeler.cli.tables import lines_to
+    from labeler.qrels_changes import LISTED, merge_qrels
     from labeler.wording import count_of
 
-    def each(line: str) -> None:
-        if conflict != "error":
-            note(f"conflict: {line} ({conflict})")
-
-    merged = merge_qrels(paths, output, conflict, _warn, each)
+    with lines_to(conflicts) as each:
+        merged = merge_qrels(paths, output, conflict, _warn, each)
+    for line in merged.listed:
+        note(f"conflict: {line} ({conflict})")
+    if merged.conflicts > LISTED:
+        more = f"{merged.conflicts - LISTED:,} more conflicts"
+        note(f"and {more}; --conflicts FILE lists all" if conflicts is None else f"and {more}")
     pairs = count_of(merged.pairs, "pair", "pairs")
     note(f"wrote {output}: {pairs}, {count_of(merged.conflicts, 'conflict', 'conflicts')}")
 

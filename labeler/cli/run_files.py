@@ -116,7 +116,8 @@ def _tag(path: Path, given: str) -> str:
     from labeler.formats.collection import safe_name
     from labeler.run_names import run_name
 
-    return given or ("run" if str(path) == "-" else safe_name(run_name(path)))
+    name = run_name(path).removesuffix(".json").removesuffix(".parquet")
+    return given or ("run" if str(path) == "-" else safe_name(name))
 
 
 def _rewrite(path: Path, output: Path, change: Change) -> None:

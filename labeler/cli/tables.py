@@ -6,15 +6,18 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from labeler.cli.screen import printable, table
-from labeler.errors import Misuse
+from labeler.errors import LabelerError, Misuse
 from labeler.files import replacing
 
 FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown")
+
+PAIRED = ("table", "markdown", "latex")
+"""Formats for people, in which a value and its interval share a cell."""
 
 PROSE = ("table", "markdown")
 """Formats for people, in which sentences may stand around a table."""
@@ -77,6 +80,22 @@ def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -
     rule = ["---" if i < left else "---:" for i in range(len(header))]
     lines = [[cell.replace("|", "\\|") for cell in row] for row in [header, *rows]]
     return "".join(f"| {' | '.join(row)} |\n" for row in [lines[0], rule, *lines[1:]])
+
+
+@contextmanager
+def lines_to(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """Lines for a file, where there is one; it stays when the block ends with an error too."""
+    if path is None:
+        yield lambda _line: None
+        return
+    failed: list[LabelerError] = []
+    with replacing(path) as out:
+        try:
+            yield lambda line: print(line, file=out)
+        except LabelerError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
 
 
 def deliver(text: str, output: Path | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,14 @@ class Collection:
             )
         )
 
+    def existing_qrels(self, name: str) -> Path:
+        """The file of a set of qrels that somebody named; `Misuse` lists those that are there."""
+        return _existing(self.qrels(name), "qrels", name, self.qrels_names())
+
+    def existing_judgements(self, name: str) -> Path:
+        """The same for a set of judgements."""
+        return _existing(self.judgements(name), "judgements", name, self.judgement_names())
+
     def judgement_names(self) -> tuple[str, ...]:
         """The sets of judgements that are there, sorted."""
         return tuple(sorted(path.stem for path in (self.folder / "judgements").glob("*.jsonl")))
@@ -90,6 +98,13 @@ class Collection:
     def qrels_names(self) -> tuple[str, ...]:
         """The sets of qrels that are there, sorted."""
         return tuple(sorted(path.stem for path in (self.folder / "qrels").glob("*.qrels")))
+
+
+def _existing(path: Path, what: str, name: str, known: Sequence[str]) -> Path:
+    if name not in known:
+        there = ", ".join(known) or "none yet; labeler judge makes them"
+        raise Misuse(f"{path.parent.parent} has no {what} {name!r}; there are: {there}")
+    return path
 
 
 def open_collection(folder: Path) -> Collection:

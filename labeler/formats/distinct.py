@@ -11,12 +11,10 @@ from labeler.errors import BadInput
 from labeler.formats.batches import Batch, batches
 from labeler.formats.columns import Integers
 from labeler.formats.indexed import Index
-from labeler.formats.trec import grade_of
-from labeler.wording import count_of
+from labeler.formats.trec import SHOWN, grade_of, same_grade, two_grades
 
 Warn = Callable[[str], None]
 
-_SHOWN = 3
 _LOOKED_UP = 1000
 
 
@@ -34,8 +32,7 @@ class Repeats:
         if self.others:
             raise BadInput(_two_grades(self))
         if self.same:
-            stands = count_of(self.same, "pair stands", "pairs stand")
-            warn(f"{self.index.path}: {stands} there more than once, with the same grade")
+            warn(same_grade(self.index.path, self.same))
 
 
 def _two_grades(repeats: Repeats) -> str:
@@ -50,10 +47,9 @@ def _two_grades(repeats: Repeats) -> str:
         if before not in (None, grade):
             names = f"{columns[0].decode()} {columns[2].decode()}"
             shown.append(f"{path}:{number}: {names} has {before} and {grade}")
-        if len(shown) == _SHOWN:
+        if len(shown) == SHOWN:
             break
-    more = f"; and {repeats.others - len(shown):,} more" if repeats.others > len(shown) else ""
-    return f"two grades for one pair: {'; '.join(shown)}{more}"
+    return two_grades(shown, repeats.others)
 
 
 def _distinct(batch: Batch, repeats: Sequence[Repeats]) -> tuple[Integers, Integers]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from labeler.formats.columns import Floats, Integers, Keys
+from labeler.formats.columns import Flags, Floats, Integers, Keys
 
 
-def in_order(group: Integers, score: Floats, documents: Keys) -> Integers:
+def in_order(
+    group: Integers, score: Floats, documents: Keys, wanted: Integers | None = None
+) -> Integers:
     """Where the lines of ascending groups go in trec_eval's order: by score, then by document id.
 
-    Both descend; ids compare by their bytes.
+    Both descend; ids compare by their bytes. Where only the places of some `wanted` lines count,
+    ties without any of them are left as they are.
     """
     order = np.arange(len(group))
     same = group[1:] == group[:-1]
@@ -24,11 +27,24 @@ def in_order(group: Integers, score: Floats, documents: Keys) -> Integers:
     tied = same & (score[1:] == score[:-1])
     if tied.any():
         part = np.append(tied, False) | np.append(False, tied)
-        runs = np.cumsum(np.append(True, ~tied))[part]
+        runs = np.cumsum(np.append(True, ~tied))
+        if wanted is not None:
+            part &= _with_a_wanted(runs, order, wanted)
+        runs = runs[part]
         words = documents.words[order[part]]
         by_id = [~words[:, i] for i in reversed(range(words.shape[1]))]
         order[part] = order[part][np.lexsort((*by_id, runs))]
     return order
+
+
+def _with_a_wanted(runs: Integers, order: Integers, wanted: Integers) -> Flags:
+    """Which places lie in a run of ties that holds one of the `wanted` lines."""
+    chosen = np.zeros(len(order), dtype=np.bool_)
+    chosen[wanted] = True
+    holds = np.zeros(int(runs[-1]) + 1, dtype=np.bool_)
+    holds[runs[chosen[order]]] = True
+    found: Flags = holds[runs]
+    return found
 
 
 def tied_pairs(group: Integers, score: Floats) -> int:

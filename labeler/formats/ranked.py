@@ -179,7 +179,7 @@ def _placed(lines: Lines, pool: Pool, ties: str, facts: Facts) -> _Placed:
     marks = lines.documents.hashes + mixed(lines.group)
     _refuse_twins(marks)
     hits, pairs = _matches(lines, marks, pool, place)
-    order = in_order(lines.group, lines.score, lines.documents)
+    order = in_order(lines.group, lines.score, lines.documents, hits)
     facts.tied_pairs += tied_pairs(lines.group[order], lines.score[order])
     facts.contradictions += contradictions(lines.group, lines.declared, lines.score)
     position = np.arange(len(order))

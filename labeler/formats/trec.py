@@ -25,7 +25,7 @@ _BYTE_ORDER_MARKS = {
     b"\xff\xfe": "a byte-order mark of UTF-16",
     b"\xfe\xff": "a byte-order mark of UTF-16",
 }
-_SHOWN = 3
+SHOWN = 3
 VERDICTS = dict.fromkeys((b"yes", b"pass", b"true", b"1"), True) | dict.fromkeys(
     (b"no", b"fail", b"false", b"0"), False
 )
@@ -56,17 +56,23 @@ def read_qrels(path: Path, warn: Callable[[str], None] = _silent) -> Qrels:
             problem = f"{query_id} {doc_id} has {grades[doc_id]} and {grade}"
             conflicts.append(f"{path}:{number}: {problem}")
     if conflicts:
-        raise BadInput(_listed(conflicts))
+        raise BadInput(two_grades(conflicts, len(conflicts)))
     if repeated:
-        lines = count_of(repeated, "repeated line", "repeated lines")
-        warn(f"{path}: {lines}, the same pair with the same grade")
+        warn(same_grade(path, repeated))
     return qrels
 
 
-def _listed(conflicts: list[str]) -> str:
-    more = len(conflicts) - _SHOWN
-    listed = "; ".join(conflicts[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+def two_grades(conflicts: list[str], total: int) -> str:
+    """What to say of lines that contradict earlier ones."""
+    more = total - len(conflicts[:SHOWN])
+    listed = "; ".join(conflicts[:SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
     return f"{listed} (two grades for one pair)"
+
+
+def same_grade(path: Path, repeated: int) -> str:
+    """What to say of lines that only repeat earlier ones."""
+    lines = count_of(repeated, "repeated line", "repeated lines")
+    return f"{path}: {lines}, the same pair with the same grade"
 
 
 def read_run(path: Path) -> Run:

@@ -195,11 +195,18 @@ def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
     return search.lowest(), search.highest()
 
 
+def _distinct(values: Integers) -> Integers:
+    """Each value once, ascending (numpy's own `unique` loads its masked arrays first)."""
+    ordered = np.sort(values)
+    found: Integers = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return found
+
+
 class _Search:
     """The sums of nDCG as functions of how many holes reach each level."""
 
     def __init__(self, r: Rankings, kind: str, depth: int, cutoff: float | None) -> None:
-        levels = np.unique(np.append(r.pool_grade[r.pool_grade > 0], r.max_grade))
+        levels = _distinct(np.append(r.pool_grade[r.pool_grade > 0], r.max_grade))
         worth = gains(np.append(0, levels), kind)
         self.steps = np.diff(worth)
         self.open = levels <= r.max_grade

@@ -23,6 +23,8 @@ from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
 from labeler.metrics.student import t_quantile, two_sided
 
 SIGNIFICANT = 0.05
+NORMAL_QUANTILE = 1.959963984540054
+"""Of `0.5 + LEVEL / 2`; the module `statistics` takes longer to import than a run to score."""
 MEANS = ("mean", "share")
 UNBOUNDED = frozenset({"DCG", "CG", "MeanRank"})
 """Means whose values do not lie between 0 and 1."""
@@ -111,13 +113,11 @@ def at_the_ends(values: Floats) -> tuple[float, float]:
 
 def wilson(values: Floats) -> tuple[float, float]:
     """The 95 % interval of a share after Wilson (1927), JASA 22; not empty where all are alike."""
-    from statistics import NormalDist
-
     defined = values[~np.isnan(values)]
     n = len(defined)
     if n == 0:
         return math.nan, math.nan
-    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    z = NORMAL_QUANTILE
     share = float(defined.mean())
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))

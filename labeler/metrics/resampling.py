@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,12 +34,34 @@ def bootstrap(values: Floats, seed: int, rounds: int = ROUNDS) -> Floats:
 
 def _resamples(n: int, seed: int, rounds: int) -> Iterator[Floats]:
     """How often each of `n` queries is drawn, in blocks of resamples."""
+    if n * rounds <= _BLOCK:
+        yield _at_once(_drawn, n, seed, rounds)
+        return
     rng = np.random.default_rng(seed)
+    for size in _sizes(n, rounds):
+        yield _drawn(rng, n, size)
+
+
+def _drawn(rng: np.random.Generator, n: int, size: int) -> Floats:
+    drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+    return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+
+
+def _sizes(n: int, rounds: int) -> Iterator[int]:
+    """How many rounds at a time fit into a block."""
     block = max(1, _BLOCK // max(n, 1))
     for start in range(0, rounds, block):
-        size = min(block, rounds - start)
-        drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+        yield min(block, rounds - start)
+
+
+@lru_cache(maxsize=4)
+def _at_once(
+    draw: Callable[[np.random.Generator, int, int], Floats], n: int, seed: int, rounds: int
+) -> Floats:
+    """All rounds in one block, kept for the next measure and the next run of the same queries."""
+    found = draw(np.random.default_rng(seed), n, rounds)
+    found.setflags(write=False)
+    return found
 
 
 def widened_level(n: int, level: float = LEVEL) -> float:
@@ -98,11 +121,17 @@ def _studentised(means: Floats, differences: Floats) -> Floats:
 
 
 def _flips(n: int, seed: int, rounds: int) -> Iterator[Floats]:
+    """Signs, at random, in blocks of rounds."""
+    if n * rounds <= _BLOCK:
+        yield _at_once(_signs, n, seed, rounds)
+        return
     rng = np.random.default_rng(seed)
-    block = max(1, _BLOCK // max(n, 1))
-    for start in range(0, rounds, block):
-        size = min(block, rounds - start)
-        yield rng.integers(2, size=(size, n)).astype(np.float64) * 2.0 - 1.0
+    for size in _sizes(n, rounds):
+        yield _signs(rng, n, size)
+
+
+def _signs(rng: np.random.Generator, n: int, size: int) -> Floats:
+    return rng.integers(2, size=(size, n)).astype(np.float64) * 2.0 - 1.0
 
 
 def holm(p: Floats) -> Floats:

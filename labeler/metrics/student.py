@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 _TINY = 1e-300
 _PRECISION = 1e-15
@@ -14,6 +15,7 @@ def t_below(t: float, freedom: float) -> float:
     return tail if t < 0 else 1 - tail
 
 
+@lru_cache(maxsize=64)
 def t_quantile(probability: float, freedom: float) -> float:
     """The `t` below which Student's t lies with this probability, by bisection."""
     if probability < 0.5:

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Measure fuse, mmr, run and qrels at 10 thousand to 10 million lines: CPU time and peak memory.
+
+    .venv/test/bin/python -m pip install --group bench
+    .venv/test/bin/python scripts/bench_tools.py [-o bench/] [--most 10000000] [--peers 1000000]
+
+Each command is a process of its own, and so is its peer up to `--peers` lines: ranx where it has
+the command, else the way it is commonly written with pandas. Lines are those of all input files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+DEPTH = 1000
+DOCUMENTS = 20_000
+RUN_COLUMNS = ["query", "q0", "doc", "rank", "score", "tag"]
+QRELS_COLUMNS = ["query", "zero", "doc", "grade"]
+
+
+def write_run(path: Path, lines: int, seed: int) -> None:
+    """A run of 1,000 documents a query, drawn from 20,000."""
+    rng = np.random.default_rng(seed)
+    with path.open("w") as out:
+        for query in range(lines // DEPTH):
+            ids = rng.choice(DOCUMENTS, DEPTH, replace=False).tolist()
+            scores = np.sort(rng.normal(50, 10, DEPTH))[::-1].tolist()
+            rows = enumerate(zip(ids, scores, strict=True), 1)
+            out.writelines(f"{query} Q0 doc{d} {rank} {s:.4f} bench\n" for rank, (d, s) in rows)
+
+
+def write_qrels(path: Path, lines: int, seed: int) -> None:
+    """Qrels of 100 documents a query."""
+    rng = np.random.default_rng(seed)
+    with path.open("w") as out:
+        for query in range(lines // 100):
+            ids = rng.choice(DOCUMENTS, 100, replace=False).tolist()
+            grades = rng.choice([0, 0, 0, 1, 1, 2, 3], 100).tolist()
+            rows = zip(ids, grades, strict=True)
+            out.writelines(f"{query} 0 doc{d} {grade}\n" for d, grade in rows)
+
+
+def write_corpus(folder: Path) -> None:
+    """The documents of the runs, 60 words each."""
+    rng = np.random.default_rng(0)
+    words = np.array(["".join(rng.choice(list("abcdefghij"), 5)) for _ in range(3000)])
+    with (folder / "corpus.jsonl").open("w") as out:
+        for number in range(DOCUMENTS):
+            text = " ".join(rng.choice(words, 60))
+            out.write(json.dumps({"_id": f"doc{number}", "title": "", "text": text}) + "\n")
+
+
+def pandas_run(path: Path):
+    import pandas as pd
+
+    return pd.read_csv(path, sep=" ", names=RUN_COLUMNS, dtype={"query": str, "doc": str})
+
+
+def pandas_qrels(path: Path):
+    import pandas as pd
+
+    return pd.read_csv(path, sep=" ", names=QRELS_COLUMNS, dtype={"query": str, "doc": str})
+
+
+def ranx_fuse(out: Path, *paths: Path) -> None:
+    import warnings
+
+    warnings.simplefilter("ignore")
+    import ranx
+
+    runs = [ranx.Run.from_file(str(path), kind="trec") for path in paths]
+    ranx.fuse(runs, norm=None, method="rrf").save(str(out), kind="trec")
+
+
+def sort_with_pandas(out: Path, path: Path) -> None:
+    frame = pandas_run(path).sort_values(["query", "score", "doc"], ascending=[True, False, False])
+    frame["rank"] = frame.groupby("query").cumcount() + 1
+    frame.to_csv(out, sep=" ", header=False, index=False)
+
+
+def cut_with_pandas(out: Path, path: Path) -> None:
+    frame = pandas_run(path).sort_values(["query", "score", "doc"], ascending=[True, False, False])
+    frame.groupby("query").head(100).to_csv(out, sep=" ", header=False, index=False)
+
+
+def convert_with_pandas(out: Path, path: Path) -> None:
+    groups = pandas_run(path).groupby("query", sort=False)
+    run = {q: dict(zip(g["doc"], g["score"], strict=True)) for q, g in groups}
+    out.write_text(json.dumps(run))
+
+
+def stats_with_pandas(out: Path, path: Path) -> None:
+    out.write_text(str(pandas_run(path).groupby("query").size().describe()))
+
+
+def merge_with_pandas(out: Path, *paths: Path) -> None:
+    import pandas as pd
+
+    frame = pd.concat([pandas_qrels(path) for path in paths])
+    merged = frame.groupby(["query", "doc"], as_index=False)["grade"].max()
+    merged.to_csv(out, sep=" ", header=False, index=False)
+
+
+def binarise_with_pandas(out: Path, path: Path) -> None:
+    frame = pandas_qrels(path).sort_values(["query", "doc"])
+    frame["grade"] = (frame["grade"] >= 1).astype(int)
+    frame.to_csv(out, sep=" ", header=False, index=False)
+
+
+def qrels_stats_with_pandas(out: Path, path: Path) -> None:
+    out.write_text(str(pandas_qrels(path).groupby("grade").size()))
+
+
+class Case(NamedTuple):
+    """A command over some files, `{out}` being the file to write; and its peer."""
+
+    arguments: tuple[str, ...]
+    files: int
+    kind: str
+    peer: Callable[..., None] | None = None
+    most: int = 10**9
+
+
+CASES = {
+    "fuse (3 runs)": Case(("fuse", "{in}", "-o", "{out}"), 3, "trec", ranx_fuse),
+    "run sort": Case(("run", "sort", "{in}", "-o", "{out}"), 1, "trec", sort_with_pandas),
+    "run cut": Case(
+        ("run", "cut", "{in}", "-o", "{out}", "--depth", "100"), 1, "trec", cut_with_pandas
+    ),
+    "run convert (.json)": Case(
+        ("run", "convert", "{in}", "-o", "{out}", "--to", "json"), 1, "trec", convert_with_pandas
+    ),
+    "run stats": Case(("run", "stats", "{in}"), 1, "trec", stats_with_pandas),
+    "mmr": Case(("mmr", "{in}", "{coll}", "-o", "{out}"), 1, "trec", None, 1_000_000),
+    "qrels merge (2)": Case(
+        ("qrels", "merge", "{in}", "-o", "{out}", "--conflict", "max"),
+        2,
+        "qrels",
+        merge_with_pandas,
+    ),
+    "qrels binarise": Case(
+        ("qrels", "binarise", "{in}", "-o", "{out}"), 1, "qrels", binarise_with_pandas
+    ),
+    "qrels stats": Case(("qrels", "stats", "{in}"), 1, "qrels", qrels_stats_with_pandas),
+}
+
+
+def measured(command: Sequence[str]) -> tuple[float, float]:
+    """CPU seconds and peak megabytes of a process."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, said = process.communicate() if process.stderr is None else (None, process.stderr.read())
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(command)}: {said.decode()[-2000:]}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def inputs(folder: Path, case: Case, lines: int) -> list[Path]:
+    """Files of so many lines together."""
+    each = max(1, lines // case.files // DEPTH) * DEPTH
+    paths = [folder / f"{each}-{number}.{case.kind}" for number in range(case.files)]
+    write = write_run if case.kind == "trec" else write_qrels
+    for number, path in enumerate(paths):
+        if not path.exists():
+            write(path, each, number)
+    return paths
+
+
+def report(folder: Path, sizes: Sequence[int], most_of_peers: int, only: Sequence[str]) -> None:
+    labeler = str(Path(sys.executable).with_name("labeler"))
+    out = folder / "out"
+    for name, case in CASES.items():
+        if only and not any(word in name for word in only):
+            continue
+        for lines in [size for size in sizes if size <= case.most]:
+            paths = [str(path) for path in inputs(folder, case, lines)]
+            places = {"{out}": [str(out)], "{in}": paths, "{coll}": [str(folder)]}
+            words = [w for word in case.arguments for w in places.get(word, [word])]
+            cpu, memory = measured([labeler, *words])
+            line = f"{name:20} {lines:>10,} lines {cpu:7.2f} s {memory:6.0f} MB"
+            if case.peer and lines <= most_of_peers:
+                command = [sys.executable, __file__, "--peer", name, str(out), *paths]
+                theirs = measured(command)
+                line += f"   peer {theirs[0]:7.2f} s {theirs[1]:6.0f} MB"
+                line += f"   {cpu / theirs[0]:.2f} of its time, {memory / theirs[1]:.2f} memory"
+            print(line, flush=True)
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--peer"]:
+        name, out, *paths = sys.argv[2:]
+        peer = CASES[name].peer
+        assert peer is not None
+        peer(Path(out), *map(Path, paths))
+        return
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("-o", type=Path, default=Path("bench"), help="folder for the files")
+    parser.add_argument("--most", type=int, default=10_000_000, help="the largest size")
+    parser.add_argument("--peers", type=int, default=1_000_000, help="the largest size for peers")
+    parser.add_argument("--only", action="append", default=[], help="commands with this word")
+    given = parser.parse_args()
+    given.o.mkdir(parents=True, exist_ok=True)
+    if not (given.o / "corpus.jsonl").exists():
+        write_corpus(given.o)
+    sizes = [size for size in (10**4, 10**5, 10**6, 10**7) if size <= given.most]
+    report(given.o, sizes, given.peers, given.only)
+
+
+if __name__ == "__main__":
+    main()
