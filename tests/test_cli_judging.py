@@ -202,6 +202,11 @@ def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[st
     assert "1 unparsable" in line
     assert "1:00 left" in line
     assert "0 of 4 at once (growing" in line
+    rows = dict(board.rows())
+    assert rows["pairs"] == "40 of 100 (40%), 1.0/s, 1:00 left"
+    assert rows["cost"] == "$0.5000 of about $1.25"
+    assert rows["no label"] == "1 unparsable"
+    assert rows["at once"] == "0 of 4: growing as long as the server keeps up"
     (last,) = capsys.readouterr().err.splitlines()
     assert "40/100 pairs" in last
     assert "at once" not in last

@@ -228,7 +228,8 @@ class Gate:
         mean = sum(self._window) / len(self._window)
         rate = len(self._window) / max(1e-9, now - self._window_at)
         if mean > SLOWED * self._best and rate < 1.05 * self._last_rate and self.limit > 4:
-            self.limit, self._growing = max(4.0, self.limit * CUT), 0.0
+            cut = min(CUT, max(0.5, 2 * self._best / mean))
+            self.limit, self._growing = max(4.0, self.limit * cut), 0.0
             self.why = "more at once only made the server slower"
         elif mean > FELT * self._best:
             self._growing = min(self._growing, GENTLE)
