@@ -92,6 +92,9 @@ def test_status_says_the_same_later(
     assert "pool: 10 pairs" in said
     assert re.search(r"^a +umbrela@\w{8} +4 +6 ", said, re.M)
     assert "2 unparsable" in said
+    assert "q0 d1: no JSON object with a grade" in said
+    assert f"to go on: labeler judge {collection.folder} --prompt umbrela --model fake" in said
+    assert "--as a --retry-failed" in said
 
 
 def test_explain_shows_every_attempt_as_sent_and_as_received(
