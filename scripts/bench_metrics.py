@@ -210,6 +210,7 @@ def plot(curve: dict[int, float], path: Path) -> None:
         axes.annotate(f"{second:.2f} s", (count, second), **place)
     axes.set_title("Read, sort and score a run: CPU time grows with its lines", loc="left")
     axes.set(xlabel="lines of the run", ylabel="CPU seconds, start of the process included")
+    axes.set_xlim(lines[0] / 2.5, lines[-1] * 1.8)
     axes.set_ylim(min(slope[1:] + seconds) / 2, max(seconds) * 2.5)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
