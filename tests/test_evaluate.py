@@ -130,7 +130,10 @@ def test_documents_without_one_in_common_are_warned_of(
     (tmp_path / "h.qrels").write_text("q 0 D1 1\n")
     (tmp_path / "r.trec").write_text("q Q0 1 1 1 t\n")
     assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 0
-    assert "Judged@10 is 0; do its document ids match" in capsys.readouterr().err
+    assert (
+        "none of its documents stands in the qrels; are their ids the same?"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "jsonl", "latex", "markdown"])
