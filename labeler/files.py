@@ -138,6 +138,13 @@ def replacing_bytes(
                 partial.unlink()
 
 
+@contextmanager
+def scratch_file() -> Iterator[Path]:
+    """A path for a file that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="labeler-") as folder:
+        yield Path(folder) / "scratch"
+
+
 def _remove_abandoned(path: Path) -> None:
     """Remove old partial files of `path`; a young one may be another process's, at work."""
     partial = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]+\.part")
