@@ -19,7 +19,9 @@ from slow_tools import diverse, fused
 from labeler.cli import run as labeler
 from labeler.data import Run
 from labeler.formats.trec import read_qrels, read_run, write_run
-from labeler.fusion import Fusion, mmr, ranking, rrf
+from labeler.formats.written import FORMATS
+from labeler.fusion import METHODS, NORMS, Fusion, mmr, ranking, rrf
+from labeler.qrels_changes import CONFLICTS
 from labeler.run_tools import fuse_files
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
@@ -469,3 +471,31 @@ def test_a_hint_is_the_next_step_and_no_later_one(
         (tmp_path / part).write_text('{"_id": "a", "text": "x"}\n')
     assert labeler([command, str(tmp_path)]) == (74 if command == "pool" else 2)
     assert f"next: {hint} " in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        (["fuse"], [*METHODS, *(name for name in NORMS if name != "zmuv")]),
+        (["qrels", "merge"], CONFLICTS),
+        (["run", "convert"], FORMATS),
+    ],
+)
+def test_the_help_lists_every_name_there_is(
+    command: list[str], names: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert labeler([*command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [name for name in names if name not in shown] == []
+
+
+def test_without_pyarrow_parquet_names_what_to_install(folder: Path) -> None:
+    out = folder / "a.parquet"
+    program = (
+        "import sys; sys.modules['pyarrow'] = None; from labeler.cli import run;"
+        f"sys.exit(run(['run', 'convert', {str(folder / 'a.trec')!r}, '-o', {str(out)!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 78
+    assert b"parquet files need pyarrow: pip install pyarrow" in done.stderr
+    assert not out.exists()
