@@ -15,6 +15,7 @@ from labeler.evaluating import Options, chosen
 from labeler.evaluation_warnings import qrels_warnings, run_warnings
 from labeler.formats.collection import Collection, open_collection
 from labeler.formats.ranked import Pool, pool_of, read_pool, read_rankings
+from labeler.formats.samples import people_path
 from labeler.formats.trec import read_qrels
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.metrics.comparing import MEANS
@@ -73,7 +74,8 @@ def correct_files(
             top = card_top_grade(paths[0])
             wanted = replace(wanted, options=replace(wanted.options, max_grade=top))
         runs = [collection.run(name) for name in collection.run_names()]
-        sides = [_named(collection, name) for name in (people, _given(assessor))]
+        named = people, assessor or _only_other(collection, people)
+        sides = [_named(collection, name) for name in named]
     elif assessor is None:
         sides, runs = [Path(people), paths[0]], runs[1:]
     else:
@@ -83,10 +85,16 @@ def correct_files(
     return _correct(sides[0], sides[1], named_runs(runs), wanted)
 
 
-def _given(assessor: str | None) -> str:
-    if assessor is None:
-        raise Misuse("--people needs --assessor: whose labels of all queries are corrected?")
-    return assessor
+def _only_other(collection: Collection, people: str) -> str:
+    """The one set of labels that is not people's."""
+    folder, ours = collection.folder, {people, "human"}
+    names = [name for name in collection.qrels_names() if name not in ours]
+    names = [name for name in names if not people_path(folder, name).exists()]
+    if len(names) != 1:
+        known = ", ".join(names) or "none"
+        ask = "--people needs --assessor: whose labels of all queries are corrected?"
+        raise Misuse(f"{ask} there are: {known}")
+    return names[0]
 
 
 def _named(collection: Collection, name: str) -> Path:

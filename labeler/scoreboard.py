@@ -47,7 +47,7 @@ def _with_interval(name: str, value: dict[str, float]) -> str:
     if math.isnan(value["value"]):
         return "undefined"
     if parse(name).definition.summary == "sum":
-        return f"{value['value']:,.0f}"
+        return f"{value['value']:.0f}"
     if math.isnan(value["low"]):
         return f"{value['value']:.4f}"
     return f"{value['value']:.4f} [{value['low']:.3f}, {value['high']:.3f}]"

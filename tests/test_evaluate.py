@@ -130,7 +130,7 @@ def test_documents_without_one_in_common_are_warned_of(
     (tmp_path / "h.qrels").write_text("q 0 D1 1\n")
     (tmp_path / "r.trec").write_text("q Q0 1 1 1 t\n")
     assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 0
-    assert "Judged@10 of 0: do its document ids match" in capsys.readouterr().err
+    assert "Judged@10 is 0; do its document ids match" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "jsonl", "latex", "markdown"])
@@ -256,7 +256,7 @@ def test_scenarios_and_bounds_are_a_table_when_asked_for(
     assert labeler(["evaluate", *files, "-m", "P@5", "-m", "Bpref"]) == 0
     printed = capsys.readouterr()
     assert "irrelevant" not in printed.out
-    assert "what is not could make its P@5 anything from 0.200 to 0.267" in printed.err
+    assert "were the rest judged, its P@5 could be anything from 0.200 to 0.267" in printed.err
     assert labeler(["evaluate", *files, "-m", "P@5", "-m", "Bpref", "--scenarios"]) == 0
     assert capsys.readouterr().out.splitlines()[-3:] == [
         "run   measure   score  unjudged irrelevant  unjudged of top grade    least and most",
@@ -291,6 +291,14 @@ def test_a_lower_mean_rank_is_better(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (found["wins"], found["losses"]) == (0, 30)
     assert labeler(["evaluate", *files, "--require", "MeanRank:1.5"]) == 5
     assert "down: MeanRank is 2.0000, above 1.5" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--no-worse-than", "good"], ["--movers", "3"]])
+def test_what_compares_needs_two_runs(
+    option: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert labeler(["evaluate", str(folder / "h.qrels"), str(folder / "good.trec"), *option]) == 2
+    assert f"{option[0]} compares runs, and there is one alone" in capsys.readouterr().err
 
 
 def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -135,6 +135,9 @@ def command(
     if lgtm and len(paths) != 2:
         raise Misuse("--lgtm is a person's look at one run: give qrels and that run alone")
     report = _report(paths, qrels, options)
+    for option, given in (("--no-worse-than", no_worse_than), ("--movers", movers)):
+        if given and len(report.runs) == 1:
+            raise Misuse(f"{option} compares runs, and there is one alone")
     for warning in report.warnings:
         note(f"warning: {warning}")
     if form == "json":
