@@ -320,8 +320,8 @@ def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFix
     assert labeler(["evaluate", *files, "-m", "P@1", "--movers", "5", "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "run,query,text,P@1 of a,of the run,gained",
-        "b,q1,steam engines,1.0,0.0,-1.0000",
-        "b,q2,,1.0,0.0,-1.0000",
+        "b,q1,steam engines,1.0,0.0,-1.0",
+        "b,q2,,1.0,0.0,-1.0",
     ]
     assert labeler([*arguments[:-1], "5"]) == 0
     assert "steam engines" in capsys.readouterr().out
