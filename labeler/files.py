@@ -122,9 +122,9 @@ def replacing_bytes(
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        os.close(handle)
         partial = Path(name)
         try:
+            _lock(handle)
             with _open_for_writing(partial, compressed=path.suffix == ".gz") as out:
                 yield out
             with partial.open("rb+") as written:
@@ -134,19 +134,45 @@ def replacing_bytes(
             partial.chmod(0o666 & ~_umask())
             partial.replace(path)
         finally:
+            os.close(handle)
             with suppress(FileNotFoundError):
                 partial.unlink()
 
 
+def _lock(handle: int) -> bool:
+    """Whether nobody else holds a file; it is then held until the handle is closed.
+
+    Always true where files cannot be locked.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
 def _remove_abandoned(path: Path) -> None:
-    """Remove old partial files of `path`; a young one may be another process's, at work."""
+    """Remove old partial files of `path`; a young one may be another process's, at work, and so may
+    one that is locked, whatever the clock says.
+    """
     partial = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]+\.part")
     oldest = time.time() - ABANDONED_SECONDS
     for beside in path.parent.iterdir():
         if partial.fullmatch(beside.name):
             with suppress(OSError):  # gone meanwhile, or another user's
-                if beside.stat().st_mtime < oldest:
+                if beside.stat().st_mtime < oldest and _is_free(beside):
                     beside.unlink()
+
+
+def _is_free(path: Path) -> bool:
+    with path.open("rb") as file:
+        return _lock(file.fileno())
 
 
 def _open_for_reading(path: Path) -> IO[bytes]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from labeler.data import Document, Model, Query, Reply, Request
 from labeler.errors import CallFailed, Misuse, ProviderError
@@ -18,6 +18,8 @@ from labeler.prompt import Prompt
 from labeler.screening import reason_to_reject, tidied, words
 from labeler.search.dense import can_encode, encode
 from labeler.terms import TermStatistics, matched_share, terms
+
+T = TypeVar("T")
 
 MIN_WORDS = 25
 MAX_WORDS = 260
@@ -130,9 +132,16 @@ async def _ask_all(
                 return error
 
     async def ask_for(document: Document) -> list[Reply | CallFailed]:
-        return await asyncio.gather(*map(ask, generation_requests(document, writer)))
+        return await _all_ended(map(ask, generation_requests(document, writer)))
 
-    return await asyncio.gather(*map(ask_for, wave))
+    return await _all_ended(map(ask_for, wave))
+
+
+async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What all of it gave; where some failed, only when the rest has ended and is kept."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return [task.result() for task in tasks]
 
 
 def _check_that_some_call_worked(answers: Iterable[Iterable[Reply | CallFailed]]) -> None:

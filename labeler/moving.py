@@ -55,23 +55,23 @@ def _of_run(run: RunScores, base: RunScores, many: int, texts: Mapping[str, str]
         for query, new in after.items()
         if query in before and not math.isnan(before[query] - new)
     ]
-    listed.sort(key=lambda move: (-move.difference, move.query))
-    gained = [move for move in listed[:many] if move.difference > 0]
-    lost = [move for move in listed[-many:] if move.difference < 0]
+    better = -1 if run.scores.measures[0].definition.lower_is_better else 1
+    listed.sort(key=lambda move: (-better * move.difference, move.query))
+    gained = [move for move in listed[:many] if better * move.difference > 0]
+    lost = [move for move in listed[-many:] if better * move.difference < 0]
     return gained + lost
 
 
-def move_rows(moved: list[Move]) -> Table:
-    """A table of them."""
+def move_rows(moved: list[Move], widest: int | None = 60) -> Table:
+    """A table of them, no text in it longer than the widest."""
     rows: list[list[Cell]] = [
-        [m.run, m.query, m.text[:60], m.before, m.after, f"{m.difference:+.4f}"] for m in moved
+        [m.run, m.query, _cut(m.text, widest), m.before, m.after, f"{m.difference:+z.4f}"]
+        for m in moved
     ]
-    header = [
-        "gained and lost",
-        "query",
-        "text",
-        "baseline",
-        "run",
-        moved[0].measure if moved else "",
-    ]
-    return header, rows
+    baseline, measure = (moved[0].baseline, moved[0].measure) if moved else ("-", "-")
+    return ["run", "query", "text", f"{measure} of {baseline}", "of the run", "gained"], rows
+
+
+def _cut(text: str, widest: int | None) -> str:
+    flat = " ".join(text.split())
+    return flat if widest is None or len(flat) <= widest else flat[: widest - 1] + "…"

@@ -98,7 +98,7 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
             for row in rows
         }
         return grades, scale_names({row.origin.prompt for row in rows})
-    qrels = read_qrels(collection.qrels(source))
+    qrels = read_qrels(collection.existing_qrels(source))
     graded: Strata = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items()}
     if collection.pool.exists():
         graded = {p.pair: graded.get(p.pair) for p in read_pool(collection.pool)} | graded

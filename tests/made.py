@@ -2,6 +2,8 @@
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from labeler.data import Pair
@@ -41,7 +43,10 @@ def _rows(path: Path, rows: list[dict[str, str]]) -> None:
 
 def pair_of(call: Call) -> Pair | None:
     """The pair that a call is about; None for the call that finds out what the server accepts."""
-    said = call.body["messages"][-1]["content"]
+    return _pair_in(call.body["messages"][-1]["content"])
+
+
+def _pair_in(said: str) -> Pair | None:
     found = re.search(r"what (q\d+)\?.*about (d\d+);", said, re.DOTALL)
     return Pair(found[1], found[2]) if found else None
 
@@ -49,6 +54,20 @@ def pair_of(call: Call) -> Pair | None:
 def pair_calls(server: FakeServer) -> list[Pair]:
     """The pairs that a server was asked about, in the order of the calls."""
     return [pair for call in server.calls if (pair := pair_of(call))]
+
+
+def stored_pairs(collection: Collection) -> list[Pair]:
+    """The pairs whose replies are stored, each of them found to be what `grade_in` answers it."""
+    with closing(sqlite3.connect(f"file:{collection.store}?mode=ro", uri=True)) as connection:
+        rows = connection.execute("SELECT request, body FROM wires ORDER BY id").fetchall()
+    pairs = []
+    for request, body in rows:
+        pair = _pair_in(json.loads(request)["messages"][-1][1])
+        assert pair is not None
+        said = json.loads(body)["choices"][0]["message"]["content"]
+        assert json.loads(said)["grade"] == grade_of(pair), (pair, said)
+        pairs.append(pair)
+    return pairs
 
 
 def grade_of(pair: Pair) -> int:

@@ -92,6 +92,9 @@ def test_status_says_the_same_later(
     assert "pool: 10 pairs" in said
     assert re.search(r"^a +umbrela@\w{8} +4 +6 ", said, re.M)
     assert "2 unparsable" in said
+    assert "q0 d1: no JSON object with a grade" in said
+    assert f"to go on: labeler judge {collection.folder} --prompt umbrela --model fake" in said
+    assert "--as a --retry-failed" in said
 
 
 def test_explain_shows_every_attempt_as_sent_and_as_received(
@@ -202,6 +205,11 @@ def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[st
     assert "1 unparsable" in line
     assert "1:00 left" in line
     assert "0 of 4 at once (growing" in line
+    rows = dict(board.rows())
+    assert rows["pairs"] == "40 of 100 (40%), 1.0/s, 1:00 left"
+    assert rows["cost"] == "$0.5000 of about $1.25"
+    assert rows["no label"] == "1 unparsable"
+    assert rows["at once"] == "0 of 4: growing as long as the server keeps up"
     (last,) = capsys.readouterr().err.splitlines()
     assert "40/100 pairs" in last
     assert "at once" not in last

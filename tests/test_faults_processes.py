@@ -3,23 +3,21 @@
 import random
 import shutil
 import signal
-import sqlite3
 import struct
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from made import grade_in, grade_of, make_collection, pair_calls, pair_of
+from made import grade_in, grade_of, make_collection, pair_calls, pair_of, stored_pairs
 from running import environment, finish, judge_command, start
 
 from labeler.data import Message, Pair, Reply, Request
 from labeler.errors import LabelerError
-from labeler.formats.collection import Collection
 from labeler.formats.trec import read_qrels
 from labeler.store import key_of, open_store
 from labeler.store.replies import Batch, Kept
@@ -40,11 +38,6 @@ def wait_for_calls(server: FakeServer, count: int, process: subprocess.Popen[str
         assert time.monotonic() < deadline
         assert process.poll() is None, process.communicate()
         time.sleep(0.005)
-
-
-def stored_bodies(collection: Collection) -> list[bytes]:
-    with closing(sqlite3.connect(collection.store)) as connection:
-        return [body for (body,) in connection.execute("SELECT body FROM wires")]
 
 
 def expected(queries: int, documents: int) -> dict[str, dict[str, int]]:
@@ -72,8 +65,7 @@ def test_killed_at_random_moments_it_pays_only_for_what_was_in_flight(
         assert finish(start(tmp_path, server, "--concurrency", str(CONCURRENCY)))[0] == 0
         assert len(pair_calls(server)) <= pairs + kills * (CONCURRENCY + OPEN_BATCH)
     assert read_qrels(collection.qrels("a")) == expected(3, documents)
-    bodies = stored_bodies(collection)
-    assert len(bodies) == pairs
+    assert len(set(stored_pairs(collection))) == pairs
 
 
 def test_the_first_ctrl_c_keeps_every_reply_that_was_paid_for(tmp_path: Path) -> None:
@@ -87,7 +79,7 @@ def test_the_first_ctrl_c_keeps_every_reply_that_was_paid_for(tmp_path: Path) ->
         assert (code, paid < 120) == (130, True)
         assert "run the same command again" in said
         assert "Traceback" not in said
-        assert len(stored_bodies(collection)) == paid
+        assert len(stored_pairs(collection)) == paid
         assert not collection.judgements("a").exists()
         assert finish(start(tmp_path, server))[0] == 0
         assert Counter(pair_calls(server)).most_common(1)[0][1] == 1
@@ -116,7 +108,7 @@ def test_sigterm_ends_it_like_ctrl_c_with_its_own_code(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         code, said = finish(process)
         assert (code, "Traceback" in said) == (143, False)
-        assert len(stored_bodies(collection)) == len(pair_calls(server))
+        assert len(stored_pairs(collection)) == len(pair_calls(server))
 
 
 @pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
@@ -132,6 +124,7 @@ def test_processes_share_the_work_and_ask_nothing_twice(tmp_path: Path, processe
         assert sorted(pair_calls(server)) == sorted(
             Pair(f"q{q}", f"d{d}") for q in range(3) for d in range(100)
         )
+    assert len(stored_pairs(collection)) == 300
     assert read_qrels(collection.qrels("a")) == expected(3, 100)
 
 
@@ -161,7 +154,7 @@ def test_a_full_disk_ends_the_run_in_one_line_and_keeps_what_was_committed(tmp_p
         )
         assert done.returncode == 74, done.stderr
         assert "Traceback" not in done.stderr
-        kept = len(stored_bodies(collection))
+        kept = len(stored_pairs(collection))
         asked = len(pair_calls(server))
         assert 0 < kept <= asked
         assert finish(start(tmp_path, server))[0] == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import COMMANDS, run
+from labeler.models.prices import Price, example_of, price_of
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -66,3 +67,28 @@ SUBCOMMANDS = {"prompts", "store", "qrels", "run"} & set(COMMANDS)
 def test_every_file_that_is_linked_exists() -> None:
     for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_the_server_for_tests_works_as_shown() -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    (code,) = [block for block in blocks if "FakeServer" in block]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "text", re.findall(r"^```toml\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+)
+def test_the_file_of_prices_shown_is_one(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(text)
+    assert price_of("http://127.0.0.1:1/v1", "my-model", path) == Price(0.4, 1.6, "2026-11-01")
+
+
+def test_the_lines_that_doctor_shows_are_such_a_file(tmp_path: Path) -> None:
+    shown = example_of("http://127.0.0.1:1/v1", "my/model")
+    path = tmp_path / "prices.toml"
+    path.write_text(shown.replace("DAY", "2026-11-01").replace("X", "1.5").replace("Y", "2.0"))
+    assert price_of("http://127.0.0.1:1/v1", "my/model", path) == Price(1.5, 2.0, "2026-11-01")

@@ -37,6 +37,16 @@ def test_work_that_nothing_stops_gives_its_result() -> None:
     assert run_until_stopped(work) == 3
 
 
+def test_a_partial_file_that_is_being_written_is_not_removed_however_old(tmp_path: Path) -> None:
+    with replacing(tmp_path / "a.jsonl") as out:
+        (partial,) = tmp_path.glob(".a.jsonl.*.part")
+        os.utime(partial, (0, 0))
+        with replacing(tmp_path / "a.jsonl") as other:
+            other.write("the other's\n")
+        out.write("whole\n")
+    assert (tmp_path / "a.jsonl").read_text() == "whole\n"
+
+
 def test_old_partial_files_of_the_same_target_are_removed(tmp_path: Path) -> None:
     names = (".a.jsonl.k3j_x9ab.part", ".a.jsonl.young000.part", ".b.jsonl.k3j_x9ab.part")
     others = (".a.jsonl.x.jsonl.k3j_x9ab.part", "a.jsonl.k3j_x9ab.part", ".a.jsonl.part")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +67,7 @@ async def label(
     texts = texts_of(collection)
     name = asked.name or label_name(prompt.name, choice.name)
     job = Job(collection, name, pairs(collection, texts), texts)
+    gc.freeze()  # texts and pairs stay to the end: nobody need look through them for garbage
     async with ready(choice, texts.documents.values(), asked.limits.timeout) as there:
         say_where_it_lies(collection.store)
         with open_store(collection.store, redacted=asked.manner.redact) as store:

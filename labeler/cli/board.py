@@ -109,6 +109,29 @@ class Board:
         ]
         return list(filter(None, parts))
 
+    def rows(self) -> list[tuple[str, str]]:
+        """The figures with their names, for the panel."""
+        f = self.figures()
+        share = f["done"] / f["total"] if f["total"] else 1.0
+        left = f", {_duration(f['seconds_left'])} left" if f["seconds_left"] else ""
+        rows = [
+            (
+                "pairs",
+                f"{f['done']:,} of {f['total']:,} ({share:.0%}), {f['per_second']:,.1f}/s{left}",
+            ),
+            ("from the store", f"{f['remembered'] - f['shared']:,}"),
+        ]
+        if f["shared"]:
+            rows.append(("as an equal request", f"{f['shared']:,}"))
+        if self.asks:
+            rows += [
+                ("calls", f"{f['calls']:,}, using {f['tokens']:,} tokens"),
+                ("cost", _cost(f["cost"], f["projected_cost"]).removeprefix("cost ")),
+                ("at once", f"{f['under_way']} of {f['at_once']}: {f['limited_by']}"),
+            ]
+        counts = [f"{count:,} {status}" for status, count in f["failures"].items()]
+        return [*rows, ("no label", "\n".join(counts) or "0")]
+
     def line(self, *, ended: bool = False) -> str:
         """The figures as one line."""
         return " · ".join(self.parts(ended=ended))
@@ -174,10 +197,14 @@ def _live(board: Board) -> Iterator[None]:
     from rich.console import Console
     from rich.live import Live
     from rich.panel import Panel
+    from rich.table import Table
     from rich.text import Text
 
     def panel() -> Panel:
-        return Panel(Text("\n".join(board.parts())), title="judging", expand=False)
+        table = Table.grid(padding=(0, 2))
+        for name, value in board.rows():
+            table.add_row(Text(name), Text(value))
+        return Panel(table, title="judging", expand=False)
 
     console = Console(stderr=True, markup=False, highlight=False)
     every = 1 / PANEL_SECONDS

@@ -74,6 +74,8 @@ def _accepts(found: Abilities) -> str:
 
 
 def _show_cost(choice: Choice, pairs: int, limits: Limits) -> None:
+    from labeler.models.prices import example_of
+
     price = known_price(choice, limits)
     tokens_in, tokens_out = (pairs * tokens for tokens in TOKENS_OF_A_PAIR)
     if price:
@@ -81,3 +83,5 @@ def _show_cost(choice: Choice, pairs: int, limits: Limits) -> None:
     else:
         cost = "unknown: no price of it is known; --prices FILE can say it"
     say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {tokens_in:,} tokens in)")
+    if not price:
+        say(f"such a FILE      {example_of(choice.base_url, choice.name)}")

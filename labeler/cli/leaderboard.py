@@ -127,7 +127,7 @@ def _swaps(found: Leaderboards, measure: str, labels: Labels, paired: bool) -> T
     rows: list[list[str | int | float | None]] = []
     for swap in found.swaps:
         differences: tuple[float, float] = (swap.first, swap.second)
-        shown = [f"{d:+.4f}" for d in differences] if paired else list(differences)
+        shown = [f"{d:+z.4f}" for d in differences] if paired else list(differences)
         words = {"the first alone": f"{a} alone", "the second alone": f"{b} alone"}
         told = words.get(swap.verdict, swap.verdict)
         rows.append([swap.better, swap.worse, *shown, swap.p_first, swap.p_second, told])

@@ -40,7 +40,8 @@ Seconds = Annotated[
 ]
 
 Prices = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Prices of your own; see labeler doctor.")
+    Path | None,
+    typer.Option(metavar="FILE", help="Prices of your own; labeler doctor shows the format."),
 ]
 
 

@@ -52,11 +52,7 @@ def report(job: Job, tally: Tally, guard: Guard) -> None:
     left = len(job.pairs) - tally.pairs
     say(f"{tally.judged:,} of {len(job.pairs):,} pairs judged")
     say(_sources(tally))
-    for status, count in tally.failures.items():
-        if count:
-            say(f"{count:,} {status}, as:")
-            for pair, detail in tally.examples[status]:
-                say(f"  {pair.query_id} {pair.doc_id}: {one_line(detail, 100)}")
+    show_failures(tally)
     if left:
         say(f"{left:,} not asked yet")
     cost = guard.budget.spent.cost if guard.budget.price or not guard.budget.spent.calls else None
@@ -66,6 +62,15 @@ def report(job: Job, tally: Tally, guard: Guard) -> None:
         note(f"the server named its model differently within one run: {', '.join(tally.models)}")
     if tally.pairs:
         note(f"wrote {job.collection.judgements(job.name)} and {job.collection.qrels(job.name)}")
+
+
+def show_failures(tally: Tally) -> None:
+    """Print how many pairs failed in each way, and examples of them."""
+    for status, count in tally.failures.items():
+        if count:
+            say(f"{count:,} {status}, as:")
+            for pair, detail in tally.examples[status]:
+                say(f"  {pair.query_id} {pair.doc_id}: {one_line(detail, 100)}")
 
 
 def _sources(tally: Tally) -> str:

@@ -22,7 +22,16 @@ FIRST_GROWTH, LAST_GROWTH = 0.4, 0.03
 WINDOW = 1.0
 """Seconds over which the rate of answers is measured."""
 
-SLOWED = 2.5
+CALM, ENOUGH = 5.0, 0.2
+"""Seconds without a refusal that end a storm, and those of one that tell the server's pace."""
+
+SLOWED, FELT = 2.5, 1.3
+"""By how much longer than at best calls take where more at once were too many, or begin to be."""
+
+DOUBLING, GENTLE = 1.0, 0.1
+"""By how much the calls at once grow with each answer, until the server says that it is too much:
+they double in a round of answers, or grow by a tenth.
+"""
 CHARACTERS_OF_A_TOKEN = 3
 
 Clock = Callable[[], float]
@@ -76,8 +85,10 @@ class Gate:
     rate: float | None = None
     why: str = "growing as long as the server keeps up"
     under_way: int = 0
-    _growing: bool = True
+    _growing: float = DOUBLING
     _cut_at: float = -1.0
+    _refused_at: float = float("-inf")
+    _storm_at: float = 0.0
     _next: float = 0.0
     _pause: float = 0.0
     _grown_at: float = 0.0
@@ -166,7 +177,7 @@ class Gate:
         self._free()
 
     def _grow(self, now: float) -> None:
-        step = 1.0 if self._growing else 1.0 / max(1.0, self.limit)
+        step = self._growing or 1.0 / max(1.0, self.limit)
         self.limit = min(float(self.ceiling.at_once), self.limit + step)
         if self.limit >= self.ceiling.at_once and self.rate is None:
             self.why = "--concurrency"
@@ -175,14 +186,17 @@ class Gate:
             self._grown_at = now
 
     def _slow_down(self, now: float, began: float, wait: float | None) -> None:
-        taken, refused = self._measure(now)
+        if now - self._refused_at > CALM:
+            self._storm_at = now
+        self._refused_at = now
+        taken, refused, seconds = self._measure(now)
         if wait and refused > taken:
             self._pause = max(self._pause, now + wait)
         if began <= self._cut_at:
             return
-        self._growing, self._cut_at, self._grown_at = False, now, now
+        self._growing, self._cut_at, self._grown_at = 0.0, now, now
         self.limit = max(1.0, self.limit * CUT)
-        seen = max(1.0, taken / WINDOW * RATE_CUT)
+        seen = max(1.0, taken / seconds * RATE_CUT)
         if self.rate is not None:
             seen = min(self.rate, max(seen, self.rate * CUT))
             self._growth = max(LAST_GROWTH, self._growth / 2)
@@ -190,12 +204,19 @@ class Gate:
         self._next = max(self._next, now)
         self.why = "the server refuses more (429 or 503)"
 
-    def _measure(self, now: float) -> tuple[int, int]:
-        """How many calls were answered and how many refused in the last second."""
+    def _measure(self, now: float) -> tuple[int, int, float]:
+        """How many calls were answered and how many refused in so many seconds up to now.
+
+        Those before the first refusal of a storm came out of the server's stock, and tell nothing
+        of its pace, once there are others.
+        """
         while self._answers and self._answers[0][0] < now - WINDOW:
             self._answers.popleft()
-        taken = sum(1 for _, well in self._answers if well)
-        return taken, len(self._answers) - taken
+        since = self._storm_at if now - self._storm_at >= ENOUGH else now - WINDOW
+        since = max(since, now - WINDOW)
+        taken = sum(1 for at, well in self._answers if well and at >= since)
+        refused = sum(1 for at, well in self._answers if not well and at >= since)
+        return taken, refused, now - since
 
     def _watch_latency(self, now: float, seconds: float) -> None:
         """Fewer calls at once where more of them only made each one slower."""
@@ -207,8 +228,11 @@ class Gate:
         mean = sum(self._window) / len(self._window)
         rate = len(self._window) / max(1e-9, now - self._window_at)
         if mean > SLOWED * self._best and rate < 1.05 * self._last_rate and self.limit > 4:
-            self.limit, self._growing = max(4.0, self.limit * CUT), False
+            cut = min(CUT, max(0.5, 2 * self._best / mean))
+            self.limit, self._growing = max(4.0, self.limit * cut), 0.0
             self.why = "more at once only made the server slower"
+        elif mean > FELT * self._best:
+            self._growing = min(self._growing, GENTLE)
         self._best = min(self._best * 1.002, mean)
         self._window, self._window_at, self._last_rate = [], now, rate
 

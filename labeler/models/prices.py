@@ -63,6 +63,17 @@ def price_of(address: str | None, model: str, own: Path | None = None) -> Price 
     return None
 
 
+def example_of(address: str | None, model: str) -> str:
+    """The lines of a file of prices that would say a model's, to be filled in."""
+    host = urlsplit(address or "").hostname or ""
+    lines = (
+        "as_of = 'DAY'",
+        f"[hosts.'{host}']",
+        f"'{model}' = {{ tokens_in = X, tokens_out = Y }}",
+    )
+    return "\n                 ".join(lines)
+
+
 def _read(path: Path) -> _File:
     try:
         return _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

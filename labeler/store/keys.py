@@ -72,9 +72,13 @@ def key_of_text(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
+def _spelled(field: object) -> str:
+    return "None" if field is None else field.hex() if type(field) is bytes else str(field)
+
+
 def checksum(*fields: object) -> bytes:
     """16 bytes over values in their order; the lengths keep one from running into the next."""
-    texts = [field.hex() if type(field) is bytes else f"{field}" for field in fields]
-    texts.append(",".join([f"{len(text)}" for text in texts]))
+    texts = [field if type(field) is str else _spelled(field) for field in fields]
+    texts.append(",".join(map(str, map(len, texts))))
     whole = "\0".join(texts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(whole, digest_size=16).digest()
