@@ -57,7 +57,10 @@ def command(
         int | None, typer.Option(min=1, help="The scale's top grade, for ERR and RBP.")
     ] = None,
     interval: Annotated[
-        str, typer.Option(help="bootstrap over queries, or t (with the paired t test).")
+        str,
+        typer.Option(
+            help="bootstrap over queries, at least as wide as t's; or t, with the paired t test."
+        ),
     ] = "bootstrap",
     lgtm: Annotated[
         Path | None,
