@@ -146,11 +146,17 @@ def replacing_bytes(
 
     Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip
     where `path` ends in `.gz`. After an exception, `path` is as it was. What killed processes left
-    of earlier attempts is removed. The path `-` is standard output, which cannot be read back.
+    of earlier attempts is removed. The path `-` is standard output, which gets all or nothing too.
     """
     if path == STANDARD:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with scratch_file() as whole:
+            with whole.open("wb") as out:
+                yield out
+            if check is not None:
+                check(whole)
+            with whole.open("rb") as written:
+                shutil.copyfileobj(written, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
         return
     with file_problems(path):
         path.parent.mkdir(parents=True, exist_ok=True)
