@@ -268,6 +268,17 @@ def test_scenarios_and_bounds_are_a_table_when_asked_for(
     ]
 
 
+def test_programs_get_the_scenarios_as_the_one_table_of_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@5", "--scenarios", "--format", "csv"]) == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert header == "run,measure,score,unjudged irrelevant,unjudged of top grade,least,most"
+    assert row.split(",")[:2] == ["good", "P@5"]
+    assert list(map(float, row.split(",")[2:])) == pytest.approx([0.2, 0.2, 4 / 15, 0.2, 4 / 15])
+
+
 def test_a_mean_at_its_ceiling_has_no_empty_interval(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
