@@ -26,8 +26,8 @@ SIGNIFICANT = 0.05
 NORMAL_QUANTILE = 1.959963984540054
 """Of `0.5 + LEVEL / 2`; the module `statistics` takes longer to import than a run to score."""
 MEANS = ("mean", "share")
-UNBOUNDED = frozenset({"DCG", "CG", "MeanRank"})
-"""Means whose values do not lie between 0 and 1."""
+UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
+"""Means whose values have no upper end, and their least value; all others lie between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,10 @@ def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> 
     if measure.definition.summary == "share":
         return wilson(values)
     low, high = mean_interval(values, kind, seed)
-    if kind == "t" or measure.name in UNBOUNDED or math.isnan(low):
+    if kind == "t" or math.isnan(low):
         return low, high
+    if measure.name in UNBOUNDED:
+        return max(low, UNBOUNDED[measure.name]), high
     least, most = at_the_ends(values)
     return max(min(low, least), 0.0), min(max(high, most), 1.0)
 
