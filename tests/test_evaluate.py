@@ -270,6 +270,17 @@ def test_scenarios_and_bounds_are_a_table_when_asked_for(
     ]
 
 
+def test_programs_get_the_scenarios_as_the_one_table_of_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@5", "--scenarios", "--format", "csv"]) == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert header == "run,measure,score,unjudged irrelevant,unjudged of top grade,least,most"
+    assert row.split(",")[:2] == ["good", "P@5"]
+    assert list(map(float, row.split(",")[2:])) == pytest.approx([0.2, 0.2, 4 / 15, 0.2, 4 / 15])
+
+
 def test_a_mean_at_its_ceiling_has_no_empty_interval(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -281,6 +292,20 @@ def test_a_mean_at_its_ceiling_has_no_empty_interval(
     # Wilson's interval of 25 of 25, with 0 for a query that is not among them
     assert found["RR"] == {"value": 1.0, "low": pytest.approx(25 / (25 + 1.959964**2)), "high": 1.0}
     assert found["DCG"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+
+
+def test_no_interval_of_a_rank_goes_below_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(9)))
+    lines = [f"q{q} Q0 a 1 1 t\n" for q in range(9)]
+    lines += [f"q8 Q0 x{n} 1 2 t\n" for n in range(60)]
+    (tmp_path / "r.trec").write_text("".join(lines))
+    files = [str(tmp_path / name) for name in ("h.qrels", "r.trec")]
+    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
+    found = printed_json(capsys)["runs"][0]["scores"]["MeanRank"]
+    assert found["value"] == pytest.approx((8 + 61) / 9)
+    assert (found["low"], found["high"] > found["value"]) == (1.0, True)
 
 
 def test_a_lower_mean_rank_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
