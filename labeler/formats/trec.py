@@ -190,15 +190,21 @@ def rows(
         if not columns or columns[0].startswith(b"#"):
             continue
         if b"\0" in line:
-            raise BadInput.at(path, number, _why_nul(line))
+            raise BadInput.at(path, number, _why_nul(line) + _hint(path, names, columns))
         if len(columns) != wanted and not (more and len(columns) > wanted):
             problem = f"expected {wanted} columns ({names}), found {len(columns)}"
-            beir = "; these are BEIR's three, with a header" if columns == BEIR_HEADER else ""
-            raise BadInput.at(path, number, problem + beir)
+            raise BadInput.at(path, number, problem + _hint(path, names, columns))
         found += 1
         yield number, columns
     if not found and lines is None:
         raise BadInput.at(path, max(number, 1), f"no line in it; expected {names}")
+
+
+def _hint(path: Path, names: str, columns: list[bytes]) -> str:
+    """What a file of another format is, and what would make it one of this."""
+    if names == RUN_COLUMNS and path.suffix.casefold() in (".json", ".parquet"):
+        return f"; labeler run convert {path} -o {path.stem}.trec makes TREC's columns of it"
+    return "; these are BEIR's three, with a header" if columns == BEIR_HEADER else ""
 
 
 def _why_nul(line: bytes) -> str:
