@@ -428,6 +428,18 @@ def test_runs_that_share_no_query_are_not_fused_and_partial_ones_are_told(
     assert "no query" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ending", ["json", "parquet"])
+def test_a_run_in_another_format_is_refused_with_what_converts_it(
+    ending: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = folder / f"b.{ending}"
+    assert labeler(["run", "convert", str(folder / "a.trec"), "-o", str(other)]) == 0
+    assert labeler(["evaluate", str(folder / "a.qrels"), str(other)]) == 65
+    err = capsys.readouterr().err
+    assert f"b.{ending}:1: " in err
+    assert f"labeler run convert {other} -o b.trec makes" in err
+
+
 def test_a_run_is_not_written_in_a_format_that_is_none(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
