@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from labeler.evaluating import Report, RunScores
-from labeler.scoreboard import Cell, Table
+from labeler.scoreboard import PAIRED, Cell, Table
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,14 @@ def _of_run(run: RunScores, base: RunScores, many: int, texts: Mapping[str, str]
     return gained + lost
 
 
-def move_rows(moved: list[Move], widest: int | None = 60) -> Table:
-    """A table of them, no text in it longer than the widest."""
-    rows: list[list[Cell]] = [
-        [m.run, m.query, _cut(m.text, widest), m.before, m.after, f"{m.difference:+z.4f}"]
-        for m in moved
-    ]
+def move_rows(moved: list[Move], form: str = "table") -> Table:
+    """A table of them; for people differences have a sign, in a narrow one texts are cut."""
+    widest = 60 if form == "table" else None
+    rows: list[list[Cell]] = []
+    for move in moved:
+        gained: Cell = f"{move.difference:+z.4f}" if form in PAIRED else move.difference
+        text = _cut(move.text, widest)
+        rows.append([move.run, move.query, text, move.before, move.after, gained])
     baseline, measure = (moved[0].baseline, moved[0].measure) if moved else ("-", "-")
     return ["run", "query", "text", f"{measure} of {baseline}", "of the run", "gained"], rows
 

@@ -130,7 +130,10 @@ def test_documents_without_one_in_common_are_warned_of(
     (tmp_path / "h.qrels").write_text("q 0 D1 1\n")
     (tmp_path / "r.trec").write_text("q Q0 1 1 1 t\n")
     assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 0
-    assert "Judged@10 is 0; do its document ids match" in capsys.readouterr().err
+    assert (
+        "none of its documents stands in the qrels; are their ids the same?"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "jsonl", "latex", "markdown"])
@@ -317,8 +320,8 @@ def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFix
     assert labeler(["evaluate", *files, "-m", "P@1", "--movers", "5", "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "run,query,text,P@1 of a,of the run,gained",
-        "b,q1,steam engines,1.0,0.0,-1.0000",
-        "b,q2,,1.0,0.0,-1.0000",
+        "b,q1,steam engines,1.0,0.0,-1.0",
+        "b,q2,,1.0,0.0,-1.0",
     ]
     assert labeler([*arguments[:-1], "5"]) == 0
     assert "steam engines" in capsys.readouterr().out

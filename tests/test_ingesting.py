@@ -262,7 +262,7 @@ def test_the_command_reports_what_it_left_out(
     write(docs, a_DOT_md="text", b_DOT_md="", c_DOT_png="x")
     assert run(["ingest", str(docs), "-o", str(tmp_path / "coll")]) == 0
     out, err = capsys.readouterr()
-    assert out.endswith("corpus.jsonl: 1 documents from 1 files\n")
+    assert out.endswith("corpus.jsonl: 1 document from 1 file\n")
     assert "b.md: empty" in err
     assert "1 of 2 files not read" in err
     assert ".png 1" in err

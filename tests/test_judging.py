@@ -196,4 +196,18 @@ def test_the_card_and_the_readme_say_what_made_the_labels(tmp_path: Path) -> Non
         assert "| a | 10 | 8 | 2 | umbrela@" in collection.readme.read_text()
         collection.readme.write_text("# Ours\n")
         assert judge(tmp_path, server, "--as", "b") == 3
-    assert collection.readme.read_text() == "# Ours\n"
+        assert collection.readme.read_text() == "# Ours\n"
+        collection.readme.write_bytes(b"\xff\xfe not UTF-8")
+        collection.card.write_text('{"judge": 3, "pool": {"runs": 7}, "ingest": []}')
+        assert judge(tmp_path, server, "--as", "b") == 3
+        collection.readme.unlink()
+        assert judge(tmp_path, server, "--as", "b") == 3
+    assert "| b | 10 | 8 | 2 |" in collection.readme.read_text()
+
+
+def test_the_readme_says_how_far_an_embedded_judge_is_to_be_trusted(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path)
+    assert run(["judge", str(tmp_path), "--model", "similarity", "--quiet"]) == 0
+    said = collection.readme.read_text()
+    assert "not an LLM" in said
+    assert "- queries by origin: 2 unknown" in said

@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from labeler.metrics.power import detectable, power, queries_needed
 from labeler.metrics.rankings import Floats
 from labeler.metrics.resampling import holm, interval, randomisation
 from labeler.metrics.student import t_below, t_quantile, two_sided
+from labeler.systems import scores_of
 
 OFTEN = settings(derandomize=True, deadline=None)
 
@@ -57,6 +59,23 @@ def test_power_holds_in_simulation() -> None:
     found = detectable(50, 0.15)
     assert simulated_power(50, found, 0.15) == pytest.approx(0.8, abs=0.01)
     assert simulated_power(queries_needed(0.03, 0.15), 0.03, 0.15) == pytest.approx(0.8, abs=0.01)
+
+
+def test_power_holds_for_real_systems_whose_differences_are_no_normal_ones(shared: Path) -> None:
+    folder = shared / "dl19"
+    runs = sorted((folder / "runs").iterdir())
+    _, _, values = scores_of(folder / "nist.qrels", runs, "nDCG@10", [])
+    rng = np.random.default_rng(0)
+    shares = []
+    for i, j in combinations(range(len(runs)), 2):
+        differences = values[i] - values[j]
+        around = differences - differences.mean()
+        drawn = rng.choice(around, (400, 50)) + detectable(50, float(differences.std()))
+        t = drawn.mean(axis=1) / (drawn.std(axis=1, ddof=1) / math.sqrt(50))
+        shares.append(float(np.mean(np.abs(t) > t_quantile(0.975, 49))))
+    assert sum(shares) / len(shares) == pytest.approx(0.8, abs=0.02)
+    assert min(shares) > 0.65
+    assert max(shares) < 0.95
 
 
 def test_the_number_of_queries_is_the_smallest_that_is_enough() -> None:

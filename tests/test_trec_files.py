@@ -19,8 +19,11 @@ from slow_tools import diverse, fused
 from labeler.cli import run as labeler
 from labeler.data import Run
 from labeler.formats.trec import read_qrels, read_run, write_run
-from labeler.fusion import Fusion, mmr, ranking, rrf
+from labeler.formats.written import FORMATS
+from labeler.fusion import METHODS, NORMS, Fusion, mmr, ranking, rrf
+from labeler.qrels_changes import CONFLICTS
 from labeler.run_tools import fuse_files
+from labeler.search.dense import encode
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 FIRST: Run = {"q": {"a": 3.0, "b": 1.0, "c": 2.0}}
@@ -469,3 +472,64 @@ def test_a_hint_is_the_next_step_and_no_later_one(
         (tmp_path / part).write_text('{"_id": "a", "text": "x"}\n')
     assert labeler([command, str(tmp_path)]) == (74 if command == "pool" else 2)
     assert f"next: {hint} " in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        (["fuse"], [*METHODS, *(name for name in NORMS if name != "zmuv")]),
+        (["qrels", "merge"], CONFLICTS),
+        (["run", "convert"], FORMATS),
+    ],
+)
+def test_the_help_lists_every_name_there_is(
+    command: list[str], names: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert labeler([*command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [name for name in names if name not in shown] == []
+
+
+def test_without_pyarrow_parquet_names_what_to_install(folder: Path) -> None:
+    out = folder / "a.parquet"
+    program = (
+        "import sys; sys.modules['pyarrow'] = None; from labeler.cli import run;"
+        f"sys.exit(run(['run', 'convert', {str(folder / 'a.trec')!r}, '-o', {str(out)!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 78
+    assert b"parquet files need pyarrow: pip install pyarrow" in done.stderr
+    assert not out.exists()
+
+
+def test_mmr_over_a_collection_equals_the_slow_and_obvious_way(tmp_path: Path) -> None:
+    pytest.importorskip("wordllama", reason="the embedded encoder is an optional extra")
+    rng = np.random.default_rng(3)
+    words = [
+        "apple",
+        "pear",
+        "engine",
+        "steam",
+        "river",
+        "stone",
+        "paper",
+        "light",
+        "green",
+        "quick",
+    ]
+    texts = {f"d{n}": " ".join(rng.choice(words, 4)) for n in range(30)}
+    rows = [json.dumps({"_id": d, "title": "", "text": t}) for d, t in texts.items()]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(rows) + "\n")
+    lines = [
+        f"q{q} Q0 d{n} 1 {rng.integers(9)} t\n" for n in range(30) for q in range(4) if (n + q) % 3
+    ]
+    (tmp_path / "a.trec").write_text("".join(lines))  # no query's lines stand together
+    given = ["mmr", str(tmp_path / "a.trec"), str(tmp_path), "-o", str(tmp_path / "b.trec")]
+    assert labeler([*given, "--lambda", "0.3", "--depth", "15"]) == 0
+    vectors = dict(zip(texts, encode(list(texts.values())).astype(float), strict=True))
+    similar = {(a, b): float(vectors[a] @ vectors[b]) for a in texts for b in texts}
+    run, found = read_run(tmp_path / "a.trec"), read_run(tmp_path / "b.trec")
+    assert list(found) == list(run)
+    for query, scores in run.items():
+        top = {doc: scores[doc] for doc in ranking(scores)[:15]}
+        assert ranking(found[query]) == diverse(top, similar, 0.3)

@@ -142,8 +142,11 @@ def show_leaderboard(board: Leaderboard | None) -> None:
         f"mean bias {signed(board.bias, 4)}, over {len(board.queries)} queries"
     )
     for swap in board.swaps:
-        told = "people's labels tell them apart" if swap.significant else "people's labels do not"
-        say(f"swapped: {swap.better} above {swap.worse} under people; {told} (p {swap.p:.3f})")
+        can = "can" if swap.significant else "cannot"
+        say(
+            f"swapped: {swap.better} above {swap.worse} by people's labels, "
+            f"which {can} tell them apart (p {swap.p:.3f})"
+        )
 
 
 def show_ceiling(ceilings: Sequence[Ceiling]) -> None:

@@ -151,7 +151,7 @@ def command(
             tables.append(rendered(*scenario_rows(report), form, 2))
         if movers:
             found_moves = moves(report, movers, _texts(paths[0]))
-            listed = move_rows(found_moves, 60 if form == "table" else None)
+            listed = move_rows(found_moves, form)
             tables = tables if form in PAIRED else []  # other programs read one table a file
             tables.append(rendered(*listed, form, 3))
         deliver("\n".join(tables), output)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import codecs
 import json
 import math
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.files import byte_chunks, file_problems
+from labeler.files import byte_chunks, file_problems, scratch_file
 from labeler.formats.indexed import RUN, Index, indexed
 from labeler.formats.written import format_of, pyarrow
 
@@ -33,13 +32,13 @@ def indexed_run(path: Path, form: str = "") -> Iterator[Index]:
         with indexed(path, RUN) as index:
             yield index
         return
-    with tempfile.NamedTemporaryFile(prefix="labeler-") as lines:
-        for query_id, doc_id, score in read(path):
-            lines.write(f"{query_id} Q0 {doc_id} 1 {score!r} -\n".encode())
-        lines.flush()
-        if not lines.tell():
+    with scratch_file() as lines:
+        with lines.open("w", encoding="utf-8", newline="\n") as out:
+            rows = (f"{query} Q0 {doc} 1 {score!r} -\n" for query, doc, score in read(path))
+            out.writelines(rows)
+        if not lines.stat().st_size:
             raise BadInput(f"{path}: no query with a document in it")
-        with indexed(path, RUN, copy=Path(lines.name)) as index:
+        with indexed(path, RUN, copy=lines) as index:
             yield index
 
 

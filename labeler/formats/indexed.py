@@ -7,7 +7,6 @@ text and some fifty bytes for each stretch of lines of one query.
 
 from __future__ import annotations
 
-import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.errors import BadInput
-from labeler.files import STANDARD, byte_blocks, file_problems, numbered_bytes
+from labeler.files import STANDARD, byte_blocks, file_problems, numbered_bytes, scratch_file
 from labeler.formats.columns import (
     Fields,
     Floats,
@@ -97,7 +96,8 @@ class Index:
         firsts = np.append(0, breaks)
         total = np.add.reduceat(size, firsts, dtype=np.int64)
         for place, length in zip(start[firsts].tolist(), total.tolist(), strict=True):
-            found = os.pread(self.source.fileno(), length, place)
+            self.source.seek(place)
+            found = self.source.read(length)
             yield found if found.endswith(b"\n") else found + b"\n"
 
 
@@ -135,12 +135,10 @@ def _copied(path: Path) -> Iterator[Path]:
     if not once:
         yield path
         return
-    with tempfile.NamedTemporaryFile(prefix="labeler-") as copy:
-        with file_problems(path):
-            for piece in byte_blocks(path, BLOCK):
-                copy.write(piece)
-        copy.flush()
-        yield Path(copy.name)
+    with scratch_file() as copy:
+        with file_problems(path), copy.open("wb") as out:
+            out.writelines(byte_blocks(path, BLOCK))
+        yield copy
 
 
 def _plain(copy: Path, kind: Kind, block: int) -> Iterator[tuple[Fields, int]]:

@@ -149,7 +149,7 @@ OTHERS = ("csv", "tsv", "jsonl", "ndjson", "xlsx", "feather", "arrow", "pkl", "l
 def format_of(path: Path) -> str:
     """The format that a file's name says; `Misuse` where that is none of ours."""
     ending = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").casefold()
-    if ending in OTHERS:
+    if ending in OTHERS or path.name.casefold().endswith(".parquet.gz"):
         raise Misuse(f"{path}: runs are not read or written as .{ending}; {_KNOWN}")
     return ending if ending in FORMATS else "trec"
 
