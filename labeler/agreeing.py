@@ -20,7 +20,7 @@ from labeler.agreement.raters import Ratings, joint, ratings
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.suspicion import share_a_pair
 from labeler.assessors import Source, Sources
-from labeler.data import Qrels
+from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
 from labeler.in_common import no_pair_in_common
 from labeler.metrics import parse
@@ -76,8 +76,7 @@ def _check(sources: Sources, source: Source, wanted: Wanted) -> None:
 def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
     options = wanted.options
     rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
-    weights = None if wanted.unweighted else sources.weights
-    found = agree(sources.people, source.other, rules, options, weights)
+    found = agree(sources.people, source.other, rules, options, _weights(sources, wanted))
     people, other = _mapped(sources, source, rules)
     runs = sources.runs if sources.weights is None else {}
     board = leaderboard(people, other, runs, parse(wanted.measure), options.seed)
@@ -96,7 +95,7 @@ def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
         details,
         board,
         tuple(circularities(board, sources.tags, named)) if board else (),
-        ceiling=_ceilings(sources, source, rules, options),
+        ceiling=_ceilings(sources, source, rules, wanted),
         plans=_plans(found, wanted),
         notes=(*sources.notes, *source.notes, *_notes(rules, wanted)),
     )
@@ -128,7 +127,7 @@ def _mapped(sources: Sources, source: Source, rules: Rules) -> tuple[Qrels, Qrel
 
 
 def _ceilings(
-    sources: Sources, source: Source, rules: Rules, options: Options
+    sources: Sources, source: Source, rules: Rules, wanted: Wanted
 ) -> tuple[Ceiling, ...]:
     if not sources.raters:
         return ()
@@ -137,9 +136,9 @@ def _ceilings(
     more = {name: grades_of_people(labels, scale, rules) for name, labels in sources.raters.items()}
     raters = {sources.people_name: people, **more, source.name: other}
     grades = scale if rules.cut is None else (0, 1)
-    side_by_side = ratings(raters, grades)
+    side_by_side = ratings(raters, grades, _weights(sources, wanted))
     chosen = [find_statistic(name, grades) for name in CEILING_STATISTICS]
-    return tuple(ceiling(side_by_side, source.name, one, options) for one in chosen)
+    return tuple(ceiling(side_by_side, source.name, one, wanted.options) for one in chosen)
 
 
 def _all_raters(sources: Sources, wanted: Wanted) -> Ratings:
@@ -157,7 +156,11 @@ def _all_raters(sources: Sources, wanted: Wanted) -> Ratings:
     scale = scale_of(sources.people, rules)
     for name, labels in sources.raters.items():
         raters[name] = grades_of_people(labels, scale, rules)
-    return ratings(raters, scale if rules.cut is None else (0, 1))
+    return ratings(raters, scale if rules.cut is None else (0, 1), _weights(sources, wanted))
+
+
+def _weights(sources: Sources, wanted: Wanted) -> Mapping[Pair, float] | None:
+    return None if wanted.unweighted else sources.weights
 
 
 def _against(finding: Finding, first: Finding, wanted: Wanted) -> Finding:

@@ -15,7 +15,9 @@ from labeler.evaluating import Options, chosen
 from labeler.evaluation_warnings import qrels_warnings, run_warnings
 from labeler.formats.collection import Collection, open_collection
 from labeler.formats.ranked import Pool, pool_of, read_pool, read_rankings
+from labeler.formats.samples import people_path
 from labeler.formats.trec import read_qrels
+from labeler.in_common import no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.metrics.comparing import MEANS
 from labeler.metrics.rankings import Floats, Integers
@@ -25,6 +27,11 @@ from labeler.run_names import card_top_grade, named_runs
 MOST_UNJUDGED = 0.2
 """With a larger share of documents that people left out, their scores say nothing."""
 FEW_LABELLED = 15
+NOT_OF_GRADES = {
+    "LGTM": "is a person's verdict",
+    "Judged": "says how much is judged, not what it is worth",
+    "RBPresidual": "says how much is unjudged, not what it is worth",
+}
 
 
 @dataclass(frozen=True)
@@ -40,8 +47,10 @@ class Wanted:
         for measure in parse_all(self.options.measures):
             if measure.definition.summary not in MEANS:
                 raise Misuse(f"{measure} is no mean over queries; --people corrects means alone")
-            if measure.name == "LGTM":
-                raise Misuse(f"{measure} is a person's verdict; --people has nothing to correct")
+            if measure.name in NOT_OF_GRADES:
+                raise Misuse(
+                    f"{measure} {NOT_OF_GRADES[measure.name]}; there is nothing to correct"
+                )
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,8 @@ def correct_files(
             top = card_top_grade(paths[0])
             wanted = replace(wanted, options=replace(wanted.options, max_grade=top))
         runs = [collection.run(name) for name in collection.run_names()]
-        sides = [_named(collection, name) for name in (people, _given(assessor))]
+        named = people, assessor or _only_other(collection, people)
+        sides = [_named(collection, name) for name in named]
     elif assessor is None:
         sides, runs = [Path(people), paths[0]], runs[1:]
     else:
@@ -83,10 +93,16 @@ def correct_files(
     return _correct(sides[0], sides[1], named_runs(runs), wanted)
 
 
-def _given(assessor: str | None) -> str:
-    if assessor is None:
-        raise Misuse("--people needs --assessor: whose labels of all queries are corrected?")
-    return assessor
+def _only_other(collection: Collection, people: str) -> str:
+    """The one set of labels that is not people's."""
+    folder, ours = collection.folder, {people, "human"}
+    names = [name for name in collection.qrels_names() if name not in ours]
+    names = [name for name in names if not people_path(folder, name).exists()]
+    if len(names) != 1:
+        known = ", ".join(names) or "none"
+        ask = "--people needs --assessor: whose labels of all queries are corrected?"
+        raise Misuse(f"{ask} there are: {known}")
+    return names[0]
 
 
 def _named(collection: Collection, name: str) -> Path:
@@ -104,6 +120,9 @@ def _correct(people: Path, assessor: Path, runs: Mapping[str, Path], wanted: Wan
     whole, labelled = read_pool(assessor, warnings.append), read_qrels(people, warnings.append)
     extra = len(labelled.keys() - set(whole.queries))
     some = {query: labelled[query] for query in whole.queries if query in labelled}
+    if not some:
+        ids = dict.fromkeys(whole.queries, ())
+        raise BadInput(no_pair_in_common(str(people), labelled, str(assessor), ids))
     if len(some) < FEWEST:
         shared = f"{people} and {assessor} share {len(some)} queries"
         raise BadInput(f"{shared}; correcting needs {FEWEST} or more")

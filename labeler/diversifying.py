@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -61,8 +60,11 @@ class _Vectors:
         """Their vectors, a row each."""
         size = 4 * self.width
         rows = self.row[np.searchsorted(self.ids, np.array(documents))].tolist()
-        read = b"".join([os.pread(self.file.fileno(), size, row * size) for row in rows])
-        return np.frombuffer(read, dtype=np.float32).reshape(len(rows), self.width)
+        read = []
+        for row in rows:
+            self.file.seek(row * size)
+            read.append(self.file.read(size))
+        return np.frombuffer(b"".join(read), dtype=np.float32).reshape(len(rows), self.width)
 
 
 def diversify(run: Path, corpus: Path, encode: Encode, output: Path, wanted: Diversity) -> int:

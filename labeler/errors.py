@@ -82,6 +82,11 @@ class BadInput(LabelerError):
         return cls(f"{path}:{line}: {problem}")
 
 
+def refuse(error: BadInput) -> None:
+    """Stop at a bad row; who wants to hear of all of them collects them instead."""
+    raise error
+
+
 class ProviderError(LabelerError):
     """The model's provider failed in a way that ends the run."""
 

@@ -47,13 +47,15 @@ def run_warnings(
     if missing := n - facts.common:
         found.append(f"{name}: {_of(missing, n)} missing from the run; {MISSING[skipped]}")
     if facts.extra:
-        queries = count_of(facts.extra, "query", "queries")
+        queries = _many(facts.extra, "query", "queries")
         found.append(f"{name}: {queries} of the run not in the qrels: ignored")
+    if not facts.matched:
+        found.append(f"{name}: none of its documents stands in the qrels; are their ids the same?")
     if facts.tied_pairs:
-        pairs = count_of(facts.tied_pairs, "pair", "pairs")
+        pairs = _many(facts.tied_pairs, "pair", "pairs")
         found.append(f"{name}: {pairs} of documents tied in score; {ORDERED[ties]}")
     if facts.contradictions:
-        lines = count_of(facts.contradictions, "line", "lines")
+        lines = _many(facts.contradictions, "line", "lines")
         found.append(f"{name}: {lines} whose rank contradicts the score; {ORDERED[ties]}")
     return found
 
@@ -64,7 +66,12 @@ ORDERED = {"trec": "ordered as trec_eval does", "file": "ordered as written"}
 
 def _of(some: int, every: int) -> str:
     """`1 of 3 queries`, `1 of 1 query`."""
-    return f"{some:,} of {count_of(every, 'query', 'queries')}"
+    return f"{some} of {_many(every, 'query', 'queries')}"
+
+
+def _many(number: int, one: str, many: str) -> str:
+    """`count_of` without commas: programs read these warnings, too."""
+    return count_of(number, one, many).replace(",", "")
 
 
 def name_warnings(given: Sequence[str]) -> list[str]:
@@ -77,15 +84,13 @@ def hole_warnings(
 ) -> list[str]:
     """Of the run that is judged least: what its unjudged documents could do to a score."""
     share_name, share = next(iter(judged.items()))
-    if share == 0:
-        return [f"{name} has a {share_name} of 0: do its document ids match those of the qrels?"]
     bounded = next((item for item in scenarios.items() if "low" in item[1]), None)
     if bounded is None or not share < WELL_JUDGED:
         return []
     measure, entry = bounded
     ends = f"{entry['low']:.3f} to {entry['high']:.3f}"
-    what = f"what is not could make its {measure} anything from {ends} (--scenarios)"
-    return [f"{name} has a {share_name} of {share:.2f} only; {what}"]
+    what = f"were the rest judged, its {measure} could be anything from {ends} (--scenarios)"
+    return [f"{name}: {share_name} is {share:.2f}; {what}"]
 
 
 def score_warnings(name: str, scores: Scores) -> list[str]:

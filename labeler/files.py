@@ -139,6 +139,13 @@ def replacing_bytes(
                 partial.unlink()
 
 
+@contextmanager
+def scratch_file() -> Iterator[Path]:
+    """A path for a file that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="labeler-") as folder:
+        yield Path(folder) / "scratch"
+
+
 def _lock(handle: int) -> bool:
     """Whether nobody else holds a file; it is then held until the handle is closed.
 

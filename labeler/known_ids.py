@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from labeler.formats.collection import open_collection
 from labeler.formats.indexed import Index
 from labeler.wording import count_of
 
+_PART = 100_000
 _SHOWN = 3
 
 
@@ -47,8 +49,11 @@ class KnownIds:
         """Those in the files of a collection."""
         collection = open_collection(folder)
         queries = [query_id.encode() for query_id in read_queries(collection.queries)]
-        documents = [document.id.encode() for _, document in corpus_lines(collection.corpus)]
-        return cls(folder, np.unique(np.array(queries)), np.unique(np.array(documents)))
+        documents = (document.id.encode() for _, document in corpus_lines(collection.corpus))
+        parts = [np.array([], dtype=np.bytes_)]
+        while part := list(islice(documents, _PART)):
+            parts.append(np.array(part))
+        return cls(folder, np.unique(np.array(queries)), np.unique(np.concatenate(parts)))
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from labeler.evaluating import Report, RunScores
-from labeler.scoreboard import Cell, Table
+from labeler.scoreboard import PAIRED, Cell, Table
 
 
 @dataclass(frozen=True)
@@ -55,23 +55,25 @@ def _of_run(run: RunScores, base: RunScores, many: int, texts: Mapping[str, str]
         for query, new in after.items()
         if query in before and not math.isnan(before[query] - new)
     ]
-    listed.sort(key=lambda move: (-move.difference, move.query))
-    gained = [move for move in listed[:many] if move.difference > 0]
-    lost = [move for move in listed[-many:] if move.difference < 0]
+    better = -1 if run.scores.measures[0].definition.lower_is_better else 1
+    listed.sort(key=lambda move: (-better * move.difference, move.query))
+    gained = [move for move in listed[:many] if better * move.difference > 0]
+    lost = [move for move in listed[-many:] if better * move.difference < 0]
     return gained + lost
 
 
-def move_rows(moved: list[Move]) -> Table:
-    """A table of them."""
-    rows: list[list[Cell]] = [
-        [m.run, m.query, m.text[:60], m.before, m.after, f"{m.difference:+.4f}"] for m in moved
-    ]
-    header = [
-        "gained and lost",
-        "query",
-        "text",
-        "baseline",
-        "run",
-        moved[0].measure if moved else "",
-    ]
-    return header, rows
+def move_rows(moved: list[Move], form: str = "table") -> Table:
+    """A table of them; for people differences have a sign, in a narrow one texts are cut."""
+    widest = 60 if form == "table" else None
+    rows: list[list[Cell]] = []
+    for move in moved:
+        gained: Cell = f"{move.difference:+z.4f}" if form in PAIRED else move.difference
+        text = _cut(move.text, widest)
+        rows.append([move.run, move.query, text, move.before, move.after, gained])
+    baseline, measure = (moved[0].baseline, moved[0].measure) if moved else ("-", "-")
+    return ["run", "query", "text", f"{measure} of {baseline}", "of the run", "gained"], rows
+
+
+def _cut(text: str, widest: int | None) -> str:
+    flat = " ".join(text.split())
+    return flat if widest is None or len(flat) <= widest else flat[: widest - 1] + "…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 
 ENDINGS = (".png", ".svg", ".pdf")
 MOST_ROWS = 8
-MOST_NAMED = 15
+MOST_NAMED = 20
+LONGEST = 28
 
 
-def plot(findings: Sequence[Finding], path: Path) -> None:
-    """Draw a row of panels for each assessor."""
+def plot(findings: Sequence[Finding], path: Path) -> list[str]:
+    """Draw a row of panels for each assessor; returns what a reader of the picture should know."""
     if path.suffix.lower() not in ENDINGS:
         raise Misuse(f"{path}: expected a picture's name to end in {', '.join(ENDINGS)}")
     if len(findings) > MOST_ROWS:
@@ -40,14 +42,17 @@ def plot(findings: Sequence[Finding], path: Path) -> None:
         _draw(findings, figure)
         path.parent.mkdir(parents=True, exist_ok=True)
         dates = {"Date": None} if path.suffix.lower() == ".svg" else None
-        with file_problems(path):
+        with file_problems(path), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
             figure.savefig(path, dpi=150, metadata=dates)
+    missing = any("missing from" in str(one.message) for one in said)
+    return ["the picture's font lacks some characters of the names"] if missing else []
 
 
 def _draw(findings: Sequence[Finding], figure: Figure) -> None:
     boards = any(finding.board for finding in findings)
     columns = 3 if boards else 2
-    figure.set_size_inches(5.2 * columns, 4.6 * len(findings))
+    figure.set_size_inches(5.6 * columns, 4.6 * len(findings))
     panels = figure.subplots(len(findings), columns, squeeze=False)
     for finding, row in zip(findings, panels, strict=True):
         _matrix(row[0], finding)
@@ -72,8 +77,8 @@ def _matrix(panel: Axes, finding: Finding) -> None:
     ticks = range(len(found.scale))
     panel.set_xticks(ticks, list(map(str, found.scale)))
     panel.set_yticks(ticks, list(map(str, found.scale)))
-    panel.set_xlabel(f"grade by {short(finding.other)}")
-    panel.set_ylabel(f"grade by {short(finding.people)}")
+    panel.set_xlabel(f"grade by {_cut(finding.other)}")
+    panel.set_ylabel(f"grade by {_cut(finding.people)}")
     kappa, said = found.headline["kappa"], ""
     if kappa.value is not None:
         said = f"kappa {kappa.value:.2f}"
@@ -90,13 +95,11 @@ def _queries(panel: Axes, finding: Finding) -> None:
     shares, biases = [row.agreement for row in rows], [row.bias for row in rows]
     panel.scatter(biases, shares, s=area, alpha=0.5, color="tab:blue", linewidths=0)
     panel.axvline(0, color="gray", linewidth=0.8)
-    for row in [row for row in rows if row.mae > 0][:5]:
-        label = row.query_id if len(row.query_id) <= 24 else row.query_id[:23] + "…"
-        side = "right" if row.bias > float(np.mean(panel.get_xlim())) else "left"
-        panel.annotate(label, (row.bias, row.agreement), fontsize=7, ha=side)
-    panel.set_xlabel("signed bias, in grades (right: more generous than people)")
+    panel.set_ylim(min([0.5, *shares]) - 0.03, 1.03)
+    worst = [row for row in rows if row.mae > 0][:5]
+    _name(panel, [(row.bias, row.agreement, row.query_id) for row in worst])
+    panel.set_xlabel("bias in grades (right: more generous than people)")
     panel.set_ylabel("share of pairs with the same grade")
-    panel.set_ylim(-0.02, 1.02)
     panel.set_title(f"{len(rows):,} queries", fontsize=10)
 
 
@@ -109,14 +112,47 @@ def _systems(panel: Axes, finding: Finding) -> None:
     ours, theirs = [s.people for s in board.systems], [s.other for s in board.systems]
     ends = min(*ours, *theirs), max(*ours, *theirs)
     panel.plot(ends, ends, color="gray", linewidth=0.8)
-    panel.scatter(ours, theirs, s=90, color="tab:orange", alpha=0.6, linewidths=0)
+    panel.scatter(ours, theirs, s=40, color="tab:orange", alpha=0.6, linewidths=0)
     if len(board.systems) <= MOST_NAMED:
-        for number, (x, y) in enumerate(zip(ours, theirs, strict=True), start=1):
-            panel.annotate(str(number), (x, y), fontsize=7, ha="center", va="center")
-        names = "\n".join(f"{i} {system.run}" for i, system in enumerate(board.systems, start=1))
-        corner = panel.transAxes
-        panel.text(0.98, 0.02, names, fontsize=6, ha="right", va="bottom", transform=corner)
-    panel.set_xlabel(f"{board.measure} by {short(finding.people)}")
-    panel.set_ylabel(f"{board.measure} by {short(finding.other)}")
+        _name(panel, [(system.people, system.other, system.run) for system in board.systems])
+    panel.set_xlabel(f"{board.measure} by {_cut(finding.people)}")
+    panel.set_ylabel(f"{board.measure} by {_cut(finding.other)}")
     tau = "undefined" if board.tau_b is None else f"{board.tau_b:.2f}"
     panel.set_title(f"{len(board.systems)} systems, tau-b {tau}", fontsize=10)
+
+
+def _name(panel: Axes, points: Sequence[tuple[float, float, str]]) -> None:
+    """Names beside the panel, in the points' order from the top, each with a line to its point."""
+    ordered = sorted(points, key=lambda point: -point[1])
+    low, high = panel.get_ylim()
+    wished = [(y - low) / (high - low) for _, y, _ in ordered]
+    line = {"arrowstyle": "-", "color": "gray", "linewidth": 0.4, "shrinkB": 3, "relpos": (0, 0.5)}
+    for place, (x, y, name) in zip(_apart(wished), ordered, strict=True):
+        panel.annotate(
+            _cut(name),
+            (x, y),
+            (1.03, place),
+            textcoords="axes fraction",
+            fontsize=7,
+            va="center",
+            arrowprops=line,
+        )
+
+
+def _apart(wished: Sequence[float], least: float = 0.045) -> list[float]:
+    """Descending places near those wished, `least` or more apart, none below 0."""
+    places: list[float] = []
+    for place in wished:
+        places.append(min(place, places[-1] - least) if places else min(place, 1.0))
+    floor = 0.0
+    for i in reversed(range(len(places))):
+        places[i] = max(places[i], floor)
+        floor = places[i] + least
+    return places
+
+
+def _cut(name: str) -> str:
+    """A name's beginning and end: models' names differ there."""
+    name = short(name)
+    half = (LONGEST - 1) // 2
+    return name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}"

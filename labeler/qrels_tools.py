@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from labeler.errors import BadInput
+from labeler.formats.batches import files_per_query
 from labeler.formats.columns import Flags, Integers
 from labeler.formats.distinct import pair_batches
 from labeler.formats.indexed import QRELS, indexed
 from labeler.known_ids import KnownIds, Unknown
-from labeler.run_tools import SPREAD, spread
+from labeler.run_tools import SPREAD_HEADER, nothing_shared, short_names, spread
 
 Warn = Callable[[str], None]
 
@@ -68,17 +69,18 @@ def validate_qrels(
 def qrels_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
     """A table of the counts of some qrels."""
     grades = sorted({int(grade) for row in found for grade in row["grades"]})
-    header = ["qrels", "queries", "pairs", *(f"{which} a query" for which in SPREAD)]
+    header = ["qrels", "queries", "pairs", *SPREAD_HEADER]
+    shown = short_names([row["qrels"] for row in found])
     rows = [
         [
-            row["qrels"],
+            name,
             row["queries"],
             row["pairs"],
             *row["per_query"].values(),
             row["without_relevant"],
             *(row["grades"].get(str(grade), 0) for grade in grades),
         ]
-        for row in found
+        for name, row in zip(shown, found, strict=True)
     ]
     return [*header, "none relevant", *(f"grade {grade}" for grade in grades)], rows
 
@@ -108,6 +110,8 @@ def compare_qrels(first: Path, second: Path, warn: Warn) -> dict[str, Any]:
             kinds, counts = np.unique(grades, axis=0, return_counts=True)
             for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
                 table[kind[0], kind[1]] += count
+        if int(files_per_query([one, other]).max()) == 1:
+            warn(nothing_shared(one, other))
     return {
         "first_only": alone[0],
         "second_only": alone[1],

@@ -9,14 +9,15 @@ from pathlib import Path
 from labeler.data import Document, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import Collection, update_card
+from labeler.formats.collection import Collection, check_name, update_card
 from labeler.formats.pool import read_pool, write_pool
-from labeler.formats.trec import read_run, write_run
+from labeler.formats.trec import RUN_COLUMNS, read_run, rows, write_run
 from labeler.fusion import ranking, rrf
 from labeler.pooling import merge_pools, pool_runs
 from labeler.run_names import run_name
 from labeler.search.dense import Encode, encoder_id
 from labeler.search.engines import bm25_run, dense_run
+from labeler.wording import count_of
 
 RUN_DEPTH = 1000
 BUILT_IN = ("bm25", "dense", "hybrid")
@@ -71,29 +72,50 @@ def read_own_run(
     Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
     collection or its first `depth` documents are not all in the corpus.
     """
-    name = run_name(path)
-    if name in BUILT_IN:
-        raise Misuse(f"{path}: the name {name!r} is a built-in run's; rename the file")
+    name = _own_name(path)
     whole = read_run(path)
     queries = read_queries(collection.queries)
     run = {query_id: scores for query_id, scores in whole.items() if query_id in queries}
     if not run:
         raise BadInput(f"{path}: no query in common: {_some(whole)} here, {_some(queries)} there")
     if len(run) < len(whole):
-        warn(f"{path}: {len(whole) - len(run)} queries are not in the collection; left out")
+        others = [query_id for query_id in whole if query_id not in queries]
+        count = count_of(len(others), "query is", "queries are")
+        warn(f"{path}: {count} not in the collection, left out: {_some(others)}")
     taken = collection.run(name)
     if taken.exists() and read_run(taken) != run:
         raise Misuse(f"{path}: {taken} is another run of that name; rename the file")
-    _check_documents(path, run, depth, read_corpus(collection.corpus))
+    _check_documents(path, run, depth, collection.corpus)
     return run
 
 
-def _check_documents(path: Path, run: Run, depth: int, corpus: Mapping[str, Document]) -> None:
+def _own_name(path: Path) -> str:
+    """What the run will be called, if a file of the collection may be called so."""
+    name = run_name(path)
+    if name in BUILT_IN:
+        raise Misuse(f"{path}: the name {name!r} is a built-in run's; rename the file")
+    try:
+        return check_name(name)
+    except Misuse as error:
+        raise Misuse(f"{path}: {error}; rename the file") from error
+
+
+def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
     found = {doc_id for scores in run.values() for doc_id in ranking(scores)[:depth]}
-    unknown = found.difference(corpus)
-    if unknown:
-        counts = f"{len(unknown)} of the {len(found)} documents to pool are not in the corpus"
-        raise BadInput(f"{path}: {counts}: {_some(unknown)} here, {_some(corpus)} there")
+    documents = read_corpus(corpus)
+    unknown = found.difference(documents)
+    if not unknown:
+        return
+    for number, columns in rows(path, RUN_COLUMNS):
+        query_id, doc_id = columns[0].decode(), columns[2].decode()
+        if doc_id in unknown and query_id in run:
+            verb = "is" if len(unknown) == 1 else "are"
+            raise BadInput.at(
+                path,
+                number,
+                f"the document {doc_id!r} is not in {corpus}, whose ids are as {_some(documents)};"
+                f" {len(unknown):,} of the {len(found):,} documents to pool {verb} not there",
+            )
 
 
 def _some(ids: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import Misuse
-from labeler.formats.collection import Collection, open_collection, read_card
+from labeler.formats.collection import Collection, next_step, open_collection, read_card
 
 RUN_SUFFIXES = (".gz", ".trec", ".run", ".txt")
 
@@ -17,7 +17,9 @@ def collection_runs(folder: Path) -> list[Path]:
     collection = open_collection(folder)
     runs = [collection.run(name) for name in collection.run_names()]
     if not runs:
-        raise Misuse(f"{folder}/runs holds no run (*.trec, *.trec.gz); make some: labeler pool")
+        raise Misuse(
+            f"{folder}/runs holds no run (*.trec, *.trec.gz); make some: labeler pool {folder}"
+        )
     return runs
 
 
@@ -28,7 +30,7 @@ def collection_qrels(folder: Path, name: str | None) -> Path:
     if name is None and len(names) > 1 and "human" not in names:
         raise Misuse(f"{folder} has several qrels; choose with --qrels: {', '.join(names)}")
     if name is None and not names:
-        raise Misuse(f"{folder} has no qrels yet; make some: labeler judge {folder}")
+        raise Misuse(f"{folder} has no qrels yet; next: {next_step(folder)}")
     return collection.existing_qrels(name or ("human" if "human" in names else names[0]))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from labeler.errors import Misuse
-from labeler.formats.batches import Batch, batches, places
+from labeler.errors import BadInput, Misuse
+from labeler.formats.batches import Batch, batches, files_per_query, places
 from labeler.formats.columns import Integers, numbers
 from labeler.formats.foreign import indexed_run
+from labeler.formats.indexed import Index
 from labeler.formats.ordering import contradictions, in_order, tied_pairs
 from labeler.formats.written import FORMATS, Ranked, format_of
 from labeler.fusion import Fusion, Lists
+from labeler.in_common import guess
 from labeler.known_ids import KnownIds, Unknown
-from labeler.run_names import named_runs, run_name
+from labeler.run_names import run_name
+from labeler.wording import count_of
 
 
 def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
@@ -54,7 +57,16 @@ def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
     }
 
 
+_GUESSED = 10_000
+_SHOWN = 3
 SPREAD = ("least", "median", "most")
+SPREAD_HEADER = ("fewest per query", "median", "most")
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Paths as a table shows them: without their folders, where that tells them apart."""
+    names = [Path(path).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
 
 
 def spread(ordered: Integers) -> dict[str, int]:
@@ -65,9 +77,10 @@ def spread(ordered: Integers) -> dict[str, int]:
 
 def run_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
     """A table of the counts of some runs."""
+    shown = short_names([row["run"] for row in found])
     rows = [
         [
-            row["run"],
+            name,
             row["queries"],
             row["documents"],
             *row["per_query"].values(),
@@ -75,9 +88,9 @@ def run_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[A
             row["tied_pairs"],
             row["contradicting_ranks"],
         ]
-        for row in found
+        for name, row in zip(shown, found, strict=True)
     ]
-    header = ["run", "queries", "documents", *(f"{which} a query" for which in SPREAD)]
+    header = ["run", "queries", "documents", *SPREAD_HEADER]
     return [*header, "lowest", "highest", "tied pairs", "contradicting ranks"], rows
 
 
@@ -143,11 +156,19 @@ def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
     return tuple(numbers[names.index(name)] for name in wanted)
 
 
-def fuse_files(paths: Sequence[Path], output: Path, fusion: Fusion, tag: str) -> tuple[int, int]:
-    """Some runs as one; how many queries and lines it has."""
+def fuse_files(
+    paths: Sequence[Path],
+    output: Path,
+    fusion: Fusion,
+    tag: str,
+    warn: Callable[[str], None] = lambda _message: None,
+) -> tuple[int, int]:
+    """Some runs as one; how many queries and lines it has.
+
+    `BadInput` where no two runs have a query in common.
+    """
     if len(paths) < 2:
         raise Misuse("fusing takes two runs or more")
-    named_runs(paths)
     if fusion.method == "wsum" and len(fusion.weights) != len(paths):
         raise Misuse(f"wsum needs {len(paths)} weights, one for each run, as --weights 0.3,0.7")
     queries = 0
@@ -160,8 +181,31 @@ def fuse_files(paths: Sequence[Path], output: Path, fusion: Fusion, tag: str) ->
 
     with ExitStack() as stack:
         indexes = [stack.enter_context(indexed_run(path)) for path in paths]
+        _check_common(indexes, warn)
         lines = FORMATS[format_of(output)](output, fused(), tag)
     return queries, lines
+
+
+def _check_common(indexes: Sequence[Index], warn: Callable[[str], None]) -> None:
+    common = files_per_query(indexes)
+    if int(common.max()) == 1:
+        first, second = indexes[:2]
+        raise BadInput(nothing_shared(first, second))
+    for index in indexes:
+        if missing := len(common) - len(index.ids):
+            count = count_of(len(common), "query", "queries")
+            warn(f"{index.path} lacks {missing:,} of {count} of all runs")
+
+
+def nothing_shared(first: Index, second: Index) -> str:
+    """That two files have no query in common, some ids of each, and a guess why."""
+    ids = [[name.decode() for name in index.names()[:_GUESSED]] for index in (first, second)]
+    has = "; ".join(
+        f"{index.path} has {', '.join(some[:_SHOWN])}"
+        for index, some in zip((first, second), ids, strict=True)
+    )
+    reason = guess(*ids)
+    return f"no query in common: {has}" + (f"; {reason}" if reason else "")
 
 
 def _fused(batch: Batch, fusion: Fusion) -> Ranked:

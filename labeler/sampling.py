@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from labeler.agreement.drawing import Drawn, draw, share_out
 from labeler.assessors import scale_names
@@ -43,12 +44,20 @@ class Wish:
     scale: Mapping[int, str] | None = None
 
 
+class Drew(NamedTuple):
+    """A sheet's sample: its id, and how much is on it."""
+
+    id: str
+    pairs: int
+    queries: int
+
+
 def draw_sheets(
     collection: Collection, source: str | None, wish: Wish, sheets: Sequence[Path]
-) -> list[str]:
+) -> list[Drew]:
     """Write one sheet a rater, and keep each one's probabilities in the collection.
 
-    `source` names the labels whose grades are the strata. Returns the samples' ids.
+    `source` names the labels whose grades are the strata.
     """
     if len({sheet.resolve() for sheet in sheets}) < len(sheets):
         raise Misuse("two sheets have the same path")
@@ -61,10 +70,17 @@ def draw_sheets(
         sheets, share_out(drawn, len(sheets), wish.overlap, wish.seed), strict=True
     ):
         rows = _sheet_rows(mine, corpus, queries, wish.seed)
-        sample = _keep(collection, rows, mine, {"source": source, "seed": wish.seed}, scale)
+        made = {"source": source, "seed": wish.seed, "draw": _id(drawn), "drawn": len(drawn)}
+        sample = _keep(collection, rows, mine, made, scale)
         write_sheet(sheet, sample, rows, scale)
-        ids.append(sample)
+        ids.append(Drew(sample, len(rows), len({row.query_id for row in rows})))
     return ids
+
+
+def free_names(collection: Collection, count: int) -> list[str]:
+    """Names for people's labels that the collection does not use yet."""
+    taken, names = set(collection.qrels_names()), ["human", *(f"human{i}" for i in range(2, 1000))]
+    return [name for name in names if name not in taken][:count]
 
 
 def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping[int, str]]:
@@ -82,7 +98,7 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
             for row in rows
         }
         return grades, scale_names({row.origin.prompt for row in rows})
-    qrels = read_qrels(collection.qrels(source))
+    qrels = read_qrels(collection.existing_qrels(source))
     graded: Strata = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items()}
     if collection.pool.exists():
         graded = {p.pair: graded.get(p.pair) for p in read_pool(collection.pool)} | graded
@@ -91,7 +107,11 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
 
 def _only(collection: Collection) -> str | None:
     """The one set of labels; `None` where there is none yet, but a pool."""
-    names = [name for name in collection.qrels_names() if name != "human"]
+    names = [
+        name
+        for name in collection.qrels_names()
+        if name != "human" and not people_path(collection.folder, name).exists()
+    ]
     if not names and collection.pool.exists():
         return None
     if len(names) != 1:
@@ -138,12 +158,16 @@ def _keep(
         for row in rows
         for pair in [Pair(row.query_id, row.doc_id)]
     ]
-    text = "\n".join(f"{k.number} {k.pair} {k.probability!r}" for k in kept)
-    sample = "s" + hashlib.sha256(text.encode()).hexdigest()[:8]
+    sample = "s" + _id(kept)
     write_sample(sample_path(collection.folder, sample), kept)
     entry = {**made, "pairs": len(kept), "scale": {str(g): name for g, name in scale.items()}}
     update_card(collection, "samples", {**read_card(collection).get("samples", {}), sample: entry})
     return sample
+
+
+def _id(rows: Sequence[object]) -> str:
+    """Eight hex digits of what the rows hold."""
+    return hashlib.sha256("\n".join(map(repr, rows)).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
@@ -155,13 +179,27 @@ class Imported:
     missing: int
 
 
-def import_sheet(collection: Collection, sheet: Path, name: str, rater: str, now: str) -> Imported:
+@dataclass(frozen=True)
+class Import:
+    """Under what name a sheet is taken in, who graded it where it does not say, and when.
+
+    With `replace` a grade of the sheet takes the place of another one that `name` has.
+    """
+
+    name: str
+    rater: str
+    now: str
+    replace: bool = False
+
+
+def import_sheet(collection: Collection, sheet: Path, wanted: Import) -> Imported:
     """Read a graded sheet into `qrels/NAME.qrels` and `people/NAME.jsonl`, beside what is there.
 
-    Every row is checked against the sample that the sheet was drawn as; a pair that `name` already
-    graded otherwise stops with both grades.
+    Every row is checked against the sample that the sheet was drawn as. Sheets of one draw may
+    share a name, which then holds the pairs of both; those of two draws may not, for nobody knows
+    the chance of a pair to be in either.
     """
-    check_name(name)
+    check_name(wanted.name)
     answers = read_sheet(sheet)
     samples = {answer.sample for answer in answers}
     if len(samples) != 1:
@@ -174,9 +212,9 @@ def import_sheet(collection: Collection, sheet: Path, name: str, rater: str, now
         row = _checked(sheet, answer, known, set(map(int, scale)))
         if row.pair in found:
             raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
-        said = (answer.rater or rater, answer.time or now, answer.comment)
-        found[row.pair] = Graded(row.pair, answer.grade, *said, probability=row.probability)
-    _merge(collection, name, found, sheet)
+        said = (answer.rater or wanted.rater, answer.time or wanted.now, answer.comment)
+        found[row.pair] = Graded(row.pair, answer.grade, *said, row.probability, sample)
+    _merge(collection, wanted, found, sheet)
     graded = sum(one.grade is not None for one in found.values())
     return Imported(graded, len(found) - graded, len(known) - len(found))
 
@@ -205,17 +243,24 @@ def _same_number(said: str, true: str) -> bool:
         return False
 
 
-def _merge(collection: Collection, name: str, found: Mapping[Pair, Graded], sheet: Path) -> None:
-    path = people_path(collection.folder, name)
+def _merge(
+    collection: Collection, wanted: Import, found: Mapping[Pair, Graded], sheet: Path
+) -> None:
+    name, path = wanted.name, people_path(collection.folder, wanted.name)
     if not path.exists() and collection.qrels(name).exists():
         raise FileProblem(f"{collection.qrels(name)}: exists, and not from a sheet; another --as")
     before = {row.pair: row for row in read_people(path)} if path.exists() else {}
     for pair, row in found.items():
         old = before.get(pair)
-        if old is not None and None not in (old.grade, row.grade) and old.grade != row.grade:
+        differ = old is not None and None not in (old.grade, row.grade) and old.grade != row.grade
+        if differ and old is not None and not wanted.replace:
             problem = f"{' '.join(pair)} is {row.grade}, and {old.grade} in {name}"
-            raise BadInput(f"{sheet}: {problem}; import another rater under another --as")
+            ways = "another rater goes under another --as; a new grade of the same: --replace"
+            raise BadInput(f"{sheet}: {problem}; {ways}")
     kept = {**before, **{p: r for p, r in found.items() if r.grade is not None or p not in before}}
+    samples = {row.sample for row in kept.values()} | {row.sample for row in found.values()}
+    if len(samples) > 1:
+        kept = _pooled(collection, samples, kept, f"{sheet}: {name}")
     qrels: dict[str, dict[str, int]] = {}
     for pair, row in sorted(kept.items()):
         if row.grade is not None:
@@ -224,3 +269,25 @@ def _merge(collection: Collection, name: str, found: Mapping[Pair, Graded], shee
         raise BadInput(f"{sheet}: no row has a grade")
     write_people(path, [kept[pair] for pair in sorted(kept)])
     write_qrels(collection.qrels(name), qrels)
+
+
+def _pooled(
+    collection: Collection, samples: set[str], kept: Mapping[Pair, Graded], where: str
+) -> dict[Pair, Graded]:
+    """The rows with the chance of a pair to be in any of these sheets of one draw.
+
+    A sheet holds a random share of the draw; together they hold the share that their pairs make.
+    """
+    card = read_card(collection).get("samples", {})
+    draws = {card.get(sample, {}).get("draw", sample) for sample in samples}
+    if len(draws) > 1:
+        named = ", ".join(sorted(samples))
+        problem = f"would hold grades of several draws ({named}), whose chances cannot be pooled"
+        raise BadInput(f"{where} {problem}; use another --as")
+    drawn = int(card[min(samples)]["drawn"])
+    chance: dict[Pair, float] = {}
+    for sample in sorted(samples):
+        rows = read_sample(sample_path(collection.folder, sample))
+        chance |= {row.pair: row.probability * drawn / len(rows) for row in rows}
+    share = len(chance) / drawn
+    return {pair: replace(row, probability=chance[pair] * share) for pair, row in kept.items()}

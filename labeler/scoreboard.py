@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labeler.evaluating import Report, RunScores
 from labeler.metrics import parse
 from labeler.metrics.comparing import Comparison
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Cell = str | int | float | None
 Table = tuple[list[str], list[list[Cell]]]
@@ -44,7 +47,7 @@ def _with_interval(name: str, value: dict[str, float]) -> str:
     if math.isnan(value["value"]):
         return "undefined"
     if parse(name).definition.summary == "sum":
-        return f"{value['value']:,.0f}"
+        return f"{value['value']:.0f}"
     if math.isnan(value["low"]):
         return f"{value['value']:.4f}"
     return f"{value['value']:.4f} [{value['low']:.3f}, {value['high']:.3f}]"
@@ -101,6 +104,24 @@ def _signed(value: float, places: int) -> str | None:
         return None
     text = f"{value:+.{places}f}"
     return text if float(text) else text[1:]
+
+
+def frame(report: Report, *, per_query: bool = False) -> DataFrame:
+    """The scores as a pandas DataFrame: a row for each run and measure, with its interval.
+
+    With `per_query` a row for each run and query, and a column for each measure.
+    """
+    import pandas as pd
+
+    if per_query:
+        header, rows = query_rows(report)
+        return pd.DataFrame(rows, columns=pd.Index(header))
+    values = [
+        {"run": run.name, "queries": len(run.scores.queries), "measure": name, **value}
+        for run in report.runs
+        for name, value in run.values().items()
+    ]
+    return pd.DataFrame(values)
 
 
 def as_json(report: Report, *, per_query: bool = False) -> dict[str, Any]:

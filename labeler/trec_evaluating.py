@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from labeler.data import Qrels, Run
+import numpy as np
+
 from labeler.errors import BadInput, Misuse
-from labeler.formats.trec import read_loose_run, read_qrels
+from labeler.formats.ranked import read_pool, read_rankings
+from labeler.formats.tags import last_tag
+from labeler.formats.trec import read_loose_run
 from labeler.in_common import nothing_in_common
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
 from labeler.metrics.treceval import Line
 from labeler.metrics.treceval_names import RUN_ID, lines
 
-NO_DOCUMENT = {"ceci_nest_pas_un_docno": 1.0}
-"""What trec_eval -c takes a missing query to have retrieved, under this very name."""
 EMPTIED = ("num_ret", "utility", "relstring", "rbp_resid")
-"""Set to nothing for a missing query, and whatever begins with `unj`; not so with parameters."""
+"""Set to nothing for a missing query, and whatever begins with `unj`; not so with parameters.
+
+trec_eval -c takes such a query to have retrieved one document, which nobody judged.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,25 +44,40 @@ class Options:
 def trec_eval(qrels: Path, run: Path, options: Options) -> str:
     """What trec_eval prints."""
     wanted = lines(options.measures, options.documents)
-    judgements = read_qrels(qrels)
-    found, run_id = read_loose_run(run)
-    if not judgements.keys() & found.keys():
-        raise BadInput(nothing_in_common(str(qrels), sorted(judgements), str(run), list(found)))
-    ranked = _ranked(judgements, found, options)
-    missing = {query for query in ranked.queries if query not in found}
+    ranked, run_id = _read(qrels, run)
+    ranked, missing = _chosen(ranked, options)
     return "".join(f"{line}\n" for line in _printed(ranked, wanted, run_id, missing, options))
 
 
-def _ranked(judgements: Qrels, found: Run, options: Options) -> Rankings:
+def _read(qrels: Path, run: Path) -> tuple[Rankings, str]:
+    """The rankings of all queries of the qrels, and the run's tag.
+
+    A run that the fast reader refuses, as one with more columns, is put to the loose one.
+    """
+    pool = read_pool(qrels, lambda _warning: None)
+    try:
+        ranked, facts = read_rankings(run, pool)
+        run_id, some = last_tag(run), facts.some_ids
+    except BadInput:
+        found, run_id = read_loose_run(run)
+        ranked, some = rankings(pool.qrels, found), list(found)
+    if not ranked.retrieved.any():
+        raise BadInput(nothing_in_common(str(qrels), pool.queries, str(run), some))
+    return ranked, run_id
+
+
+def _chosen(ranked: Rankings, options: Options) -> tuple[Rankings, set[str]]:
+    """The rankings that count, and which of them the run lacks."""
+    there = ranked.retrieved > 0
+    wanted = there | options.complete
     if options.query is not None:
-        judgements = {q: grades for q, grades in judgements.items() if q == options.query}
-    if options.complete:
-        found = {query: found.get(query, NO_DOCUMENT) for query in judgements}
-    ranked = rankings(judgements, found, "skip")
-    if not ranked.n:
+        wanted &= np.array([query == options.query for query in ranked.queries])
+    if not wanted.any():
         raise Misuse(f"the query {options.query!r} is not in both files")
+    missing = {query for query, known in zip(ranked.queries, there, strict=True) if not known}
+    ranked = replace(ranked, retrieved=np.maximum(ranked.retrieved, 1)).choose(wanted)
     ranked = ranked.cut(options.depth) if options.depth is not None else ranked
-    return ranked.condensed if options.judged_only else ranked
+    return ranked.condensed if options.judged_only else ranked, missing
 
 
 def _printed(

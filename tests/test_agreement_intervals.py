@@ -96,8 +96,9 @@ def test_few_queries_are_warned_of_with_what_was_measured(method: str) -> None:
     rng = np.random.default_rng(2)
     people = {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(30)} for q in range(8)}
     options = Options(("kappa",), method=method, draws=100)
-    (warning,) = compare_qrels(people, people, None, options).warnings
+    warning, exact = compare_qrels(people, people, None, options).warnings
     assert "only 8 queries" in warning
+    assert "kappa: no width to the interval" in exact
     assert COVERED_BY_FEW[method] in warning
 
 

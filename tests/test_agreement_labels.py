@@ -41,7 +41,7 @@ def test_two_different_labels_of_a_pair_are_a_conflict_and_no_grade(tmp_path: Pa
     assert found.repeated == 2
 
 
-@pytest.mark.parametrize("text", ["", "\n# only a comment\n", "q1 a\n"])
+@pytest.mark.parametrize("text", ["", "\n# only a comment\n", "q1 a\n", "q1 a 1\nq1 b 0\n"])
 def test_what_is_no_label_file_at_all_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadInput, match="expected query iteration document label"):
         read_labels(write(tmp_path / "x", text))
@@ -168,7 +168,7 @@ def test_binary_people_and_a_graded_other_agree_after_the_cut_that_is_named() ->
     people = {q: {d: min(g, 1) for d, g in row.items()} for q, row in many(0).items()}
     found = compare_qrels(people, many(0), Rules(cut=1), Options(("kappa",), draws=100))
     assert found.statistics["kappa"].value == 1.0
-    assert found.warnings == ()
+    assert all("no width" in warning for warning in found.warnings)
 
 
 def test_a_grade_of_people_outside_a_named_scale_stops() -> None:
@@ -200,7 +200,7 @@ def many(shift: int, turn: bool = False) -> dict[str, dict[str, int]]:
             many(0),
             {q: {d: int(g > 1) for d, g in row.items()} for q, row in many(0).items()},
             "binary",
-            "--map people:0=0,1=0,2=1,3=1",
+            "--cut 1 would make people's binary from 1 on, --map people:0=0,1=0,2=1,3=1 from 2 on",
         ),
         (
             {q: {d: min(g, 1) for d, g in row.items()} for q, row in many(0).items()},
@@ -248,7 +248,30 @@ def test_a_suspicious_scale_is_named_with_what_would_mend_it(
 
 
 def test_equal_scales_raise_no_suspicion() -> None:
-    assert compare_qrels(many(0), many(0), None, Options(draws=100)).warnings == ()
+    (warning,) = compare_qrels(many(0), many(0), None, Options(draws=100)).warnings
+    assert "agreement, kappa, kappa-linear and 18 more: no width" in warning
+
+
+def test_a_side_that_gives_one_grade_throughout_is_named() -> None:
+    flat = {q: dict.fromkeys(row, 1) for q, row in many(0).items()}
+    for people, other, said in ((many(0), flat, "the other gives"), (flat, many(0), "people give")):
+        warnings = compare_qrels(people, other, None, Options(("kappa",), draws=100)).warnings
+        assert any(f"{said} the grade 1 to every pair" in warning for warning in warnings)
+
+
+def test_cuts_that_nobody_uses_are_null_for_one_reason_and_not_in_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"q{d % 5} 0 d{d} {d % 2}\n" for d in range(40)]
+    people = str(write(tmp_path / "p", "".join(rows)))
+    other = str(write(tmp_path / "o", "".join(rows[:20] + [r[:-2] + "0\n" for r in rows[20:]])))
+    assert run(["agree", people, other, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["statistics"]["kappa>=3"]["value"] is None
+    (reason,) = (warning for warning in found["warnings"] if "undefined" in warning)
+    assert reason.endswith("alpha>=2, alpha>=3 undefined: neither side used a grade above 1")
+    assert run(["agree", people, other]) == 0
+    assert "kappa>=2" not in capsys.readouterr().out
 
 
 def test_each_remedy_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -328,6 +351,12 @@ def test_a_diff_shows_grades_and_failures_and_the_farthest_moves_first(
     text = capsys.readouterr().out
     assert "3 of 4 pairs moved from one to two" in text
     assert "… and 2 more" in text
+    some = (tmp_path / "judgements/two.jsonl").read_text(encoding="utf-8").splitlines()[1:]
+    write(tmp_path / "judgements/some.jsonl", "\n".join(some) + "\n")
+    assert run(["diff", str(tmp_path), "one", "some"]) == 0
+    text = capsys.readouterr().out
+    assert "2 of 3 pairs moved from one to some\n1 pair stands on one side only" in text
+    assert text.rstrip().endswith("absent")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from labeler.agreement.compare import compare_qrels
 from labeler.agreement.registry import STATISTICS, default_names
 from labeler.agreement.statistics import find_statistic
 from labeler.errors import Misuse
+from labeler.metrics.correlation import tau_ap_b
 
 SMALL = [[20, 5], [10, 15]]
 LARGE = [[50, 10, 3, 0], [8, 30, 9, 2], [2, 6, 25, 7], [0, 1, 5, 42]]
@@ -210,3 +211,16 @@ def test_an_unknown_statistic_names_the_nearest() -> None:
 def test_qwk_is_kappa_quadratic() -> None:
     assert find_statistic("qwk", [0, 1]).name == "kappa-quadratic"
     assert value(LARGE, "qwk>=2") == pytest.approx(value(LARGE, "kappa>=2"))
+
+
+def test_tau_ap_of_labels_is_that_of_all_pairs_as_one_list() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        table = rng.integers(0, 4, (4, 4))
+        rows, columns = np.nonzero(table)
+        counts = table[rows, columns]
+        ours = find_statistic("tau-ap", range(4)).compute(table.astype(float), np.arange(4.0))
+        expected = tau_ap_b(np.repeat(rows, counts), np.repeat(columns, counts))
+        assert float(ours) == pytest.approx(expected, nan_ok=True)
+    constant = np.array([[3.0, 0.0], [4.0, 0.0]])
+    assert np.isnan(find_statistic("tau-ap", range(2)).compute(constant, np.arange(2.0)))

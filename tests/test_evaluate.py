@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from labeler.cli import run as labeler
+from labeler.evaluating import Options, evaluate_files
 from labeler.run_names import card_top_grade, top_grade_of
+from labeler.scoreboard import frame
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 c 1\nq3 0 d 0\n"
 GOOD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 a 1 3 t\nq2 Q0 c 2 2 t\nq2 Q0 x 3 1 t\n"
@@ -128,7 +130,10 @@ def test_documents_without_one_in_common_are_warned_of(
     (tmp_path / "h.qrels").write_text("q 0 D1 1\n")
     (tmp_path / "r.trec").write_text("q Q0 1 1 1 t\n")
     assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 0
-    assert "Judged@10 of 0: do its document ids match" in capsys.readouterr().err
+    assert (
+        "none of its documents stands in the qrels; are their ids the same?"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "jsonl", "latex", "markdown"])
@@ -254,7 +259,7 @@ def test_scenarios_and_bounds_are_a_table_when_asked_for(
     assert labeler(["evaluate", *files, "-m", "P@5", "-m", "Bpref"]) == 0
     printed = capsys.readouterr()
     assert "irrelevant" not in printed.out
-    assert "what is not could make its P@5 anything from 0.200 to 0.267" in printed.err
+    assert "were the rest judged, its P@5 could be anything from 0.200 to 0.267" in printed.err
     assert labeler(["evaluate", *files, "-m", "P@5", "-m", "Bpref", "--scenarios"]) == 0
     assert capsys.readouterr().out.splitlines()[-3:] == [
         "run   measure   score  unjudged irrelevant  unjudged of top grade    least and most",
@@ -291,6 +296,14 @@ def test_a_lower_mean_rank_is_better(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "down: MeanRank is 2.0000, above 1.5" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", [["--no-worse-than", "good"], ["--movers", "3"]])
+def test_what_compares_needs_two_runs(
+    option: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert labeler(["evaluate", str(folder / "h.qrels"), str(folder / "good.trec"), *option]) == 2
+    assert f"{option[0]} compares runs, and there is one alone" in capsys.readouterr().err
+
+
 def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     collection = folder / "coll"
     for name in ("runs", "qrels"):
@@ -303,6 +316,13 @@ def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFix
     assert labeler([*arguments, "--json"]) == 0
     (lost,) = printed_json(capsys)["movers"]
     assert (lost["run"], lost["query"], lost["difference"]) == ("b", "q2", -1)
+    files = [str(collection / name) for name in ("qrels/human.qrels", "runs/a.trec", "runs/b.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@1", "--movers", "5", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "run,query,text,P@1 of a,of the run,gained",
+        "b,q1,steam engines,1.0,0.0,-1.0",
+        "b,q2,,1.0,0.0,-1.0",
+    ]
     assert labeler([*arguments[:-1], "5"]) == 0
     assert "steam engines" in capsys.readouterr().out
 
@@ -352,3 +372,14 @@ def test_the_scale_is_that_of_the_labels_themselves_if_the_card_has_it(
     assert card_top_grade(tmp_path, name) == top
     assert top_grade_of(tmp_path / "qrels" / f"{name}.qrels") == top
     assert top_grade_of(tmp_path / f"{name}.qrels") is None
+
+
+def test_a_report_is_a_data_frame_for_notebooks(folder: Path) -> None:
+    options = Options(("P@1", "AP"))
+    report = evaluate_files(folder / "h.qrels", [folder / "good.trec"], options)
+    scores = frame(report).set_index(["run", "measure"])
+    assert list(scores.columns) == ["queries", "value", "low", "high"]
+    assert scores.loc[("good", "P@1"), "value"] == pytest.approx(2 / 3)
+    queries = frame(report, per_query=True)
+    assert list(queries.columns) == ["run", "query", "P@1", "AP"]
+    assert len(queries) == 3

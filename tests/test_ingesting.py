@@ -102,7 +102,13 @@ def test_a_document_without_one_title_is_called_by_its_file(
         ("a.jsonl", b'{"id": "1", "text": "x"}\n{"id": "1", "text": "y"}', "line 1 too"),
         ("a.csv", b"id,text\n1,x\n2\n", "a.csv:3: expected 2 columns as in the first row, found 1"),
         ("a.csv", b'id,text\n1,"x\n', "not CSV"),
-        ("a.tsv", b"0\tsome passage\n", "expected the names of the columns"),
+        ("a.tsv", b"0\tsome passage\tx\n", "expected the names of the columns"),
+        (
+            "a.tsv",
+            b"0\tx\n1\n2\ty\n3\n",
+            "a.tsv:2: expected 2 columns as in the first row, found 1",
+        ),
+        ("a.jsonl", b'{oops\n{"text": "x"}\n[]\n', "a.jsonl:3: expected a JSON object, found []"),
         ("a.csv", b"id,id\n1,2\n", "two columns have the name 'id'"),
     ],
 )
@@ -256,7 +262,7 @@ def test_the_command_reports_what_it_left_out(
     write(docs, a_DOT_md="text", b_DOT_md="", c_DOT_png="x")
     assert run(["ingest", str(docs), "-o", str(tmp_path / "coll")]) == 0
     out, err = capsys.readouterr()
-    assert out.endswith("corpus.jsonl: 1 documents from 1 files\n")
+    assert out.endswith("corpus.jsonl: 1 document from 1 file\n")
     assert "b.md: empty" in err
     assert "1 of 2 files not read" in err
     assert ".png 1" in err
@@ -278,3 +284,26 @@ def test_real_documentation_becomes_passages_worth_judging(shared: Path) -> None
     everything = " ".join(d.text for d in result.documents.values())
     for mark in (":class:`", ".. code", "{{#include", "<!--", "</Listing>", "](http"):
         assert mark not in everything
+
+
+def test_a_tsv_file_is_read_as_the_field_writes_it(docs: Path) -> None:
+    write(docs, a_DOT_tsv='0\t"Quoted" from the first letter on\n1\tsays "x\n')
+    assert {d.id: d.text for d in read(docs).documents.values()} == {
+        "0": '"Quoted" from the first letter on',
+        "1": 'says "x',
+    }
+    write(docs, a_DOT_tsv='id\ttitle\ttext\r\n7\t"T\tx y\r\n')
+    (document,) = read(docs).documents.values()
+    assert (document.id, document.title, document.text) == ("7", '"T', "x y")
+    write(docs, a_DOT_tsv="question\tanswer\nWhat is it?\tA thing\n")
+    (document,) = read(docs).documents.values()
+    assert document.text == "question: What is it?\nanswer: A thing"
+
+
+def test_every_bad_row_of_a_file_is_named_at_once(docs: Path) -> None:
+    rows = ['{"_id": "1", "text": "x"}', "{oops", '{"_id": "a b", "text": "x"}', "[]"]
+    write(docs, good_DOT_txt="good", a_DOT_jsonl="\n".join([*rows, *["[]"] * 5]))
+    (problem,) = read(docs).unread
+    for said in ("a.jsonl:2: not JSON", "a.jsonl:3: the id", "a.jsonl:4: ", "and 3 more"):
+        assert said in problem
+    assert problem.endswith("(so its 1 good row was left out too)")

@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labeler.agreement import alphas
 from labeler.agreement.align import Other, Rules, align
+from labeler.agreement.ceiling import ceiling
+from labeler.agreement.compare import Options
+from labeler.agreement.differences import differences
 from labeler.agreement.drawing import draw, share_out
+from labeler.agreement.raters import query_coincidences, ratings
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import query_tables
 from labeler.cli import run
@@ -152,7 +157,7 @@ def test_a_sheet_goes_out_blind_and_comes_back_weighted(
     assert len(rows) == len(read_sample(sample)) == 100
     taken = ["import-labels", str(sheet), str(coll), "--as", "human2", "--rater", "anna"]
     assert run(taken) == 0
-    assert "99 grades; 1 rows skipped" in capsys.readouterr().out
+    assert "99 grades; 1 row skipped" in capsys.readouterr().out
     people = read_people(coll / "people/human2.jsonl")
     assert {row.rater for row in people} == {"anna"}
     assert sum(row.grade is None for row in people) == 1
@@ -256,3 +261,94 @@ def test_before_any_judging_the_pool_alone_is_drawn_from(tmp_path: Path) -> None
     rows = graded(sheet)
     assert len(rows) == 48
     assert len({row["query_id"] for row in rows}) == 24
+
+
+def other_judge(seed: int) -> Qrels:
+    """One more set of labels of the same pairs: people's, or at random on every third query."""
+    rng = np.random.default_rng(seed)
+    return {
+        q: {d: g if int(q[1:]) % 3 else int(rng.integers(0, 4)) for d, g in row.items()}
+        for q, row in PEOPLE.items()
+    }
+
+
+@pytest.mark.parametrize("draws", [60, pytest.param(500, marks=pytest.mark.slow)])
+def test_alpha_ceiling_and_differences_of_a_sample_are_unbiased(draws: int) -> None:
+    raters = {"anna": PEOPLE, "ben": other_judge(1), "llm": OTHER}
+    second, grades = other_judge(2), (0, 1, 2, 3)
+    kappa = find_statistic("kappa", grades)
+    options = Options(("kappa",), draws=2)
+
+    def figures(weights: dict[Pair, float] | None, sample: Qrels) -> list[float]:
+        side_by_side = ratings({**raters, "anna": sample}, grades, weights)
+        alpha = alphas.nominal(query_coincidences(side_by_side).sum(axis=0), np.arange(4.0))
+        beside = ceiling(side_by_side, "llm", kappa, options).overall.difference
+        aligned = [align(sample, Other(o), Rules(grades), weights).pairs for o in (OTHER, second)]
+        apart = differences(*aligned, [kappa], options)[0].value
+        return [float(alpha), beside or 0.0, apart or 0.0]
+
+    truth = np.array(figures(None, PEOPLE))
+    weighted, plain = [], []
+    for seed in range(draws):
+        drawn = draw(strata(OTHER), 150, None, seed)
+        sample: Qrels = {}
+        for one in drawn:
+            q, d = one.pair
+            sample.setdefault(q, {})[d] = PEOPLE[q][d]
+        weights = {one.pair: 1 / one.probability for one in drawn}
+        weighted.append(figures(weights, sample))
+        plain.append(figures(dict.fromkeys(weights, 1.0), sample))
+    noise = np.std(weighted, axis=0) / np.sqrt(draws)
+    off = np.abs(np.mean(weighted, axis=0) - truth)
+    assert np.all(off < 4 * noise + 0.005), off
+    assert np.abs(np.mean(plain, axis=0) - truth).max() > 2 * off.max()
+
+
+def test_two_sheets_of_one_draw_may_share_a_name_and_two_draws_may_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll = collection(tmp_path / "c")
+    sheets = [tmp_path / name for name in ("a.csv", "b.csv", "other.csv")]
+    places = [part for sheet in sheets[:2] for part in ("-o", str(sheet))]
+    assert run(["sample", str(coll), "--pairs", "100", "--overlap", "20%", *places]) == 0
+    said = capsys.readouterr().err
+    assert f"{sheets[0]} {coll} --as human\n" in said
+    assert f"{sheets[1]} {coll} --as human2\n" in said
+    chances = []
+    for sheet in sheets[:2]:
+        graded(sheet)
+        assert run(["import-labels", str(sheet), str(coll), "--as", "both"]) == 0
+        rows = read_people(coll / "people/both.jsonl")
+        chances.append({row.pair: row.probability for row in rows})
+    first, both = chances
+    assert (len(first), len(both)) == (60, 100)
+    whole = {one.pair: one.probability for one in draw(strata(OTHER), 100, None, 0)}
+    assert all(both[pair] == pytest.approx(whole[pair]) for pair in both)
+    assert all(first[pair] == pytest.approx(0.6 * whole[pair]) for pair in first)
+    more = ["--pairs", "50", "--seed", "9", "-o", str(sheets[2])]
+    assert run(["sample", str(coll), *more]) == 0
+    graded(sheets[2])
+    assert run(["import-labels", str(sheets[2]), str(coll), "--as", "both"]) == 65
+    assert "chances cannot be pooled; use another --as" in capsys.readouterr().err
+    assert read_people(coll / "people/both.jsonl") == rows
+
+
+def test_a_grade_that_a_person_changed_replaces_the_old_one_when_told_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    assert run(["sample", str(coll), "--pairs", "20", "-o", str(sheet)]) == 0
+    graded(sheet)
+    taken = ["import-labels", str(sheet), str(coll), "--as", "human"]
+    assert run(taken) == 0
+    with sheet.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.reader(lines))
+    cells, place = rows[-1], rows[0].index("grade (0; 1; 2; 3)")
+    cells[place] = str((int(cells[place]) + 1) % 4)
+    with sheet.open("w", encoding="utf-8", newline="") as out:
+        csv.writer(out).writerows(rows)
+    assert run(taken) == 65
+    assert "a new grade of the same: --replace" in capsys.readouterr().err
+    assert run([*taken, "--replace"]) == 0
+    pair = Pair(cells[2].removeprefix("'"), cells[4].removeprefix("'"))
+    assert read_qrels(coll / "qrels/human.qrels")[pair.query_id][pair.doc_id] == int(cells[place])

@@ -125,6 +125,7 @@ def test_rbp_and_its_residual_make_its_upper_bound() -> None:
     residual = evaluate(qrels, run, ["RBPresidual(p=0.5)"]).means()["RBPresidual(p=0.5)"]
     assert (bounds["low"], residual) == (0.5, 0.25 + 0.125)
     assert bounds["high"] == pytest.approx(0.5 + residual)
+    assert bounds["residual"] == residual
 
 
 def test_no_scenario_bounds_ndcg_because_the_ideal_moves() -> None:

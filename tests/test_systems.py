@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,12 @@ from labeler.cli import run as labeler
 from labeler.errors import Misuse
 from labeler.metrics import evaluate
 from labeler.metrics.comparing import compare, mean_interval
+from labeler.metrics.leaderboard import STATISTICS, leaderboards
 from labeler.metrics.power import detectable, power, queries_needed
 from labeler.metrics.rankings import Floats
 from labeler.metrics.resampling import holm, interval, randomisation
 from labeler.metrics.student import t_below, t_quantile, two_sided
+from labeler.systems import scores_of
 
 OFTEN = settings(derandomize=True, deadline=None)
 
@@ -56,6 +59,23 @@ def test_power_holds_in_simulation() -> None:
     found = detectable(50, 0.15)
     assert simulated_power(50, found, 0.15) == pytest.approx(0.8, abs=0.01)
     assert simulated_power(queries_needed(0.03, 0.15), 0.03, 0.15) == pytest.approx(0.8, abs=0.01)
+
+
+def test_power_holds_for_real_systems_whose_differences_are_no_normal_ones(shared: Path) -> None:
+    folder = shared / "dl19"
+    runs = sorted((folder / "runs").iterdir())
+    _, _, values = scores_of(folder / "nist.qrels", runs, "nDCG@10", [])
+    rng = np.random.default_rng(0)
+    shares = []
+    for i, j in combinations(range(len(runs)), 2):
+        differences = values[i] - values[j]
+        around = differences - differences.mean()
+        drawn = rng.choice(around, (400, 50)) + detectable(50, float(differences.std()))
+        t = drawn.mean(axis=1) / (drawn.std(axis=1, ddof=1) / math.sqrt(50))
+        shares.append(float(np.mean(np.abs(t) > t_quantile(0.975, 49))))
+    assert sum(shares) / len(shares) == pytest.approx(0.8, abs=0.02)
+    assert min(shares) > 0.65
+    assert max(shares) < 0.95
 
 
 def test_the_number_of_queries_is_the_smallest_that_is_enough() -> None:
@@ -210,3 +230,89 @@ def test_power_of_real_systems(shared: Path, capsys: pytest.CaptureFixture[str])
     assert labeler(["power", str(folder / "nist.qrels"), runs[0]]) == 2
     assert "two or more runs" in capsys.readouterr().err
     assert labeler([*arguments, "--power", "1"]) == 2
+
+
+@pytest.fixture
+def coll(tmp_path: Path) -> Path:
+    """Twelve queries, three runs that differ, and two sets of qrels that order them differently."""
+    folder = tmp_path / "coll"
+    for name in ("runs", "qrels"):
+        (folder / name).mkdir(parents=True)
+    queries = range(12)
+    for name, first in (("a", 1), ("b", 2), ("c", 3)):
+        rows = [
+            f"q{q} Q0 d{(place + q * first) % 5} {place + 1} {9 - place} t\n"
+            for q in queries
+            for place in range(5)
+        ]
+        (folder / "runs" / f"{name}.trec").write_text("".join(rows))
+    for name, relevant in (("human", 1), ("llm", 3)):
+        rows = [f"q{q} 0 d{relevant} 1\n" for q in queries]
+        (folder / "qrels" / f"{name}.qrels").write_text("".join(rows))
+    return folder
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "latex", "markdown"])
+def test_leaderboards_and_power_in_every_format(
+    form: str, coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["leaderboard", str(coll), "human", "llm"], ["power", str(coll)]):
+        assert labeler([*command, "-m", "RR", "--format", form, "-o", str(coll / "out")]) == 0
+        assert capsys.readouterr().out == ""
+        assert "0." in (coll / "out").read_text()
+
+
+def test_the_files_of_a_collection_give_what_their_names_give(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(coll / part) for part in ("qrels/human.qrels", "qrels/llm.qrels")]
+    runs = [str(coll / "runs" / f"{name}.trec") for name in "abc"]
+    for by_name, by_file in (
+        (["leaderboard", str(coll), "human", "llm"], ["leaderboard", *files, *runs]),
+        (["power", str(coll)], ["power", files[0], *runs]),
+    ):
+        printed = []
+        for command in (by_name, by_file):
+            assert labeler([*command, "-m", "RR"]) == 0
+            printed.append(capsys.readouterr().out)
+        assert printed[0] == printed[1]
+    assert labeler(["leaderboard", str(coll), "human"]) == 2
+    assert labeler(["leaderboard", str(coll), "human", "nobody"]) == 2
+    assert "has no qrels 'nobody'; there are: human, llm" in capsys.readouterr().err
+
+
+def test_a_leaderboard_of_a_measure_where_lower_is_better(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["leaderboard", str(coll), "human", "llm", "-m", "MeanRank", "--json"]
+    assert labeler(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    ranked = sorted(found["runs"], key=lambda row: row["rank_first"])
+    means = [row["first"] for row in ranked]
+    assert means == sorted(means)
+    assert means[0] > 0
+    for swap in found["swaps"]:
+        assert swap["first"] < 0 < swap["second"]
+
+
+def test_statistics_alone_are_a_table_for_other_programs(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["leaderboard", str(coll), "human", "llm", "-m", "RR", "--format", "csv"]
+    assert labeler([*arguments, "--table", "statistics"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "statistic,value,low,high"
+    assert [line.split(",")[0] for line in lines[1:]] == list(STATISTICS)
+    assert labeler([*arguments, "--table", "nothing"]) == 2
+
+
+@pytest.mark.parametrize(("queries", "seed"), [(2, 0), (5, 1), (26, 26)])
+def test_intervals_of_correlations_hold_the_value_and_stay_in_range(
+    queries: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    first = rng.random((5, queries))
+    second = first + rng.normal(0, 0.3, (5, queries))
+    for name, (value, low, high) in leaderboards("abcde", first, second).statistics.items():
+        assert STATISTICS[name].least <= low <= value + 1e-9
+        assert value - 1e-9 <= high <= STATISTICS[name].most

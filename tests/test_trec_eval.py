@@ -121,6 +121,19 @@ def test_the_other_options_of_a_script_that_calls_trec_eval(
     assert "trec_eval" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("more", ["", " more columns"])
+def test_the_tag_is_the_last_lines_and_more_columns_are_ignored(
+    more: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "r").write_text(f"2 Q0 b 1 1 one{more}\n1 Q0 a 1 1 two{more}\n# end\n\n")
+    files = [str(tmp_path / "q"), str(tmp_path / "r")]
+    assert labeler(["trec-eval", "-m", "runid", "-m", "map", *files]) == 0
+    tag, average = capsys.readouterr().out.splitlines()
+    assert tag == "runid                 \tall\ttwo"
+    assert average == "map                   \tall\t1.0000"
+
+
 def test_a_missing_query_counts_as_trec_eval_counts_it_under_c(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

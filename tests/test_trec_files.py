@@ -3,6 +3,9 @@
 import gzip
 import json
 import math
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +19,11 @@ from slow_tools import diverse, fused
 from labeler.cli import run as labeler
 from labeler.data import Run
 from labeler.formats.trec import read_qrels, read_run, write_run
-from labeler.fusion import Fusion, mmr, ranking, rrf
+from labeler.formats.written import FORMATS
+from labeler.fusion import METHODS, NORMS, Fusion, mmr, ranking, rrf
+from labeler.qrels_changes import CONFLICTS
 from labeler.run_tools import fuse_files
+from labeler.search.dense import encode
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 FIRST: Run = {"q": {"a": 3.0, "b": 1.0, "c": 2.0}}
@@ -82,6 +88,7 @@ RUNS = st.lists(
 def test_fusion_equals_the_slow_and_obvious_way(
     scratch: Path, runs: list[Run], method: str, norm: str, depth: int
 ) -> None:
+    runs = [{**run, "shared": {"a": 1.0}} for run in runs]
     weights = (0.5, 2.0, -1.0, 0.25)[: len(runs)] if method == "wsum" else ()
     fusion = Fusion(method, norm=norm, weights=weights, depth=depth)
     fuse_files(write_to(scratch, runs), scratch / "out.trec", fusion, "t")
@@ -283,3 +290,246 @@ def test_json_that_is_no_run_is_refused(
     err = capsys.readouterr().err
     assert "expected an object of query" in err or "expected a finite number as score" in err
     assert not (tmp_path / "b.trec").exists()
+
+
+def test_conflicts_are_listed_in_full_where_asked_and_may_be_left_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = range(30)
+    (folder / "x.qrels").write_text("".join(f"q 0 d{n:02} 1\n" for n in rows))
+    (folder / "y.qrels").write_text("".join(f"q 0 d{n:02} {n % 2}\n" for n in rows))
+    files = [str(folder / name) for name in ("x.qrels", "y.qrels")]
+    out, listed = folder / "out.qrels", folder / "conflicts.txt"
+    merge = ["qrels", "merge", *files, "-o", str(out), "--conflicts", str(listed)]
+    assert labeler(merge) == 65
+    assert not out.exists()
+    assert "15 pairs have several grades: q d00: 1, 0; " in capsys.readouterr().err
+    assert listed.read_text().splitlines()[-1] == "q d28: 1, 0"
+    assert labeler([*merge, "--conflict", "drop"]) == 0
+    assert read_qrels(out) == {"q": {f"d{n:02}": 1 for n in rows if n % 2}}
+    assert "and 5 more conflicts" in capsys.readouterr().err
+
+
+def test_a_file_that_contradicts_itself_is_refused_by_every_tool(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = folder / "x.qrels", folder / "out.qrels"
+    path.write_text("# a comment\nq 0 a 1\nr 0 a 1\nq 0 a 1\nq 0 a 2\n")
+    for command in (
+        ["stats", str(path)],
+        ["merge", str(path), "-o", str(out), "--conflict", "max"],
+        ["binarise", str(path), "-o", str(out)],
+        ["subset", str(path), "-o", str(out), "--queries", "r"],
+        ["compare", str(path), str(folder / "a.qrels")],
+    ):
+        assert labeler(["qrels", *command]) == 65
+        assert "x.qrels:5: q a has 1 and 2 (two grades" in capsys.readouterr().err
+    assert not out.exists()
+    path.write_text("q 0 a 1\nr 0 a 1\nq 0 a 1\n")
+    assert labeler(["qrels", "binarise", str(path), "-o", str(out)]) == 0
+    assert "1 repeated line, the same pair with the same grade" in capsys.readouterr().err
+
+
+def test_subsets_by_document_by_file_and_by_lot(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = str(folder / "a.qrels"), folder / "out.qrels"
+    subset = ["qrels", "subset", path, "-o", str(out)]
+    assert labeler([*subset, "--documents", "a"]) == 0
+    assert read_qrels(out) == {"q1": {"a": 2}, "q2": {"a": 3}}
+    (folder / "ids.txt").write_text("q2\n\nq9\n")
+    assert labeler([*subset, "--queries", str(folder / "ids.txt")]) == 65
+    assert "ids.txt:3: 'q9' is no query of" in capsys.readouterr().err
+    assert labeler([*subset, "--documents", "a,zz"]) == 65
+    assert "--documents: 'zz' is no document of" in capsys.readouterr().err
+    drawn = []
+    for seed in "001":
+        assert labeler([*subset, "--sample", "1", "--seed", seed]) == 0
+        drawn.append(list(read_qrels(out)))
+    assert drawn[0] == drawn[1]
+    assert labeler([*subset, "--sample", "3"]) == 2
+    assert labeler(subset) == 2
+    assert "say what to keep" in capsys.readouterr().err
+
+
+def test_ids_that_a_collection_does_not_know_are_named_with_file_and_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "corpus.jsonl").write_text('{"_id": "a", "text": "x"}\n{"_id": "b", "text": "y"}\n')
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "x"}\n')
+    known = ["--in", str(folder)]
+    assert labeler(["qrels", "validate", str(folder / "a.qrels"), *known]) == 65
+    assert "a.qrels:3: the query 'q2' is not in" in capsys.readouterr().err
+    (folder / "x.trec").write_text("q1 Q0 a 1 2 t\nq1 Q0 zz 2 1 t\n")
+    assert labeler(["run", "validate", str(folder / "x.trec"), *known]) == 65
+    assert "x.trec:2: the document 'zz' is not in" in capsys.readouterr().err
+    (folder / "x.trec").write_text("q1 Q0 a 1 2 t\n")
+    assert labeler(["run", "validate", str(folder / "x.trec"), *known]) == 0
+    assert labeler(["mmr", str(folder / "b.trec"), str(folder), "-o", str(folder / "o")]) == 65
+    assert "b.trec:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "latex", "markdown"])
+@pytest.mark.parametrize("what", ["qrels stats", "run stats", "qrels compare"])
+def test_counts_in_every_format_go_to_the_file_as_they_are_printed(
+    what: str, form: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kind = "trec" if what.startswith("run") else "qrels"
+    files = [str(folder / f"{name}.{kind}") for name in "ab"]
+    command = [*what.split(), *files, "--format", form]
+    assert labeler(command) == 0
+    printed = capsys.readouterr().out
+    assert labeler([*command, "-o", str(folder / "out")]) == 0
+    assert (folder / "out").read_text() == printed
+    if form == "json":
+        json.loads(printed)
+
+
+def test_standard_input_and_output_make_a_pipe(folder: Path) -> None:
+    packed = gzip.compress((folder / "a.qrels").read_bytes())
+    command = [sys.executable, "-m", "labeler", "qrels", "clip", "-", "--high", "1", "-o", "-"]
+    done = subprocess.run(command, input=packed, capture_output=True, check=True)
+    assert done.stdout == b"q1 0 a 1\nq1 0 b 0\nq2 0 a 1\nq2 0 c 0\n"
+    done = subprocess.run(command, input=b"q 0 a 1\nq 0 b x\n", capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (65, b"")
+    assert b"-:2: expected an integer grade, found 'x'" in done.stderr
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    peaks = []
+    for queries in (20, 1000):
+        path = tmp_path / f"{queries}.trec"
+        with path.open("w") as out:
+            for doc in range(1000):  # every line's neighbours are of other queries
+                out.writelines(f"{q} Q0 d{doc} 1 {doc}.5 t\n" for q in range(queries))
+        command = [sys.executable, "-m", "labeler", "run", "sort", str(path), "-o"]
+        with subprocess.Popen([*command, str(tmp_path / "out.trec")]) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        peaks.append(usage.ru_maxrss / 1024)
+    assert peaks[1] < peaks[0] + 200  # a million scattered lines; as Python objects over 600 MB
+
+
+def test_runs_that_share_no_query_are_not_fused_and_partial_ones_are_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "p.trec").write_text("q-q Q0 a 1 2 t\nqq9 Q0 a 1 2 t\n")
+    (folder / "c.trec").write_text("Q Q0 a 1 2 t\n")
+    out = ["-o", str(folder / "out.trec")]
+    assert labeler(["fuse", str(folder / "a.trec"), str(folder / "c.trec"), *out]) == 65
+    assert "no query in common" in (err := capsys.readouterr().err)
+    assert "upper and lower case (q and Q)" in err
+    assert labeler(["fuse", str(folder / "a.trec"), str(folder / "b.trec"), *out]) == 0
+    assert "a.trec lacks 1 of 2 queries of all runs" in capsys.readouterr().err
+    assert labeler(["qrels", "compare", str(folder / "a.qrels"), str(folder / "a.qrels")]) == 0
+    assert "no query" not in capsys.readouterr().err
+
+
+def test_a_run_is_not_written_in_a_format_that_is_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    convert = ["run", "convert", str(folder / "a.trec"), "-o", str(folder / "a.csv")]
+    assert labeler(convert) == 2
+    assert "runs are not read or written as .csv; known: .json" in capsys.readouterr().err
+    assert labeler([*convert, "--to", "trec"]) == 0
+    assert labeler([*convert, "--to", "xml"]) == 2
+
+
+def test_weights_go_by_name_or_by_order(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files, out = [str(folder / "a.trec"), str(folder / "b.trec")], folder / "out.trec"
+    found = []
+    for weights in ("0.2,0.8", "b=0.8,a=0.2"):
+        command = ["fuse", *files, "-o", str(out), "--method", "wsum", "--weights", weights]
+        assert labeler(command) == 0
+        found.append(out.read_text())
+    assert found[0] == found[1]
+    assert labeler([*command[:-1], "b=0.8,x=0.2"]) == 2
+    assert "--weights names b, x; the runs are a, b" in capsys.readouterr().err
+    assert labeler([*command[:-1], "nan,1"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "command", "hint"),
+    [
+        ((), "pool", "labeler ingest DOCUMENTS -o"),
+        ((), "evaluate", "labeler ingest DOCUMENTS -o"),
+        (("corpus.jsonl",), "pool", "labeler generate"),
+        (("corpus.jsonl",), "evaluate", "labeler generate"),
+        (("corpus.jsonl", "queries.jsonl"), "evaluate", "labeler pool"),
+        (("corpus.jsonl", "queries.jsonl", "pool.jsonl"), "power", "labeler judge"),
+    ],
+)
+def test_a_hint_is_the_next_step_and_no_later_one(
+    parts: tuple[str, ...],
+    command: str,
+    hint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for part in parts:
+        (tmp_path / part).write_text('{"_id": "a", "text": "x"}\n')
+    assert labeler([command, str(tmp_path)]) == (74 if command == "pool" else 2)
+    assert f"next: {hint} " in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        (["fuse"], [*METHODS, *(name for name in NORMS if name != "zmuv")]),
+        (["qrels", "merge"], CONFLICTS),
+        (["run", "convert"], FORMATS),
+    ],
+)
+def test_the_help_lists_every_name_there_is(
+    command: list[str], names: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert labeler([*command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [name for name in names if name not in shown] == []
+
+
+def test_without_pyarrow_parquet_names_what_to_install(folder: Path) -> None:
+    out = folder / "a.parquet"
+    program = (
+        "import sys; sys.modules['pyarrow'] = None; from labeler.cli import run;"
+        f"sys.exit(run(['run', 'convert', {str(folder / 'a.trec')!r}, '-o', {str(out)!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 78
+    assert b"parquet files need pyarrow: pip install pyarrow" in done.stderr
+    assert not out.exists()
+
+
+def test_mmr_over_a_collection_equals_the_slow_and_obvious_way(tmp_path: Path) -> None:
+    pytest.importorskip("wordllama", reason="the embedded encoder is an optional extra")
+    rng = np.random.default_rng(3)
+    words = [
+        "apple",
+        "pear",
+        "engine",
+        "steam",
+        "river",
+        "stone",
+        "paper",
+        "light",
+        "green",
+        "quick",
+    ]
+    texts = {f"d{n}": " ".join(rng.choice(words, 4)) for n in range(30)}
+    rows = [json.dumps({"_id": d, "title": "", "text": t}) for d, t in texts.items()]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(rows) + "\n")
+    lines = [
+        f"q{q} Q0 d{n} 1 {rng.integers(9)} t\n" for n in range(30) for q in range(4) if (n + q) % 3
+    ]
+    (tmp_path / "a.trec").write_text("".join(lines))  # no query's lines stand together
+    given = ["mmr", str(tmp_path / "a.trec"), str(tmp_path), "-o", str(tmp_path / "b.trec")]
+    assert labeler([*given, "--lambda", "0.3", "--depth", "15"]) == 0
+    vectors = dict(zip(texts, encode(list(texts.values())).astype(float), strict=True))
+    similar = {(a, b): float(vectors[a] @ vectors[b]) for a in texts for b in texts}
+    run, found = read_run(tmp_path / "a.trec"), read_run(tmp_path / "b.trec")
+    assert list(found) == list(run)
+    for query, scores in run.items():
+        top = {doc: scores[doc] for doc in ranking(scores)[:15]}
+        assert ranking(found[query]) == diverse(top, similar, 0.3)

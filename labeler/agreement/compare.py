@@ -29,7 +29,7 @@ COVERED_BY_FEW = {
     "bca": "66 to 91",
     "jackknife": "89 to 97",
 }
-"""Of 100 intervals over 3 to 15 queries, measured by scripts/simulate_coverage.py."""
+"""Of 100 intervals over 3 to 20 queries, measured by scripts/simulate_coverage.py."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ class Scenario:
 class Agreement:
     """How far two raters agree; `tables` are by query, people's grades in rows.
 
-    `statistics` are those asked for, `headline` those of `HEADLINE`.
+    `statistics` are those asked for, `headline` those of `HEADLINE`; `unused` names the statistics
+    at cuts that no pair lies beyond.
     """
 
     pairs: int
@@ -88,6 +89,7 @@ class Agreement:
     headline: dict[str, Estimate]
     scenarios: dict[str, Scenario]
     warnings: tuple[str, ...]
+    unused: frozenset[str] = frozenset()
 
     @property
     def confusion(self) -> FloatArray:
@@ -121,11 +123,13 @@ def agree(
     headline = [find_statistic(name, scale) for name in HEADLINE]
     estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in chosen}
     also = {s.name: estimate(s, sample, grades, options, pairs) for s in headline}
+    unused = _unused(chosen, sample.total, scale)
     warnings = [
         *_weighted(sample.total, pairs, weights is not None),
         *suspicions(people, other.labels, rules, scale, _surely_below_zero(also["spearman"])),
         *_too_few(len(aligned.pairs.queries), options.method),
-        *_undefined(chosen, estimates, pairs),
+        *_undefined(chosen, estimates, pairs, unused),
+        *_without_width(estimates, len(aligned.pairs.queries)),
     ]
     missing = aligned.left_out.missing
     return Agreement(
@@ -139,6 +143,7 @@ def agree(
         also,
         {s.name: _scenario(s, sample.total, missing, grades) for s in chosen},
         tuple(warnings),
+        frozenset(unused),
     )
 
 
@@ -222,17 +227,42 @@ def _too_few(queries: int, method: str) -> Iterator[str]:
         yield "one query only: no interval can be given, for nothing shows how queries differ"
     elif 1 < queries < FEW_QUERIES:
         held = f"{COVERED_BY_FEW[method]} of 100 such intervals held the truth, instead of 95"
-        yield f"only {queries} queries: in simulations with 3 to 15 of them {held}"
+        yield f"only {queries} queries: in simulations with 3 to 20 of them {held}"
 
 
 def _undefined(
-    chosen: list[Statistic], estimates: dict[str, Estimate], pairs: int
+    chosen: list[Statistic], estimates: dict[str, Estimate], pairs: int, unused: dict[str, str]
 ) -> Iterator[str]:
     """One sentence for each reason for which values are null."""
     reasons: dict[str, list[str]] = {}
     for found in chosen:
         if estimates[found.name].value is None:
-            reason = found.undefined if pairs else NO_PAIRS
+            reason = unused.get(found.name, found.undefined) if pairs else NO_PAIRS
             reasons.setdefault(reason, []).append(found.name)
     for reason, names in reasons.items():
         yield f"{', '.join(names)} undefined: {reason}"
+
+
+def _unused(
+    chosen: Sequence[Statistic], table: FloatArray, scale: tuple[int, ...]
+) -> dict[str, str]:
+    """Statistics at a cut that no pair lies beyond, and why they say nothing."""
+    used = [g for g, n in zip(scale, table.sum(axis=0) + table.sum(axis=1), strict=True) if n]
+    found = {}
+    for one in chosen:
+        if used and one.cut is not None and not min(used) < one.cut <= max(used):
+            end, limit = ("above", max(used)) if one.cut > max(used) else ("below", min(used))
+            found[one.name] = f"neither side used a grade {end} {limit}"
+    return found
+
+
+def _without_width(estimates: Mapping[str, Estimate], queries: int) -> Iterator[str]:
+    exact = [n for n, e in estimates.items() if _is_exact(e)]
+    if exact and queries > 1:
+        more = f" and {len(exact) - 3} more" if len(exact) > 4 else ""
+        named = ", ".join(exact[:3] if more else exact) + more
+        yield f"{named}: no width to the interval, for every query here says the same; no certainty"
+
+
+def _is_exact(e: Estimate) -> bool:
+    return e.low is not None and e.high is not None and e.high - e.low < 1e-9

@@ -99,10 +99,10 @@ def degrees(queries: int) -> float:
     """The degrees of freedom of a variance estimated from so many queries of unequal influence.
 
     Of `n` contributions with kurtosis `k` it is as uncertain as of `2 n / (k - 1)` normal ones;
-    queries' contributions to agreement have 5 to 9 on TREC DL 2019, and 6 is taken. With few
+    queries' contributions to agreement have 5 to 9 on TREC DL 2019, 6.5 as a rule. With few
     queries that would overshoot, as percentiles are coarse there: scripts/simulate_coverage.py.
     """
-    return max(min(queries - 1.0, 6.0), (queries - 1) / 2.5)
+    return max(min(queries - 1.0, 6.0), (queries - 1) / 2.75)
 
 
 def stretched_percentile(sample: Sample, compute: Compute) -> Interval:

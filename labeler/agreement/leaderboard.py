@@ -7,14 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.intervals import DRAWS, Sample, cluster_bootstrap, expanded_percentile
+from labeler.agreement.intervals import Sample, cluster_bootstrap
 from labeler.agreement.tables import FloatArray
 from labeler.data import Qrels, Run
 from labeler.metrics import Measure, evaluate
-from labeler.metrics.correlation import competition_ranks, max_drop, swapped_pairs, tau_ap, tau_b
-from labeler.metrics.resampling import randomisation
-
-SIGNIFICANT = 0.05
+from labeler.metrics.leaderboard import SIGNIFICANT, Leaderboards, leaderboards
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,10 @@ class System:
 
 @dataclass(frozen=True)
 class Swap:
-    """Two systems that the other orders differently; `p` is of their difference under people."""
+    """Two systems that the other orders differently.
+
+    `p` is of their difference under people, after Holm over all swapped pairs.
+    """
 
     better: str
     worse: str
@@ -41,7 +41,7 @@ class Swap:
 
     @property
     def significant(self) -> bool:
-        """Whether people's labels tell the two apart, at 5 %, uncorrected."""
+        """Whether people's labels tell the two apart, at 5 %."""
         return self.p < SIGNIFICANT
 
 
@@ -49,7 +49,8 @@ class Swap:
 class Leaderboard:
     """Two leaderboards of the same systems over the same queries, and how alike they are.
 
-    `tau_low` and `tau_high` come from resampling queries; `scores` is `(2, systems, queries)`.
+    `tau_low` and `tau_high` come from resampling queries, as `labeler leaderboard` does; `scores`
+    is `(2, systems, queries)`.
     """
 
     measure: str
@@ -78,35 +79,29 @@ def leaderboard(
         return None
     sides = [{query: qrels[query] for query in shared} for qrels in (people, other)]
     scores = np.array([[_scores(side, run, measure) for run in runs.values()] for side in sides])
-    names, (ours, theirs) = list(runs), np.nanmean(scores, axis=2)
-    low, high = _tau_interval(scores, seed)
-    order = np.argsort(-ours, kind="stable")
-    ranks = competition_ranks(ours), competition_ranks(theirs)
-    biases = [_bias(scores, place, seed) for place in range(len(names))]
-    systems = tuple(
-        System(
-            names[i],
-            float(ours[i]),
-            float(theirs[i]),
-            int(ranks[0][i]),
-            int(ranks[1][i]),
-            float(theirs[i] - ours[i]),
-            *biases[i],
-        )
-        for i in order
-    )
+    lower = measure.definition.lower_is_better
+    found = leaderboards(list(runs), scores[0], scores[1], seed, lower=lower)
+    order = np.argsort(found.ranks[0], kind="stable")
+    tau, low, high = (_defined(value) for value in found.statistics["tau_b"])
     return Leaderboard(
         str(measure),
         tuple(shared),
-        systems,
-        _defined(tau_b(ours, theirs)),
+        tuple(_system(found, scores, place, seed) for place in order),
+        tau,
         low,
         high,
-        _defined(tau_ap(ours, theirs)),
-        max_drop(ours, theirs),
-        _swaps(names, scores, seed),
+        _defined(found.statistics["tau_ap"][0]),
+        int(found.statistics["max_drop"][0]),
+        tuple(sorted((Swap(s.better, s.worse, s.p_first) for s in found.swaps), key=lambda s: s.p)),
         scores[:, order],
     )
+
+
+def _system(found: Leaderboards, scores: FloatArray, place: int, seed: int) -> System:
+    people, other = (float(mean[place]) for mean in found.means)
+    first, second = (rank[place] for rank in found.ranks)
+    low, high = _bias(scores, place, seed)
+    return System(found.runs[place], people, other, first, second, other - people, low, high)
 
 
 def _scores(qrels: Qrels, run: Run, measure: Measure) -> FloatArray:
@@ -124,29 +119,6 @@ def mean_interval(values: FloatArray, seed: int) -> tuple[float | None, float | 
     sample = Sample(np.stack([values, np.ones_like(values)], axis=1), seed=seed)
     ends = cluster_bootstrap(sample, lambda sums: sums[..., 0] / sums[..., 1])
     return ends or (None, None)
-
-
-def _tau_interval(scores: FloatArray, seed: int) -> tuple[float | None, float | None]:
-    """tau-b over resampled queries."""
-    sample = Sample(np.moveaxis(scores, -1, 0), DRAWS, seed)
-    ends = expanded_percentile(
-        sample, lambda sums: np.array([tau_b(*both) for both in sums.reshape(-1, *sums.shape[-2:])])
-    )
-    return ends or (None, None)
-
-
-def _swaps(names: list[str], scores: FloatArray, seed: int) -> tuple[Swap, ...]:
-    means = scores.mean(axis=2)
-    swapped = swapped_pairs(means[0].tolist(), means[1].tolist())
-    if not swapped:
-        return ()
-    differences = np.array([scores[0, better] - scores[0, worse] for better, worse in swapped])
-    p, _ = randomisation(differences, seed)
-    found = [
-        Swap(names[better], names[worse], float(chance))
-        for (better, worse), chance in zip(swapped, p, strict=True)
-    ]
-    return tuple(sorted(found, key=lambda swap: swap.p))
 
 
 def _defined(value: float) -> float | None:

@@ -31,6 +31,25 @@ def _strictly_after(p: FloatArray) -> FloatArray:
     return after
 
 
+@statistic("tau-ap", "AP correlation: as tau, with the highest grades counting most", CONSTANT)
+def tau_ap(tables: FloatArray, _grades: FloatArray) -> FloatArray:
+    """Urbano and Marrero (ICTIR 2017), tau_AP,b: both sides tie pairs, and neither is the truth.
+
+    For a pair below the top grade, the share of the pairs above it by the one that are above it by
+    the other too; meant both ways. It is `metrics.correlation.tau_ap_b` of all pairs as one list.
+    """
+    p = shares(tables)
+    return (_kept_above(p) + _kept_above(np.swapaxes(p, -1, -2))) / 2
+
+
+def _kept_above(p: FloatArray) -> FloatArray:
+    columns = p.sum(axis=-2)
+    above = np.cumsum(columns[..., ::-1], axis=-1)[..., ::-1] - columns
+    lower = above > 1e-12
+    kept = (p * _strictly_after(p)).sum(axis=-2) / np.where(lower, above, 1.0)
+    return 2 * ratio((kept * lower).sum(axis=-1), (columns * lower).sum(axis=-1)) - 1
+
+
 def correlation(p: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
     """Pearson's r of `(..., k, k)` shares whose rows and columns have these `(..., k)` values."""
     r, c = p.sum(axis=-1), p.sum(axis=-2)

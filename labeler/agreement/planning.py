@@ -10,7 +10,7 @@ import numpy as np
 from labeler.agreement.compare import Agreement
 from labeler.agreement.intervals import Sample, jackknife_error, naive
 from labeler.agreement.registry import Statistic
-from labeler.agreement.tables import FloatArray
+from labeler.agreement.tables import FloatArray, Paired
 from labeler.metrics.student import t_quantile
 
 DRAWS = 2000
@@ -50,7 +50,7 @@ def plan(found: Agreement, chosen: Statistic, wished: float, seed: int = 0) -> P
     error = jackknife_error(compute(sample.without_one)) if queries > 1 else math.nan
     if not np.isfinite(error):
         return None
-    _, within = naive(sample.total, compute, found.pairs, DRAWS, seed)
+    _, within = naive(sample.total, compute, _alike(found.paired), DRAWS, seed)
     within = min(within, error**2)
     between = error**2 - within
     pairs = found.pairs / queries
@@ -67,6 +67,13 @@ def plan(found: Agreement, chosen: Statistic, wished: float, seed: int = 0) -> P
         needed,
         per_query,
     )
+
+
+def _alike(pairs: Paired) -> int:
+    """How many pairs of equal weight are as informative as these: Kish (1965), Survey Sampling."""
+    if pairs.weight is None:
+        return len(pairs)
+    return max(round(float(pairs.weight.sum() ** 2 / (pairs.weight**2).sum())), 1)
 
 
 def _width(variance: float, queries: int) -> float:
@@ -93,8 +100,9 @@ def in_words(plan: Plan) -> str:
         return f"{now}, which is as narrow as wished ({plan.wished:g})."
     more = plan.queries - plan.queries_now
     pairs = math.ceil(more * plan.pairs_now)
+    queries = "query" if more == 1 else "queries"
     sentence = (
-        f"{now}; for {plan.wished:g}, people would have to grade about {more:,} more queries "
+        f"{now}; for {plan.wished:g}, people would have to grade about {more:,} more {queries} "
         f"({pairs:,} more pairs, {plan.pairs_now:.0f} a query)"
     )
     if plan.pairs is None:

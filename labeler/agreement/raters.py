@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -14,7 +14,7 @@ from labeler.agreement.intervals import Sample, between
 from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import FloatArray, IntArray
-from labeler.data import Qrels
+from labeler.data import Pair, Qrels
 
 UNRATED = -1
 
@@ -23,7 +23,8 @@ UNRATED = -1
 class Ratings:
     """`values[i, r]` is rater `r`'s place in `grades` for pair `i`, or `UNRATED`.
 
-    `query` holds the pairs' places in `queries`.
+    `query` holds the pairs' places in `queries`; `weight` is one over the pair's inclusion
+    probability, `None` where every pair of the pool was graded.
     """
 
     raters: tuple[str, ...]
@@ -31,6 +32,12 @@ class Ratings:
     grades: tuple[int, ...]
     query: IntArray
     values: IntArray
+    weight: FloatArray | None = None
+
+    @property
+    def weights(self) -> FloatArray:
+        """Each pair's weight, 1 where none is known."""
+        return np.ones(len(self.query)) if self.weight is None else self.weight
 
     def complete(self) -> Ratings:
         """The pairs that every rater graded, and their queries."""
@@ -39,17 +46,30 @@ class Ratings:
     def _keep(self, rows: FloatArray) -> Ratings:
         used, query = np.unique(self.query[rows], return_inverse=True)
         queries = tuple(self.queries[place] for place in used)
-        return Ratings(self.raters, queries, self.grades, query.astype(np.int64), self.values[rows])
+        return replace(
+            self,
+            queries=queries,
+            query=query.astype(np.int64),
+            values=self.values[rows],
+            weight=None if self.weight is None else self.weight[rows],
+        )
 
 
-def ratings(raters: Mapping[str, Qrels], grades: Sequence[int]) -> Ratings:
-    """The grades of several raters on every pair that at least one of them graded in the scale."""
+def ratings(
+    raters: Mapping[str, Qrels],
+    grades: Sequence[int],
+    weights: Mapping[Pair, float] | None = None,
+) -> Ratings:
+    """The grades of several raters on every pair that at least one of them graded in the scale.
+
+    With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
+    """
     place = {grade: index for index, grade in enumerate(grades)}
     rows: dict[tuple[str, str], list[int]] = {}
     for column, qrels in enumerate(raters.values()):
         for query_id, graded in qrels.items():
             for doc_id, grade in graded.items():
-                if grade in place:
+                if grade in place and (weights is None or (query_id, doc_id) in weights):
                     row = rows.setdefault((query_id, doc_id), [UNRATED] * len(raters))
                     row[column] = place[grade]
     queries = {query_id: None for query_id, _ in rows}
@@ -60,6 +80,7 @@ def ratings(raters: Mapping[str, Qrels], grades: Sequence[int]) -> Ratings:
         tuple(grades),
         np.array([index[query_id] for query_id, _ in rows], dtype=np.int64),
         np.array(list(rows.values()), dtype=np.int64).reshape(-1, len(raters)),
+        None if weights is None else np.array([weights[Pair(*pair)] for pair in rows]),
     )
 
 
@@ -69,7 +90,7 @@ def query_coincidences(found: Ratings) -> FloatArray:
     counts = np.stack([(found.values == grade).sum(axis=1) for grade in range(k)], axis=1)
     counts = counts.astype(np.float64)
     raters = counts.sum(axis=1)
-    share = np.where(raters > 1, 1.0 / np.maximum(raters - 1, 1), 0.0)
+    share = np.where(raters > 1, found.weights / np.maximum(raters - 1, 1), 0.0)
     within = counts[:, :, None] * counts[:, None, :]
     within[:, range(k), range(k)] -= counts
     matrices = np.zeros((len(found.queries), k, k))
@@ -83,7 +104,8 @@ def query_tables_of(found: Ratings, first: int, second: int) -> FloatArray:
     a, b = found.values[:, first], found.values[:, second]
     both = (a != UNRATED) & (b != UNRATED)
     cell = (found.query[both] * k + a[both]) * k + b[both]
-    counts = np.bincount(cell, minlength=len(found.queries) * k * k)
+    size = len(found.queries) * k * k
+    counts = np.bincount(cell, weights=found.weights[both], minlength=size)
     return counts.astype(np.float64).reshape(len(found.queries), k, k)
 
 
@@ -149,9 +171,11 @@ def icc_of_many(found: Ratings) -> float:
     n, k = x.shape
     if n < 2 or k < 2:
         return float("nan")
-    rows = k * ((x.mean(axis=1) - x.mean()) ** 2).sum() / (n - 1)
-    columns = n * ((x.mean(axis=0) - x.mean()) ** 2).sum() / (k - 1)
-    residual = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
-    error = (residual**2).sum() / ((n - 1) * (k - 1))
+    w = (whole.weights * n / whole.weights.sum())[:, None]
+    mean, by_rater = (w * x).sum() / (n * k), (w * x).sum(axis=0) / n
+    own = x.mean(axis=1, keepdims=True)
+    rows = float(k * (w * (own - mean) ** 2).sum() / (n - 1))
+    columns = float(n * ((by_rater - mean) ** 2).sum() / (k - 1))
+    error = float((w * (x - own - by_rater + mean) ** 2).sum() / ((n - 1) * (k - 1)))
     below = rows + (k - 1) * error + k / n * (columns - error)
     return float((rows - error) / below) if below > 0 else float("nan")

@@ -23,6 +23,7 @@ class Statistic:
 
     `low` and `high` bound its values (`None`: nothing simple does), so that no interval leaves
     them. `better` is 1 where more means closer to people, -1 where less does, 0 where neither.
+    `cut` is the grade at which the scale is cut first.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Statistic:
     low: float | None = -1.0
     high: float | None = 1.0
     better: int = 1
+    cut: int | None = None
 
     @property
     def bounded(self) -> bool:
@@ -97,7 +99,8 @@ def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
 
     about = f"{inner.about}, after cutting the scale at {grade}"
     undefined = f"{inner.undefined} (cut at {grade})"
-    return replace(inner, name=name, compute=compute, about=about, undefined=undefined)
+    said = replace(inner, about=about, undefined=undefined)
+    return replace(said, name=name, compute=compute, cut=grade)
 
 
 def known_names() -> list[str]:

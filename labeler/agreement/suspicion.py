@@ -31,10 +31,12 @@ def suspicions(
         if grade >= 0
     }
     found = _numbers_on_shared_pairs(people, labels, rules)
-    warnings: list[str] = []
+    warnings = list(_of_one_grade(ours, found))
     if found and rules.cut is None:
         warnings += [] if rules.clip else _another_scale(ours, found, scale, rules)
-        warnings += [] if warnings else _binary_people(ours, _usual(found))
+        warnings += (
+            [] if any("--" in one for one in warnings) else _binary_people(ours, _usual(found))
+        )
     return [*warnings, *_reversed(order, rules.scale or _used(ours, found, scale))]
 
 
@@ -55,6 +57,15 @@ def _numbers_on_shared_pairs(people: Qrels, labels: Labels, rules: Rules) -> Cou
         if value is not None:
             numbers[rules.map_other.get(int(value), value) if value % 1 == 0 else value] += count
     return numbers
+
+
+def _of_one_grade(ours: set[int], found: Counter[float]) -> Iterator[str]:
+    """Of a side that tells nothing apart, whatever the other does."""
+    for side, grades in (("people", ours), ("the other", set(found))):
+        if len(grades) == 1 and (len(ours) > 1 or len(found) > 1):
+            verb = "give" if side == "people" else "gives"
+            only = f"{next(iter(grades)):g}"
+            yield f"{side} {verb} the grade {only} to every pair: kappa is then 0 or undefined"
 
 
 def _usual(found: Counter[float]) -> set[float]:
@@ -90,7 +101,10 @@ def _another_scale(
     elif usual == {0.0, 1.0} and max(ours) > 1:
         graded = rules.scale or range(min(ours), max(ours) + 1)
         halves = _map({grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded})
-        yield f"{used}: binary against graded? --map people:{halves} would make people's binary too"
+        yield (
+            f"{used}: binary against graded? --cut 1 would make people's binary from 1 on, "
+            f"--map people:{halves} from {1 + (graded[0] + graded[-1]) // 2} on"
+        )
 
 
 def _binary_people(ours: set[int], usual: set[float]) -> Iterator[str]:

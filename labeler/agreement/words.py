@@ -25,7 +25,7 @@ def summary(finding: Finding) -> list[str]:
         _how_often(short(finding.other), found),
         _why_low(found),
         _who_is_stricter(found),
-        _order(finding.board),
+        _order(finding.board, sampled=found.paired.weight is not None),
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -37,15 +37,33 @@ def short(name: str) -> str:
 
 def _how_often(other: str, found: Agreement) -> str:
     table = found.confusion / found.confusion.sum()
-    same = float(np.trace(table))
-    near = float(np.trace(table, 1) + np.trace(table, -1))
-    said = f"{other} gives people's grade to {100 * same:.0f} of 100 pairs"
-    if len(found.scale) > 2:
-        said += f" and is one grade off in {100 * near:.0f} more"
+    same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
+    said = f"{other} gives the same grade as people to {hundred(same)} of 100 pairs"
+    if len(found.scale) > 2 and near > 0:
+        said += f", and is one grade off in {hundred(near)} more"
     kappa = found.headline["kappa"]
     if kappa.value is None:
         return f"{said}."
-    return f"{said}; beyond chance that is a kappa of {kappa.value:.2f}{_sure(kappa)}."
+    return (
+        f"{said}. Beyond what chance would do, that is a kappa of {plain(kappa.value, 2)} "
+        f"(0 is chance, 1 is perfect{_sure(kappa)})."
+    )
+
+
+def hundred(share: float) -> str:
+    """A share as so many of 100; neither none nor all where it is not quite."""
+    return (
+        "fewer than 1"
+        if 0 < share < 0.005
+        else "over 99"
+        if 0.995 <= share < 1
+        else f"{100 * share:.0f}"
+    )
+
+
+def plain(value: float, digits: int) -> str:
+    """A number to so many decimals, and never `-0.00`."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _why_low(found: Agreement) -> str:
@@ -67,7 +85,9 @@ def _why_low(found: Agreement) -> str:
 def _sure(e: Estimate) -> str:
     if e.low is None or e.high is None:
         return ""
-    return f" (with other queries it might be anything from {e.low:.2f} to {e.high:.2f})"
+    if e.high - e.low < 0.005:
+        return ""
+    return f"; with other queries anything from {plain(e.low, 2)} to {plain(e.high, 2)}"
 
 
 def _who_is_stricter(found: Agreement) -> str:
@@ -76,33 +96,59 @@ def _who_is_stricter(found: Agreement) -> str:
         return ""
     size = f"by {abs(shift.value):.2f} of a grade on average"
     who = "more generous" if shift.value > 0 else "stricter"
+    if shift.value == 0 and shift.low == shift.high:
+        return "It is neither stricter nor more generous than people."
     if shift.low is None or shift.high is None:
         return f"It is {who} than people, {size}."
     if shift.low <= 0 <= shift.high:
-        between = f"{shift.low:+.2f} to {shift.high:+.2f} of a grade"
+        between = (
+            f"by {shift.value:+.2f} of a grade on average, {shift.low:+.2f} to {shift.high:+.2f}"
+        )
         return f"Whether it is stricter or more generous than people cannot be told ({between})."
     return f"It is {who} than people, {size}."
 
 
-def _order(board: Leaderboard | None) -> str:
+def _order(board: Leaderboard | None, *, sampled: bool) -> str:
+    if board is None and sampled:
+        return (
+            "Whether it would order systems as people do is not known: people graded a sample of "
+            "pairs (of whole queries, labeler evaluate --people can tell)."
+        )
     if board is None:
         return "Whether it would order systems as people do is not known: no runs were given."
     if board.tau_b is None:
         return "Whether it would order systems as people do cannot be told from these runs."
-    count = len(board.systems)
+    count, swapped = len(board.systems), len(board.swaps)
     like = _like(board.tau_b)
-    sure = "" if board.tau_low is None else f", {board.tau_low:.2f} to {board.tau_high:.2f}"
+    ends = (
+        ""
+        if board.tau_low is None or board.tau_high is None
+        else (f"; with other queries {plain(board.tau_low, 2)} to {plain(board.tau_high, 2)}")
+    )
     real = sum(swap.significant for swap in board.swaps)
-    swaps = f"{len(board.swaps)} of {count * (count - 1) // 2} pairs of systems change places"
-    told = f"; people's labels can tell apart {real or 'none'} of those" if board.swaps else ""
+    pairs = count * (count - 1) // 2
+    change = "changes" if swapped == 1 else "change"
+    swaps = f"{swapped or 'none'} of the {pairs} pairs of systems {change} places"
+    if pairs == 1:
+        swaps = "they change places" if swapped else "they keep their places"
+    told = _told(swapped, real)
     return (
         f"By {board.measure} it orders {count} systems {like} people do "
-        f"(tau-b {board.tau_b:.2f}{sure}): {swaps}{told}."
+        f"(tau-b {plain(board.tau_b, 2)}{ends}): {swaps}{told}."
     )
 
 
+def _told(swapped: int, real: int) -> str:
+    """How many of the systems that change places people's labels can tell apart."""
+    if not swapped:
+        return ""
+    if swapped == 1:
+        return f"; people's labels {'can' if real else 'cannot'} tell those two apart"
+    return f"; people's labels can tell apart {real or 'none'} of those"
+
+
 def _like(tau: float) -> str:
-    if tau == 1:
+    if tau > 1 - 1e-9:
         return "exactly as"
     return "nearly as" if tau >= 0.9 else "much as" if tau >= 0.7 else "not as"
 
@@ -111,17 +157,22 @@ def left_out_lines(found: Agreement) -> list[str]:
     """What no figure saw, one line a reason; empty where nothing was left out."""
     out, outside = found.left_out, list(found.left_out.outside.items())
     counts = {
-        "pairs that only people graded": out.only_people,
-        "pairs that only the other graded": out.only_other,
-        "pairs that people left unjudged (a grade below 0)": out.unjudged_by_people,
-        **{f"pairs that failed: {status}": n for status, n in out.failures.items()},
-        **{f"labels that are no grade of the scale: {_cut(x)!r}": n for x, n in outside[:MOST]},
-        "other labels that are no grade of the scale": sum(n for _, n in outside[MOST:]),
+        "pair* that only people graded": out.only_people,
+        "pair* that only the other graded": out.only_other,
+        "pair* that people left unjudged (a grade below 0)": out.unjudged_by_people,
+        **{f"pair* that failed: {status}": n for status, n in out.failures.items()},
+        **{f"label* outside the scale's grades: {_cut(x)!r}": n for x, n in outside[:MOST]},
+        "other label* outside the scale's grades": sum(n for _, n in outside[MOST:]),
     }
-    lines = [f"left out: {n:,} {what}" for what, n in counts.items() if n]
+    lines = [f"left out: {n:,} {_number(what, n)}" for what, n in counts.items() if n]
     if out.clipped:
-        lines.append(f"clipped into the scale: {out.clipped:,} labels")
+        lines.append(f"clipped into the scale: {out.clipped:,} {_number('label*', out.clipped)}")
     return lines
+
+
+def _number(what: str, count: float) -> str:
+    """`pair*` as `pair` of one and `pairs` of more."""
+    return what.replace("*", "" if count == 1 else "s", 1)
 
 
 def _cut(label: str) -> str:

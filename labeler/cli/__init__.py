@@ -176,5 +176,7 @@ def main() -> None:
     """The console script's entry."""
     # Starting OpenBLAS' threads takes more CPU than most commands do, and none of them needs two.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Typer needs pydantic, and looking for pydantic's plugins takes as long as scoring a run.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     signal.signal(signal.SIGTERM, terminate)
     sys.exit(run())

@@ -116,7 +116,8 @@ def command(
     if picture is not None:
         from labeler.plotting import plot
 
-        plot(found, picture)
+        for warning in plot(found, picture):
+            note(f"warning: {warning}")
         note(f"drawn: {picture}")
     check_agreement(found, gates, wanted.options)
 

@@ -40,11 +40,20 @@ def show(finding: Finding, names: Mapping[int, str], texts: Mapping[str, str]) -
     worst = [row for row in finding.details.queries if row.mae > 0][:WORST]
     if worst and len(finding.details.queries) > 1:
         say()
-        _queries("most disagreement", worst, texts)
+        pairs = "pairs, weighted" if weighted(found) else "pairs"
+        _queries(("most disagreement", pairs), worst, texts)
 
 
 def _count(found: Agreement) -> str:
-    return f"{found.pairs:,} pairs of {len(found.queries):,} queries that both graded"
+    pairs = f"{found.pairs:,} {'pair' if found.pairs == 1 else 'pairs'}"
+    queries = "1 query" if len(found.queries) == 1 else f"{len(found.queries):,} queries"
+    stand = f", weighted to stand for about {found.confusion.sum():,.0f}" if weighted(found) else ""
+    return f"{pairs} of {queries} that both graded{stand}"
+
+
+def weighted(found: Agreement) -> bool:
+    """Whether the pairs are a sample that is weighted back to the pool."""
+    return found.paired.weight is not None
 
 
 def _statistics(found: Agreement) -> None:
@@ -55,6 +64,8 @@ def _statistics(found: Agreement) -> None:
     header += ["if missing agree", "if they differ"] if missing else []
     rows = []
     for name, e in found.statistics.items():
+        if name in found.unused:
+            continue
         row = [name, figure(e.value), between(e.low, e.high)]
         if naive:
             n = e.naive
@@ -66,18 +77,20 @@ def _statistics(found: Agreement) -> None:
     table(header, rows)
 
 
-def _queries(title: str, rows: Sequence[QueryFigures], texts: Mapping[str, str]) -> None:
+def _queries(
+    titles: tuple[str, str], rows: Sequence[QueryFigures], texts: Mapping[str, str]
+) -> None:
     cells = [
         (
             one_line(f"{row.query_id} {texts.get(row.query_id, '')}", WIDTH),
             f"{row.pairs:,.0f}",
             f"{row.agreement:.2f}",
             f"{row.mae:.2f}",
-            f"{row.bias:+.2f}",
+            signed(row.bias, 2),
         )
         for row in rows
     ]
-    table((title, "pairs", "agreement", "mean error", "bias"), cells)
+    table((*titles, "agreement", "mean error", "bias"), cells)
 
 
 def show_details(details: Details, texts: Mapping[str, str]) -> None:
@@ -92,7 +105,7 @@ def show_details(details: Details, texts: Mapping[str, str]) -> None:
     biases = [(str(b.grade), figure(b.bias), between(b.low, b.high)) for b in details.grades]
     table(("people's grade", "bias", "95 % interval"), biases)
     say()
-    _queries("query", details.queries, texts)
+    _queries(("query", "pairs"), details.queries, texts)
     for one in details.calibration:
         say()
         say(
@@ -118,7 +131,7 @@ def show_leaderboard(board: Leaderboard | None) -> None:
             str(s.people_rank),
             f"{s.other:.4f}",
             str(s.other_rank),
-            f"{s.bias:+.4f} {between(s.bias_low, s.bias_high)}",
+            f"{signed(s.bias, 4)} {between(s.bias_low, s.bias_high)}",
         )
         for s in board.systems
     ]
@@ -126,11 +139,14 @@ def show_leaderboard(board: Leaderboard | None) -> None:
     say(
         f"tau-b {figure(board.tau_b)} {between(board.tau_low, board.tau_high)}, "
         f"tau-ap {figure(board.tau_ap)}, largest drop {board.max_drop}, "
-        f"mean bias {board.bias:+.4f}, over {len(board.queries)} queries"
+        f"mean bias {signed(board.bias, 4)}, over {len(board.queries)} queries"
     )
     for swap in board.swaps:
-        told = "people's labels tell them apart" if swap.significant else "people's labels do not"
-        say(f"swapped: {swap.better} above {swap.worse} under people; {told} (p {swap.p:.3f})")
+        can = "can" if swap.significant else "cannot"
+        say(
+            f"swapped: {swap.better} above {swap.worse} by people's labels, "
+            f"which {can} tell them apart (p {swap.p:.3f})"
+        )
 
 
 def show_ceiling(ceilings: Sequence[Ceiling]) -> None:
@@ -202,9 +218,19 @@ def show_joint(joint: Joint | None) -> None:
 
 def figure(value: float | None, digits: int = 3) -> str:
     """A statistic to three decimals."""
-    return "undefined" if value is None else f"{value:.{digits}f}"
+    from labeler.agreement.words import plain
+
+    return "undefined" if value is None else plain(value, digits)
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign, none where it rounds to 0."""
+    from labeler.agreement.words import plain
+
+    shown = plain(value, digits)
+    return shown if float(shown) <= 0 else f"+{shown}"
 
 
 def between(low: float | None, high: float | None) -> str:
     """An interval, a dash where there is none."""
-    return "-" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+    return "-" if low is None or high is None else f"[{figure(low)}, {figure(high)}]"

@@ -96,13 +96,13 @@ async def judge_pool(collection: Collection, asked: Asked, brake: Brake) -> Tall
 
 
 def _ingest(inputs: list[str], collection: Collection, queries_file: Path | None) -> None:
-    from labeler.cli.ingest import report
+    from labeler.cli.ingest import read_from, report
     from labeler.ingesting import ingest
 
     with progress("files") as advance:
         result = ingest(inputs, collection, queries_file, advance)
     report(result)
-    note(f"{len(result.documents)} documents from {result.files} files")
+    note(read_from(result))
 
 
 def rehearse(

@@ -79,13 +79,13 @@ def write_documents(collection: Collection) -> Path:
 
 def ingest_documents(collection: Collection, folder: Path) -> None:
     """Cut the documents into passages."""
-    from labeler.cli.ingest import report
+    from labeler.cli.ingest import read_from, report
     from labeler.ingesting import ingest
 
     with progress("files") as advance:
         result = ingest([str(folder)], collection, None, advance)
     report(result)
-    note(f"{len(result.documents)} documents from {result.files} files")
+    note(read_from(result))
 
 
 def can_ask_llm() -> bool:

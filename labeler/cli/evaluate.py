@@ -100,7 +100,7 @@ def command(
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
     from labeler import evaluating
-    from labeler.cli.tables import check_format, deliver, rendered
+    from labeler.cli.tables import PAIRED, check_format, deliver, rendered
     from labeler.errors import Misuse
     from labeler.formats.trec import read_verdicts
     from labeler.gates import check_corrected, check_scores, score_gates
@@ -135,6 +135,9 @@ def command(
     if lgtm and len(paths) != 2:
         raise Misuse("--lgtm is a person's look at one run: give qrels and that run alone")
     report = _report(paths, qrels, options)
+    for option, given in (("--no-worse-than", no_worse_than), ("--movers", movers)):
+        if given and len(report.runs) == 1:
+            raise Misuse(f"{option} compares runs, and there is one alone")
     for warning in report.warnings:
         note(f"warning: {warning}")
     if form == "json":
@@ -147,7 +150,9 @@ def command(
         if scenarios:
             tables.append(rendered(*scenario_rows(report), form, 2))
         if movers:
-            listed = move_rows(moves(report, movers, _texts(paths[0])))
+            found_moves = moves(report, movers, _texts(paths[0]))
+            listed = move_rows(found_moves, form)
+            tables = tables if form in PAIRED else []  # other programs read one table a file
             tables.append(rendered(*listed, form, 3))
         deliver("\n".join(tables), output)
     check_scores(report, gates, no_worse_than)
@@ -180,10 +185,11 @@ def _is_given(context: typer.Context, name: str) -> bool:
 
 
 def _texts(path: Path) -> dict[str, str]:
-    """The queries' texts, where the first argument is a collection."""
+    """The queries' texts, where the first argument is a collection or qrels in one."""
     from labeler.formats.beir import read_queries
 
-    queries = path / "queries.jsonl"
+    folder = path if path.is_dir() else path.resolve().parent.parent
+    queries = folder / "queries.jsonl"
     return {q.id: q.text for q in read_queries(queries).values()} if queries.is_file() else {}
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from labeler.cli.screen import note, progress, say, table
+from labeler.wording import count_of
 
 MODEL = "model"
 MEGABYTE = 1_000_000
@@ -66,10 +67,13 @@ def _fetch(name: str, out: Path | None) -> None:
     note(f"licence: {named.recipe.licence}")
     note(f"cite: {named.recipe.citation}")
     if judged.conflicts:
-        note(f"{len(judged.conflicts)} pairs with two grades upstream are in no human.qrels")
-    say(f"{out}: {len(judged.queries)} queries, {len(judged.documents)} documents")
+        pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
+        note(f"{count_of(len(judged.conflicts), *pairs)} in no human.qrels")
+    queries = count_of(len(judged.queries), "query", "queries")
+    say(f"{out}: {queries}, {count_of(len(judged.documents), 'document', 'documents')}")
     for label, qrels in judged.qrels.items():
-        say(f"{collection.qrels(label)}: {sum(map(len, qrels.values()))} judged pairs")
+        pairs_of = count_of(sum(map(len, qrels.values())), "judged pair", "judged pairs")
+        say(f"{collection.qrels(label)}: {pairs_of}")
 
 
 def _fetch_model(out: Path | None) -> None:

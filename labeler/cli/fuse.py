@@ -38,6 +38,8 @@ def command(
     from labeler.wording import count_of
 
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
-    queries, lines = fuse_files(runs, output, fusion, tag)
+    queries, lines = fuse_files(
+        runs, output, fusion, tag, lambda warning: note(f"warning: {warning}")
+    )
     shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line', 'lines')}"
     note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")

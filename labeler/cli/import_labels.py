@@ -18,14 +18,24 @@ def command(
     *,
     name: Annotated[str, typer.Option("--as", help="What these labels are called.")],
     rater: Annotated[str, typer.Option(help="Who graded, where the sheet does not say.")] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Take this sheet's grade where there is another one.")
+    ] = False,
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""
     from labeler.formats.collection import open_collection
-    from labeler.sampling import import_sheet
+    from labeler.sampling import Import, import_sheet
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    found = import_sheet(open_collection(folder), sheet, name, rater, now)
-    say(f"{name}: {found.graded} grades; {found.skipped} rows skipped")
+    collection = open_collection(folder)
+    found = import_sheet(collection, sheet, Import(name, rater, now, replace))
+    say(f"{name}: {_count(found.graded, 'grade')}; {_count(found.skipped, 'row')} skipped")
     if found.missing:
-        note(f"warning: {found.missing} rows of the sample are no longer in {sheet}")
-    note(f"next: labeler agree {folder} {name} NAME")
+        gone = f"{_count(found.missing, 'row')} of the sample"
+        note(f"warning: {gone} {'is' if found.missing == 1 else 'are'} no longer in {sheet}")
+    others = [other for other in collection.qrels_names() if other != name] or ["NAME"]
+    note(f"next: labeler agree {folder} {name} {others[-1]}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.screen import note, progress, say
+from labeler.wording import count_of
 
 if TYPE_CHECKING:
     from labeler.ingesting import Ingested
@@ -38,9 +39,15 @@ def command(
     with progress("files") as advance:
         result = ingest(inputs, collection, queries_file, advance)
     report(result)
-    say(f"{collection.corpus}: {len(result.documents)} documents from {result.files} files")
+    say(f"{collection.corpus}: {read_from(result)}")
     if result.queries:
-        say(f"{collection.queries}: {len(result.queries)} queries")
+        say(f"{collection.queries}: {count_of(len(result.queries), 'query', 'queries')}")
+
+
+def read_from(result: Ingested) -> str:
+    """How many documents from how many files."""
+    documents = count_of(len(result.documents), "document", "documents")
+    return f"{documents} from {count_of(result.files, 'file', 'files')}"
 
 
 def report(result: Ingested) -> None:
@@ -50,13 +57,17 @@ def report(result: Ingested) -> None:
     if len(result.unread) > SHOWN:
         note(f"… and {len(result.unread) - SHOWN} more, listed in card.json")
     if result.unread:
-        note(f"{len(result.unread)} of {len(result.unread) + result.files} files not read")
+        files = count_of(len(result.unread) + result.files, "file", "files")
+        note(f"{len(result.unread):,} of {files} not read")
     if result.other_kinds:
         kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
-        note(f"{result.other_kinds.total()} files of other kinds passed over: {kinds}")
+        files = count_of(result.other_kinds.total(), "file", "files")
+        note(f"{files} of other kinds passed over: {kinds}")
     for path in result.beside:
         note(f"not taken as documents, since a corpus.jsonl lies beside it: {path}")
     if result.duplicates:
-        note(f"{result.duplicates} passages that stand elsewhere too are kept once")
+        twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
+        note(f"{count_of(result.duplicates, *twice)} kept once")
     if result.gone:
-        note(f"{result.gone} documents of the earlier corpus.jsonl are gone")
+        gone = count_of(result.gone, "document", "documents")
+        note(f"no longer there: {gone} of the earlier corpus.jsonl")

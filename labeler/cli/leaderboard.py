@@ -61,8 +61,12 @@ def command(
         return
     labels = _labels(qrels)
     wanted = [which] if which else list(TABLES) if form in PAIRED else ["runs"]
-    tables = [TABLES[name](found, measure, labels, form in PAIRED) for name in wanted]
-    deliver("\n".join(rendered(*table, form) for table in tables if table[1] or which), output)
+    parts = []
+    for name in wanted:
+        header, rows = TABLES[name](found, measure, labels, form in PAIRED)
+        if rows or which:
+            parts.append(rendered(header, rows, form, 2 if name == "swaps" else 1))
+    deliver("\n".join(parts), output)
 
 
 def _labels(qrels: Sequence[Path]) -> tuple[str, str]:
@@ -75,7 +79,7 @@ Table = tuple[list[str], list[list[str | int | float | None]]]
 Labels = tuple[str, str]
 
 
-def _runs(found: Leaderboards, measure: str, labels: Labels, _paired: bool) -> Table:
+def _runs(found: Leaderboards, measure: str, labels: Labels, paired: bool) -> Table:
     (x, y), (rank_x, rank_y) = found.means, found.ranks
     a, b = labels
     header = ["run", f"{measure} by {a}", f"rank by {a}", f"{measure} by {b}", f"rank by {b}"]
@@ -84,7 +88,7 @@ def _runs(found: Leaderboards, measure: str, labels: Labels, _paired: bool) -> T
         key=lambda row: row[:2],
     )
     listed: list[list[str | int | float | None]] = [
-        [run, mean, i, other, j, f"{i - j:+d}" if i != j else "="]
+        [run, mean, i, other, j, (f"{i - j:+d}" if i != j else "=") if paired else i - j]
         for i, run, mean, other, j in rows
     ]
     return [*header, "moves"], listed
@@ -127,7 +131,7 @@ def _swaps(found: Leaderboards, measure: str, labels: Labels, paired: bool) -> T
     rows: list[list[str | int | float | None]] = []
     for swap in found.swaps:
         differences: tuple[float, float] = (swap.first, swap.second)
-        shown = [f"{d:+.4f}" for d in differences] if paired else list(differences)
+        shown = [f"{d:+z.4f}" for d in differences] if paired else list(differences)
         words = {"the first alone": f"{a} alone", "the second alone": f"{b} alone"}
         told = words.get(swap.verdict, swap.verdict)
         rows.append([swap.better, swap.worse, *shown, swap.p_first, swap.p_second, told])

@@ -9,6 +9,7 @@ import typer
 
 from labeler.cli.options import Folder
 from labeler.cli.screen import note, progress, say
+from labeler.wording import count_of
 
 
 def command(
@@ -51,7 +52,9 @@ def pool(folder: Path, depth: int, own: list[Path], *, rehearsed: bool = False) 
         note(f"{name} finds no document for any query; there is no run of it")
         del runs[name]
     found, new = add_runs(collection, {**runs, **own_runs}, depth)
+    of_queries = count_of(len(queries), "query", "queries")
+    pairs = f"{count_of(len(found), 'pair', 'pairs')} of {of_queries}"
     if rehearsed:
-        note(f"a pool of about {len(found)} pairs of {len(queries)} queries")
+        note(f"a pool of about {pairs}")
     else:
-        note(f"pooled {len(found)} pairs of {len(queries)} queries, {new} of them new")
+        note(f"pooled {pairs}, {new:,} of them new")

@@ -207,5 +207,5 @@ def compare(
         return
     counts = [f"{key.replace('_', ' ')}: {found[key]:,}" for key in found if key != "grades"]
     above = f"{first} (rows) and {second} (columns)\n{', '.join(counts)}\n\n"
-    table = rendered(*comparison_rows(found), form)
+    table = rendered(*comparison_rows(found), form) if found["both"] or form not in PROSE else ""
     deliver(above + table if form in PROSE else table, output)

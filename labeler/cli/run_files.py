@@ -117,7 +117,7 @@ def _tag(path: Path, given: str) -> str:
     from labeler.run_names import run_name
 
     name = run_name(path).removesuffix(".json").removesuffix(".parquet")
-    return given or ("run" if str(path) == "-" else safe_name(name))
+    return given or (safe_name(name) if path.is_file() else "run")
 
 
 def _rewrite(path: Path, output: Path, change: Change) -> None:

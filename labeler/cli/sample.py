@@ -14,7 +14,9 @@ from labeler.cli.screen import note, say
 def command(
     folder: Folder,
     *,
-    pairs: Annotated[int, typer.Option(min=1, help="How many pairs people grade.")] = 200,
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="How many pairs people grade (200).")
+    ] = None,
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="All pairs of the queries: evaluate --people.")
     ] = False,
@@ -37,13 +39,17 @@ def command(
 ) -> None:
     """Draw pairs for people to grade, blind, with known probabilities; back: import-labels."""
     from labeler.agreement.options import parse_scale, parse_share
+    from labeler.errors import Misuse
     from labeler.formats.collection import open_collection
-    from labeler.sampling import Wish, draw_sheets
+    from labeler.sampling import Wish, draw_sheets, free_names
 
+    if all_pairs and pairs is not None:
+        raise Misuse("--all-pairs draws every pair of the queries; --pairs so many: which one?")
     grades = parse_scale(scale)
     named = dict.fromkeys(grades, "") if grades else None
-    wish = Wish(None if all_pairs else pairs, queries, parse_share(overlap), seed, named)
-    samples = draw_sheets(open_collection(folder), source, wish, sheets)
-    for sheet, sample in zip(sheets, samples, strict=True):
-        say(f"{sheet}: sample {sample}")
-    note(f"when graded: labeler import-labels {sheets[0]} {folder} --as human2")
+    wish = Wish(None if all_pairs else pairs or 200, queries, parse_share(overlap), seed, named)
+    collection = open_collection(folder)
+    for sheet, drawn in zip(sheets, draw_sheets(collection, source, wish, sheets), strict=True):
+        say(f"{sheet}: sample {drawn.id}, {drawn.pairs} pairs of {drawn.queries} queries")
+    for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
+        note(f"when graded: labeler import-labels {sheet} {folder} --as {name}")

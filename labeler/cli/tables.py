@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -23,6 +24,9 @@ PROSE = ("table", "markdown")
 """Formats for people, in which sentences may stand around a table."""
 
 Cell = str | int | float | None
+_MARKDOWN = re.compile(r"[\\|*`<]|(?<!\w)_|_(?!\w)")
+"""What would be markup; an underscore within a word is not."""
+
 _LATEX = str.maketrans(
     {c: "\\" + c for c in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
@@ -66,19 +70,25 @@ def _array(objects: Sequence[str]) -> str:
 def _shown(cell: Cell) -> str:
     if cell is None:
         return "-"
-    return f"{cell:.4f}" if isinstance(cell, float) else printable(str(cell))
+    return f"{cell:z.4f}" if isinstance(cell, float) else " ".join(printable(str(cell)).split())
 
 
 def _latex(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
     columns = "l" * left + "r" * (len(header) - left)
-    lines = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in [header, *rows]]
+    lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in [header, *rows]]
     body = "\n".join([lines[0], r"\midrule", *lines[1:]])
     return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
 
 
+def _latex_cell(cell: str) -> str:
+    """A cell's text; a bracket would be taken for the argument of the line end before it."""
+    text = cell.translate(_LATEX)
+    return f"{{}}{text}" if text.startswith("[") else text
+
+
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
     rule = ["---" if i < left else "---:" for i in range(len(header))]
-    lines = [[cell.replace("|", "\\|") for cell in row] for row in [header, *rows]]
+    lines = [[_MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in [header, *rows]]
     return "".join(f"| {' | '.join(row)} |\n" for row in [lines[0], rule, *lines[1:]])
 
 

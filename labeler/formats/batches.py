@@ -133,6 +133,13 @@ def batches(indexes: Sequence[Index], *, sort: bool = False, size: int = BLOCK) 
         yield _batch(files, chosen, ids[first:last], first)
 
 
+def files_per_query(indexes: Sequence[Index]) -> Integers:
+    """In how many of the files each query is."""
+    ids, place = _together(indexes, sort=False)
+    there = np.concatenate([np.unique(row) for row in place])
+    return np.bincount(there, minlength=len(ids))
+
+
 @dataclass(frozen=True)
 class _Sorted:
     """An index, the place of each stretch's query among all files', and stretches by place."""

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from labeler.data import Document, Query
-from labeler.errors import BadInput
+from labeler.errors import BadInput, FileProblem
+from labeler.formats.collection import STEPS, next_step
 from labeler.formats.jsonl import identifier, read_rows, text_of, write_rows
 
 
@@ -23,6 +24,7 @@ def read_corpus(path: Path) -> dict[str, Document]:
 
 def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:
     """The documents of a `corpus.jsonl`, one after another, with the numbers of their lines."""
+    _must_be_there(path)
     for number, row in read_rows(path):
         yield (
             number,
@@ -38,6 +40,7 @@ def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:
 def read_queries(path: Path) -> dict[str, Query]:
     """The queries of a `queries.jsonl` by id, in the file's order."""
     queries: dict[str, Query] = {}
+    _must_be_there(path)
     for number, row in read_rows(path):
         text = text_of(path, number, row, "text", None)
         query = Query(identifier(path, number, row, "_id"), text, _metadata(path, number, row))
@@ -60,6 +63,12 @@ def write_queries(path: Path, queries: Iterable[Query]) -> None:
     """Write a `queries.jsonl`; it reads back as the same queries."""
     rows = ({"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in queries)
     write_rows(path, rows, check=read_queries)
+
+
+def _must_be_there(path: Path) -> None:
+    """`FileProblem` says how to make a part of a collection that is not there."""
+    if path.name in STEPS and not path.exists():
+        raise FileProblem(f"{path}: no such file; next: {next_step(path.parent)}")
 
 
 def _twice(path: Path, number: int, found: str) -> BadInput:

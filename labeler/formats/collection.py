@@ -102,9 +102,29 @@ class Collection:
 
 def _existing(path: Path, what: str, name: str, known: Sequence[str]) -> Path:
     if name not in known:
-        there = ", ".join(known) or "none yet; labeler judge makes them"
-        raise Misuse(f"{path.parent.parent} has no {what} {name!r}; there are: {there}")
+        folder = path.parent.parent
+        there = (
+            f"there are: {', '.join(known)}"
+            if known
+            else f"it has none yet; next: {next_step(folder)}"
+        )
+        raise Misuse(f"{folder} has no {what} {name!r}; {there}")
     return path
+
+
+STEPS = {
+    "corpus.jsonl": "labeler ingest DOCUMENTS -o {}",
+    "queries.jsonl": "labeler generate {} (or ingest with --queries-file)",
+    "pool.jsonl": "labeler pool {}",
+    "qrels": "labeler judge {}",
+}
+"""What makes each part of a collection, in the order in which they need each other."""
+
+
+def next_step(folder: Path) -> str:
+    """The command that makes the first part of a collection that is not there."""
+    missing = (how for part, how in STEPS.items() if not (folder / part).exists())
+    return next(missing, STEPS["qrels"]).format(folder)
 
 
 def open_collection(folder: Path) -> Collection:

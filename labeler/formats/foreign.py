@@ -5,14 +5,13 @@ from __future__ import annotations
 import codecs
 import json
 import math
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.files import byte_chunks, file_problems
+from labeler.files import byte_chunks, file_problems, scratch_file
 from labeler.formats.indexed import RUN, Index, indexed
 from labeler.formats.written import format_of, pyarrow
 
@@ -33,30 +32,36 @@ def indexed_run(path: Path, form: str = "") -> Iterator[Index]:
         with indexed(path, RUN) as index:
             yield index
         return
-    with tempfile.NamedTemporaryFile(prefix="labeler-") as lines:
-        for query_id, doc_id, score in read(path):
-            lines.write(f"{query_id} Q0 {doc_id} 1 {score!r} -\n".encode())
-        lines.flush()
-        if not lines.tell():
+    with scratch_file() as lines:
+        with lines.open("w", encoding="utf-8", newline="\n") as out:
+            rows = (f"{query} Q0 {doc} 1 {score!r} -\n" for query, doc, score in read(path))
+            out.writelines(rows)
+        if not lines.stat().st_size:
             raise BadInput(f"{path}: no query with a document in it")
-        with indexed(path, RUN, copy=Path(lines.name)) as index:
+        with indexed(path, RUN, copy=lines) as index:
             yield index
 
 
 def json_rows(path: Path) -> Iterator[Row]:
     """The rows of a JSON run, of which one query's are held."""
     seen: set[str] = set()
+    text = _Text(path)
     try:
-        for query_id, scores in _members(path):
+        for query_id, scores in _members(text):
+            where = f"{path}:{text.line}: query {query_id!r}"
             if not isinstance(scores, dict):
-                raise BadInput(f"{path}: {_SHAPE}")
+                raise BadInput(f"{where}: {_SHAPE}")
             if query_id in seen:
-                raise BadInput(f"{path}: the query {query_id!r} stands there twice")
+                raise BadInput(f"{where} stands there twice")
             seen.add(query_id)
             for doc_id, score in scores.items():
-                yield _row(f"{path}: query {query_id!r}", query_id, doc_id, score)
+                yield _row(where, query_id, doc_id, score)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: {_SHAPE} ({error})") from error
+        raise BadInput.at(path, text.line, f"{_SHAPE} ({_reason(error)})") from error
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def parquet_rows(path: Path) -> Iterator[Row]:
@@ -102,9 +107,8 @@ def _id(where: str, found: Any) -> str:
     return text
 
 
-def _members(path: Path) -> Iterator[tuple[str, Any]]:
+def _members(text: _Text) -> Iterator[tuple[str, Any]]:
     """The members of a file's one JSON object."""
-    text = _Text(path)
     text.expect("{")
     if text.next() == "}":
         text.expect("}")
@@ -129,10 +133,16 @@ class _Text:
     def __init__(self, path: Path) -> None:
         self.chunks = byte_chunks(path, _CHUNK)
         self.decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        self.held, self.place = "", 0
+        self.held, self.place, self.above = "", 0, 1
+
+    @property
+    def line(self) -> int:
+        """The number of the line that is read."""
+        return self.above + self.held.count("\n", 0, self.place)
 
     def more(self) -> bool:
         """Read on, twice as much each time; whether there was more."""
+        self.above = self.line
         wanted = max(_CHUNK, len(self.held) - self.place)
         parts = [self.held[self.place :]]
         got = 0

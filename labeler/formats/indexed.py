@@ -7,7 +7,6 @@ text and some fifty bytes for each stretch of lines of one query.
 
 from __future__ import annotations
 
-import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -17,9 +16,10 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labeler.errors import BadInput
-from labeler.files import STANDARD, byte_blocks, file_problems, numbered_bytes
+from labeler.files import STANDARD, byte_blocks, file_problems, numbered_bytes, scratch_file
 from labeler.formats.columns import (
     Fields,
     Floats,
@@ -35,7 +35,9 @@ from labeler.formats.columns import (
 )
 from labeler.formats.trec import QRELS_COLUMNS, RUN_COLUMNS, grade_of, rows, score_of
 
-BLOCK = 1 << 22
+Small = NDArray[np.int32]
+BLOCK = 1 << 21
+LONGEST_ID = 4096
 
 
 class Kind(NamedTuple):
@@ -72,9 +74,9 @@ class Index:
     kind: Kind
     source: IO[bytes]
     start: Integers
-    size: Integers
-    lines: Integers
-    query: Integers
+    size: Small
+    lines: Small
+    query: Small
     ids: Words
 
     def numbered(self) -> Iterator[tuple[int, list[bytes]]]:
@@ -92,9 +94,10 @@ class Index:
             return
         breaks = np.flatnonzero(start[1:] != (start + size)[:-1]) + 1
         firsts = np.append(0, breaks)
-        total = np.add.reduceat(size, firsts)
+        total = np.add.reduceat(size, firsts, dtype=np.int64)
         for place, length in zip(start[firsts].tolist(), total.tolist(), strict=True):
-            found = os.pread(self.source.fileno(), length, place)
+            self.source.seek(place)
+            found = self.source.read(length)
             yield found if found.endswith(b"\n") else found + b"\n"
 
 
@@ -112,15 +115,16 @@ def indexed(
         tempfile.TemporaryFile(prefix="labeler-") as spool,
     ):
         try:
-            parts = list(_stretches(path, bytes_of, _plain(bytes_of, kind, block), kind))
+            plain = _plain(bytes_of, kind, block)
+            found = _found(list(_stretches(path, bytes_of, plain, kind)))
             source: IO[bytes] = bytes_of.open("rb")
         except Odd:
-            made_plain = _spooled(path, bytes_of, kind, block, spool)
-            parts = list(_stretches(path, bytes_of, made_plain, kind))
+            plain = _spooled(path, bytes_of, kind, block, spool)
+            found = _found(list(_stretches(path, bytes_of, plain, kind)))
             spool.flush()
             source = spool
         with source if source is not spool else nullcontext():
-            yield _index(path, bytes_of, kind, source, parts)
+            yield Index(path, bytes_of, kind, source, *found)
 
 
 @contextmanager
@@ -131,12 +135,10 @@ def _copied(path: Path) -> Iterator[Path]:
     if not once:
         yield path
         return
-    with tempfile.NamedTemporaryFile(prefix="labeler-") as copy:
-        with file_problems(path):
-            for piece in byte_blocks(path, BLOCK):
-                copy.write(piece)
-        copy.flush()
-        yield Path(copy.name)
+    with scratch_file() as copy:
+        with file_problems(path), copy.open("wb") as out:
+            out.writelines(byte_blocks(path, BLOCK))
+        yield copy
 
 
 def _plain(copy: Path, kind: Kind, block: int) -> Iterator[tuple[Fields, int]]:
@@ -160,19 +162,25 @@ def _spooled(
     path: Path, copy: Path, kind: Kind, block: int, spool: IO[bytes]
 ) -> Iterator[tuple[Fields, int]]:
     """The same of any file, whose lines go to the spool as plain ones."""
-    for part in fields(path, kind.columns, block, copy):
-        place = spool.tell()
-        spool.write(part.text[: int(part.ends[-1, -1]) + 1].tobytes())
-        yield part, place
+    try:
+        for part in fields(path, kind.columns, block, copy):
+            place = spool.tell()
+            spool.write(part.text[: int(part.ends[-1, -1]) + 1].tobytes())
+            yield part, place
+    except BadInput:  # where a gzip file breaks off, the slow reader knows the line
+        for _ in rows(path, kind.columns, numbered_bytes(copy)):
+            continue
+        raise
 
 
 class _Stretches(NamedTuple):
-    """Lines of one query in a row: where they start, their bytes, how many, and the query's id."""
+    """Lines of one query in a row: where they start, their bytes, how many, and which of `ids`."""
 
     start: Integers
-    size: Integers
-    lines: Integers
-    words: Words
+    size: Small
+    lines: Small
+    query: Small
+    ids: Words
 
 
 def _stretches(
@@ -180,14 +188,16 @@ def _stretches(
 ) -> Iterator[_Stretches]:
     for part, place in parts:
         _check_numbers(path, copy, part, kind)
+        _check_ids(path, copy, part, kind)
         words = keys(part, 0).words
         new = np.append(True, (words[1:] != words[:-1]).any(axis=1))
         first = np.flatnonzero(new)
         end = int(part.ends[-1, -1]) + 1
         start = part.starts[first, 0]
-        size = np.diff(np.append(start, end))
-        lines = np.diff(np.append(first, len(words)))
-        yield _Stretches(start + place, size, lines, words[first])
+        size = np.diff(np.append(start, end)).astype(np.int32)
+        lines = np.diff(np.append(first, len(words))).astype(np.int32)
+        query, ids = numbered_ids(words[first])
+        yield _Stretches(start + place, size, lines, query.astype(np.int32), ids)
 
 
 def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
@@ -199,15 +209,27 @@ def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
             kind.one(path, number, columns[kind.number])
 
 
-def _index(
-    path: Path, copy: Path, kind: Kind, source: IO[bytes], parts: Sequence[_Stretches]
-) -> Index:
-    width = max(part.words.shape[1] for part in parts)
-    words = np.concatenate([widened(part.words, width) for part in parts])
-    number, ids = numbered_ids(words)
-    order = np.argsort(number, kind="stable")
-    start, size, lines = (np.concatenate([part[i] for part in parts])[order] for i in range(3))
-    return Index(path, copy, kind, source, start, size, lines, number[order], ids)
+def _check_ids(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
+    """`BadInput` at an id that is no id: each is held as wide as the longest."""
+    if int((part.ends - part.starts)[:, [0, 2]].max()) <= LONGEST_ID:
+        return
+    for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
+        if (length := max(len(columns[0]), len(columns[2]))) > LONGEST_ID:
+            problem = f"an id of {length:,} bytes; expected at most {LONGEST_ID:,}"
+            raise BadInput.at(path, number, problem)
+
+
+def _found(parts: Sequence[_Stretches]) -> _Stretches:
+    """All stretches, those of a query in a row, the queries by their first lines."""
+    width = max(part.ids.shape[1] for part in parts)
+    number, ids = numbered_ids(np.concatenate([widened(part.ids, width) for part in parts]))
+    ends = np.cumsum([len(part.ids) for part in parts])
+    rows = np.split(number.astype(np.int32), ends[:-1])
+    query = np.concatenate([row[part.query] for row, part in zip(rows, parts, strict=True)])
+    order = np.argsort(query, kind="stable")
+    start = np.concatenate([part.start for part in parts])[order]
+    size, lines = (np.concatenate([part[i] for part in parts])[order] for i in (1, 2))
+    return _Stretches(start, size, lines, query[order], ids)
 
 
 def numbered_ids(words: Words) -> tuple[Integers, Words]:

@@ -7,19 +7,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from labeler.errors import BadInput
+from labeler.errors import BadInput, refuse
 from labeler.files import numbered_lines, replacing
 
 
-def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_rows(
+    path: Path, bad: Callable[[BadInput], None] = refuse
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file with their line numbers; blank lines are skipped.
 
     Raises `BadInput` at a line that is no JSON object, names a key twice or holds half a surrogate
-    pair, which no UTF-8 file could keep.
+    pair, which no UTF-8 file could keep; or tells `bad` of it and goes on.
     """
     for number, line in numbered_lines(path):
         if line.strip():
-            yield number, row_of_line(path, number, line)
+            try:
+                row = row_of_line(path, number, line)
+            except BadInput as error:
+                bad(error)
+            else:
+                yield number, row
 
 
 def row_of_line(path: Path, number: int, line: str) -> dict[str, Any]:

@@ -47,6 +47,9 @@ def read_labels(path: Path) -> Labels:
             conflicts.add(Pair(query_id, doc_id))
     if not labels:
         raise BadInput.at(path, 1, "no line in it; expected query iteration document label")
+    if all(label == NO_LABEL for row in labels.values() for label in row.values()):
+        problem = "every line has three columns; expected query iteration document label"
+        raise BadInput.at(path, 1, problem)
     for pair in conflicts:
         del labels[pair.query_id][pair.doc_id]
     return Labels(labels, dict.fromkeys(sorted(conflicts), CONFLICT), repeated)

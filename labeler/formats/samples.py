@@ -24,7 +24,7 @@ class SampledPair:
 
 @dataclass(frozen=True)
 class Graded:
-    """A person's answer; `grade` is `None` where they skipped the pair."""
+    """A person's answer; `grade` is `None` where they skipped the pair, `sample` the sheet's."""
 
     pair: Pair
     grade: int | None
@@ -32,6 +32,7 @@ class Graded:
     time: str
     comment: str
     probability: float
+    sample: str = ""
 
 
 def sample_path(folder: Path, sample: str) -> Path:
@@ -70,6 +71,7 @@ def write_people(path: Path, rows: Iterable[Graded]) -> None:
             "time": r.time,
             "comment": r.comment,
             "probability": r.probability,
+            "sample": r.sample,
         }
         for r in rows
     )
@@ -85,7 +87,8 @@ def read_people(path: Path) -> list[Graded]:
             raise BadInput.at(path, number, f"expected an integer grade or null, found {grade!r}")
         rater, time, comment = (text_of(path, number, row, key, "") for key in _SAID)
         pair, chance = _pair(path, number, row), _probability(path, number, row)
-        rows.append(Graded(pair, grade, rater, time, comment, chance))
+        sample = text_of(path, number, row, "sample", "")
+        rows.append(Graded(pair, grade, rater, time, comment, chance, sample))
     return rows
 
 

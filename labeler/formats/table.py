@@ -4,24 +4,53 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
-from labeler.errors import BadInput
+from labeler.errors import BadInput, refuse
 
 _DELIMITERS = ",;\t|"
 _LONGEST_FIELD = 2**31 - 1
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
-def read_table(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
+def read_table(
+    path: Path, text: str, bad: Callable[[BadInput], None] = refuse
+) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table after its first, by column, with the line numbers where they end.
 
     What separates the columns is what the first row holds most of: a comma, a semicolon, a tab or a
     bar; a tab in a `.tsv` file. Blank rows are skipped. Raises `BadInput` at a row with more or
-    fewer columns than the first.
+    fewer columns than the first, or tells `bad` of it and goes on.
     """
-    rows = _rows(path, text)
+    yield from _named(path, _rows(path, text), bad)
+
+
+def read_tsv(
+    path: Path, text: str, bad: Callable[[BadInput], None] = refuse
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a file with a tab between its columns, in which a quote is a letter like others.
+
+    Two columns without a row of names above them are an id and a text, as MS MARCO has them.
+    """
+    lines = enumerate(text.split("\n"), start=1)
+    rows = ((n, line.removesuffix("\r").split("\t")) for n, line in lines if line.strip())
+    first = next(rows, (1, []))
+    unnamed = len(first[1]) == 2 and _are_values(first[1])
+    above = [(0, ["id", "text"]), first] if unnamed else [first]
+    yield from _named(path, chain(above, rows), bad)
+
+
+def _are_values(cells: Sequence[str]) -> bool:
+    """Whether a first row is one like those below it: names hold no digits and are short."""
+    return any(map(str.isdigit, cells[0])) or len(cells[1].split()) > 3 or len(cells[1]) > 100
+
+
+def _named(
+    path: Path, rows: Iterator[tuple[int, list[str]]], bad: Callable[[BadInput], None]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows after the first, which has the columns' names."""
     _, header = next(rows, (1, []))
     names = [name.strip() for name in header]
     if not any(names):
@@ -36,8 +65,9 @@ def read_table(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
     for number, row in rows:
         if len(row) != len(names):
             problem = f"expected {len(names)} columns as in the first row, found {len(row)}"
-            raise BadInput.at(path, number, problem)
-        yield number, dict(zip(names, row, strict=True))
+            bad(BadInput.at(path, number, problem))
+        else:
+            yield number, dict(zip(names, row, strict=True))
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labeler.files import numbered_lines
+from labeler.files import byte_blocks, numbered_lines
 
 _COLUMNS = 6
+_BLOCK = 1 << 22
 
 
 def read_tag(path: Path) -> str:
@@ -18,3 +19,16 @@ def read_tag(path: Path) -> str:
         if columns and not columns[0].startswith("#"):
             return ""
     return ""
+
+
+def last_tag(path: Path) -> str:
+    """The last column of a run's last line that is neither blank nor a comment: trec_eval's tag.
+
+    Of a run that was found to have six columns throughout.
+    """
+    found = b""
+    for block in byte_blocks(path, _BLOCK):
+        lines = (line.split() for line in reversed(block.split(b"\n")))
+        tags = (line[-1] for line in lines if line and not line[0].startswith(b"#"))
+        found = next(tags, found)
+    return found.decode("utf-8", "replace")

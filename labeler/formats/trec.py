@@ -193,12 +193,19 @@ def rows(
             raise BadInput.at(path, number, _why_nul(line))
         if len(columns) != wanted and not (more and len(columns) > wanted):
             problem = f"expected {wanted} columns ({names}), found {len(columns)}"
-            beir = "; these are BEIR's three, with a header" if columns == BEIR_HEADER else ""
-            raise BadInput.at(path, number, problem + beir)
+            raise BadInput.at(path, number, problem + _looks_like(columns))
         found += 1
         yield number, columns
     if not found and lines is None:
         raise BadInput.at(path, max(number, 1), f"no line in it; expected {names}")
+
+
+def _looks_like(columns: list[bytes]) -> str:
+    """What a line with another number of columns than expected may be."""
+    if columns == BEIR_HEADER:
+        return "; these are BEIR's three, with a header"
+    kinds = {len(QRELS_COLUMNS.split()): "are these qrels?", len(RUN_COLUMNS.split()): "a run?"}
+    return f"; {kinds[len(columns)]}" if len(columns) in kinds else ""
 
 
 def _why_nul(line: bytes) -> str:

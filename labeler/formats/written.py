@@ -142,7 +142,16 @@ FORMATS: dict[str, Write] = {"trec": write_ranked, "json": write_json, "parquet"
 """How runs are written, by what the file's name ends in; `trec` for any other ending."""
 
 
+OTHERS = ("csv", "tsv", "jsonl", "ndjson", "xlsx", "feather", "arrow", "pkl", "lz4", "zip", "bz2")
+"""Endings of files that hold something else than a run as TREC has it."""
+
+
 def format_of(path: Path) -> str:
-    """The format that a file's name says."""
-    ending = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".")
+    """The format that a file's name says; `Misuse` where that is none of ours."""
+    ending = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").casefold()
+    if ending in OTHERS or path.name.casefold().endswith(".parquet.gz"):
+        raise Misuse(f"{path}: runs are not read or written as .{ending}; {_KNOWN}")
     return ending if ending in FORMATS else "trec"
+
+
+_KNOWN = "known: .json (BEIR's), .parquet, .trec (also .trec.gz)"

@@ -22,7 +22,7 @@ from labeler.metrics.registry import Measure
 
 Ends = tuple[Floats, Floats]
 Work = Callable[[Rankings, Measure, int], Ends]
-CELLS = 2_000_000
+CELLS = 500_000
 """Queries times ranks that are worked on at once."""
 ROUNDS = 50
 """Far more than the five or so that the search for the highest nDCG takes."""

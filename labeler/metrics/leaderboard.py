@@ -138,9 +138,9 @@ def interval_of(
     error = math.sqrt((n - 1) / n * float(np.sum((left - left.mean()) ** 2)))
     reach = t_quantile(0.5 + LEVEL / 2, n - 1) * error
     if statistic.less_is_alike:
-        low = min(low, value - reach)
+        low, high = min(low, value - reach), max(high, value)
     else:
-        high = max(high, value + reach)
+        low, high = min(low, value), max(high, value + reach)
     if statistic.most == math.inf:
         low, high = math.floor(low), math.ceil(high)
     return max(low, statistic.least), min(high, statistic.most)

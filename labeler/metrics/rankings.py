@@ -8,6 +8,7 @@ as trec_eval's do, so that values are equal to the last bit.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -161,18 +162,37 @@ Placed = tuple[Integers, Integers, Floats]
 def _by_score(query_id: str, grades: Mapping[str, int], scores: Mapping[str, float]) -> Placed:
     """Ranks, grades and scores of the retrieved documents of the qrels, in trec_eval's order."""
     found = list(grades.keys() & scores.keys())
-    ordered = np.fromiter(scores.values(), np.float64, len(scores))
-    ordered.sort()
-    if len(ordered) and not math.isfinite(ordered[-1] - ordered[0]):
+    values = np.fromiter(scores.values(), np.float64, len(scores))
+    if not np.isfinite(values).all():
         _check_finite(query_id, scores)
+    in_order = bool((values[1:] <= values[:-1]).all())
+    ascending = values[::-1] if in_order else np.sort(values)
     score = np.array([scores[doc_id] for doc_id in found], dtype=np.float64)
-    upper = np.searchsorted(ordered, score, side="right")
-    rank = len(ordered) - upper
-    tied = np.flatnonzero(upper - np.searchsorted(ordered, score) > 1)
-    for i in tied:
-        rank[i] += sum(s == score[i] and doc_id > found[i] for doc_id, s in scores.items())
+    rank = len(values) - np.searchsorted(ascending, score, side="right")
+    end = len(values) - np.searchsorted(ascending, score)
+    tied = np.flatnonzero(end - rank > 1).tolist()
+    if tied:
+        ids = list(scores)
+        if not in_order:
+            ids = [ids[i] for i in np.argsort(-values, kind="stable").tolist()]
+        rank[tied] += _below_in_tie(ids, [found[i] for i in tied], rank[tied], end[tied])
     order = np.argsort(rank)
     return rank[order], _grades(query_id, [grades[found[i]] for i in order]), score[order]
+
+
+def _below_in_tie(ids: list[str], found: list[str], first: Integers, end: Integers) -> list[int]:
+    """How many documents of the same score go before each: those whose id is greater.
+
+    `first` and `end` say where those of its score stand among the `ids`.
+    """
+    groups: dict[int, list[str]] = {}
+    places = []
+    for doc_id, start, stop in zip(found, first.tolist(), end.tolist(), strict=True):
+        group = groups.get(start)
+        if group is None:
+            group = groups[start] = sorted(ids[start:stop])
+        places.append(len(group) - bisect_right(group, doc_id))
+    return places
 
 
 def _listed(query_id: str, grades: Mapping[str, int], scores: Mapping[str, float]) -> Placed:

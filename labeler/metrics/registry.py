@@ -34,7 +34,23 @@ _GAINS = {"linear": "log2", "exp": "exp-log2"}
 LOWER_IS_BETTER = frozenset({"MeanRank", "RBPresidual"})
 _CHOICES = {"dcg": tuple(_GAINS.values())}
 _RANGES = {"rel": (0, 2**31 - 1), "p": (0, 0.9999), "beta": (0, 1e9)}
-_WORD = re.compile(r"(?:[^\s(]|\([^)]*\))+")
+_WORD = re.compile(r"(?:[^\s,(]|\([^)]*\))+")
+_ELSEWHERE = {
+    "gm_map": "GMAP",
+    "hit_rate": "Success",
+    "iprec_at_recall": "IPrec",
+    "map_cut": "AP",
+    "ndcg_cut": "nDCG",
+    "num_ret": "NumRet",
+    "num_rel": "NumRel",
+    "num_rel_ret": "NumRelRet",
+    "r-precision": "Rprec",
+    "recip_rank": "RR",
+    "set_F": "SetF",
+    "set_P": "SetP",
+    "set_recall": "SetR",
+}
+"""What trec_eval and ranx call measures, where a glance at the letters would not tell."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +133,8 @@ def parse(text: str) -> Measure:
     """The measure that `text` names; `Misuse` says what is wrong and what is known."""
     found = _NAME.fullmatch(text.strip())
     if not found or text.count("(") != text.count(")"):
-        raise Misuse(f"cannot read the measure {text!r}; write it as P@10 or P(rel=2)@10")
+        wanted = _guess(text) or "P@10 or P(rel=2)@10"
+        raise Misuse(f"cannot read the measure {text!r}; write it as {wanted}")
     name, inside, cutoff = found.groups()
     given = _parameters(text, inside or "")
     definition = MEASURES.get(_ALIASES.get(name, name) if name != "NumRet" else _num_ret(given))
@@ -173,8 +190,20 @@ def _num_ret(given: Mapping[str, Any]) -> str:
 def _unknown(name: str, text: str) -> str:
     known = {known.lower(): known for known in [*_ALIASES, *MEASURES]}
     close = difflib.get_close_matches(name.lower(), known, n=1)
-    hint = f"did you mean {text.replace(name, known[close[0]], 1)!r}? " if close else ""
+    meant = text.replace(name, known[close[0]], 1) if close else ""
+    meant = _guess(text) or meant
+    hint = f"did you mean {meant!r}? " if meant else ""
     return f"no measure {text!r}; {hint}known: {', '.join(MEASURES)}"
+
+
+def _guess(text: str) -> str:
+    """What `ndcg_cut.10`, `recall_100` or `hit_rate@5` would be called here; empty if unknown."""
+    parts = re.fullmatch(r"([A-Za-z][A-Za-z_-]*?)(?:[._@]([\d.]+))?", text)
+    if not parts:
+        return ""
+    known = {known.lower(): known for known in [*_ALIASES, *MEASURES]} | _ELSEWHERE
+    name = known.get(parts[1]) or known.get(parts[1].lower())
+    return (name + (f"@{parts[2]}" if parts[2] else "")) if name else ""
 
 
 def _parameters(text: str, inside: str) -> dict[str, Any]:

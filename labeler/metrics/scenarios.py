@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from labeler.metrics.bounds import FOUND, bounds, level_of
+from labeler.metrics.graded import rank_biased_residual
 from labeler.metrics.rankings import Floats, Integers, Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
@@ -69,6 +70,8 @@ def scenarios(r: Rankings, measures: Sequence[Measure]) -> dict[str, dict[str, f
         entry = dict(zip(("unjudged_irrelevant", "unjudged_top"), both, strict=True))
         if (ends := _ends(measure, r, *values)) is not None:
             entry["low"], entry["high"] = (summed_up(measure, end) for end in ends)
+        if measure.name == "RBP":
+            entry["residual"] = summed_up(measure, _residual(measure, r))
         found[str(measure)] = entry
     return found
 
@@ -91,6 +94,13 @@ def _sees_holes(measure: Measure) -> bool:
     """Whether grade 0 in place of no grade may change its value; `rel=0` finds grade 0 relevant."""
     level = dict(measure.parameters).get("rel")
     return measure.judged_only or measure.name in SEE_HOLES or level == 0
+
+
+def _residual(measure: Measure, r: Rankings) -> Floats:
+    """What the unjudged documents, and those below the last, weigh in RBP."""
+    p = float(dict(measure.parameters).get("p", 0.8))
+    seen = r.condensed if measure.judged_only else r
+    return rank_biased_residual(seen, None if measure.cutoff is None else int(measure.cutoff), p)
 
 
 def _high(measure: Measure, r: Rankings, best_case: Floats) -> Floats:

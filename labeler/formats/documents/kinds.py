@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from labeler.chunking import Block
+from labeler.errors import BadInput
 from labeler.formats.documents.decoded import decoded, read_bytes
 from labeler.formats.documents.markdown import read_markdown
 from labeler.formats.documents.plaintext import read_plaintext
 from labeler.formats.documents.records import Source, sources_of_rows
 from labeler.formats.documents.rst import read_rst
 from labeler.formats.jsonl import read_rows
-from labeler.formats.table import read_table
+from labeler.formats.table import read_table, read_tsv
+from labeler.wording import count_of
 
 _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".md": read_markdown,
@@ -25,6 +28,7 @@ _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
 }
 _TABLES = (".csv", ".tsv")
 _ROWS = (".jsonl", ".ndjson")
+_NAMED = 5
 
 KINDS = (*_TEXTS, *_TABLES, *_ROWS)
 """Endings of the files that can be read; those of rows may be gzip (`.jsonl.gz`)."""
@@ -46,5 +50,20 @@ def read_sources(path: Path) -> list[Source]:
     if kind in _TEXTS:
         title, blocks = _TEXTS[kind](text)
         return [Source(title, blocks)]
-    rows = read_table(path, text) if kind in _TABLES else read_rows(path)
-    return sources_of_rows(path, rows)
+    problems: list[BadInput] = []
+    if kind in _ROWS:
+        rows: Iterator[tuple[int, dict[str, Any]]] = read_rows(path, problems.append)
+    else:
+        rows = (read_tsv if kind == ".tsv" else read_table)(path, text, problems.append)
+    sources = sources_of_rows(path, rows, problems.append)
+    if problems:
+        raise BadInput(_all_bad(problems, len(sources)))
+    return sources
+
+
+def _all_bad(problems: Sequence[BadInput], good: int) -> str:
+    """The first bad rows of a file, in its order, and what became of the others."""
+    listed = "; ".join(map(str, problems[:_NAMED]))
+    more = f"; and {len(problems) - _NAMED:,} more" if len(problems) > _NAMED else ""
+    left = f" (so its {count_of(good, 'good row was', 'good rows were')} left out too)"
+    return listed + more + (left if good else "")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from labeler.chunking import Block
-from labeler.errors import BadInput
+from labeler.errors import BadInput, refuse
 from labeler.formats.documents.plaintext import read_plaintext
 from labeler.formats.jsonl import identifier
 
@@ -29,19 +29,28 @@ class Source:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def sources_of_rows(path: Path, rows: Iterable[tuple[int, dict[str, Any]]]) -> list[Source]:
+def sources_of_rows(
+    path: Path, rows: Iterable[tuple[int, dict[str, Any]]], bad: Callable[[BadInput], None] = refuse
+) -> list[Source]:
     """The documents of rows, their columns known by name.
 
     A row's id stays as it is, and the row whole, even an empty one (public corpora have them, and
     qrels that name them); without one, its text is cut into passages. Where no column is called
-    the text, all are, each with its name.
+    the text, all are, each with its name. `bad` is told of each row that is no document.
     """
-    sources = [_source(path, number, row) for number, row in rows]
+    sources: list[Source] = []
     seen: dict[str, int] = {}
-    for source in sources:
-        if source.id is not None and seen.setdefault(source.id, source.line) != source.line:
+    for number, row in rows:
+        try:
+            source = _source(path, number, row)
+        except BadInput as error:
+            bad(error)
+            continue
+        if source.id is not None and seen.setdefault(source.id, number) != number:
             problem = f"the id {source.id!r} stands in line {seen[source.id]} too"
-            raise BadInput.at(path, source.line, problem)
+            bad(BadInput.at(path, number, problem))
+        else:
+            sources.append(source)
     return sources
 
 

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""How often do 95 % intervals of a mean over queries cover the truth? Queries of TREC DL 2019.
+
+The 43 queries of every system are a population, from which queries are drawn with replacement; the
+truth is the mean over all 43.
+
+Usage: simulate_means.py [--repeats 150] [--data ../shared/data/dl19] [--sizes 10 25 50]
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from labeler.formats.ranked import read_pool, read_rankings
+from labeler.metrics import Scores, score
+from labeler.metrics.comparing import summary_interval
+from labeler.metrics.resampling import bootstrap, interval
+
+MEASURES = ("nDCG@10", "AP", "P@10", "R@100", "RR@10")
+
+
+def covered(scores: Scores, size: int, repeats: int, seed: int) -> np.ndarray:
+    """For each measure, how many intervals hold the truth: ours, and plain percentiles."""
+    rng = np.random.default_rng(seed)
+    truth = scores.values.mean(axis=1)
+    held = np.zeros((2, len(scores.measures)))
+    for repeat in range(repeats):
+        drawn = scores.values[:, rng.integers(0, scores.values.shape[1], size)]
+        plain = np.array(interval(bootstrap(drawn, repeat)))
+        ours = np.array(
+            [
+                summary_interval(measure, row, "bootstrap", repeat)
+                for measure, row in zip(scores.measures, drawn, strict=True)
+            ]
+        ).T
+        for kind, (low, high) in enumerate((ours, plain)):
+            held[kind] += (low <= truth) & (truth <= high)
+    return held
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=150, help="for each system")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 25, 50])
+    given = parser.parse_args()
+    pool = read_pool(given.data / "nist.qrels", print)
+    runs = sorted((given.data / "runs").glob("*.trec.gz"))
+    systems = [score(read_rankings(path, pool)[0], MEASURES) for path in runs]
+    print(f"{len(runs)} systems, {given.repeats} samples of each: ours (plain percentiles)")
+    print("queries  " + "  ".join(f"{name:>11}" for name in MEASURES))
+    for size in given.sizes:
+        held = sum(covered(one, size, given.repeats, seed) for seed, one in enumerate(systems))
+        shares = held / (given.repeats * len(systems))
+        cells = (f"{our:.3f} ({plain:.3f})"[:13] for our, plain in shares.T)
+        print(f"{size:7}  " + "  ".join(f"{cell:>11}" for cell in cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
