@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, correct_together
+from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
 from labeler.corrections import CorrectedDifference, CorrectedScores, Corrections
 from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, chosen
@@ -17,6 +17,7 @@ from labeler.formats.collection import Collection, open_collection
 from labeler.formats.ranked import Pool, pool_of, read_pool, read_rankings
 from labeler.formats.samples import people_path
 from labeler.formats.trec import read_qrels
+from labeler.in_common import no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.metrics.comparing import MEANS
 from labeler.metrics.rankings import Floats, Integers
@@ -25,7 +26,14 @@ from labeler.run_names import card_top_grade, named_runs
 
 MOST_UNJUDGED = 0.2
 """With a larger share of documents that people left out, their scores say nothing."""
+UNBOUNDED = ("CG", "DCG", "MeanRank")
+"""Measures whose means may exceed 1."""
 FEW_LABELLED = 15
+NOT_OF_GRADES = {
+    "LGTM": "is a person's verdict",
+    "Judged": "says how much is judged, not what it is worth",
+    "RBPresidual": "says how much is unjudged, not what it is worth",
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +49,10 @@ class Wanted:
         for measure in parse_all(self.options.measures):
             if measure.definition.summary not in MEANS:
                 raise Misuse(f"{measure} is no mean over queries; --people corrects means alone")
-            if measure.name == "LGTM":
-                raise Misuse(f"{measure} is a person's verdict; --people has nothing to correct")
+            if measure.name in NOT_OF_GRADES:
+                raise Misuse(
+                    f"{measure} {NOT_OF_GRADES[measure.name]}; there is nothing to correct"
+                )
 
 
 @dataclass(frozen=True)
@@ -112,6 +122,9 @@ def _correct(people: Path, assessor: Path, runs: Mapping[str, Path], wanted: Wan
     whole, labelled = read_pool(assessor, warnings.append), read_qrels(people, warnings.append)
     extra = len(labelled.keys() - set(whole.queries))
     some = {query: labelled[query] for query in whole.queries if query in labelled}
+    if not some:
+        ids = dict.fromkeys(whole.queries, ())
+        raise BadInput(no_pair_in_common(str(people), labelled, str(assessor), ids))
     if len(some) < FEWEST:
         shared = f"{people} and {assessor} share {len(some)} queries"
         raise BadInput(f"{shared}; correcting needs {FEWEST} or more")
@@ -179,7 +192,20 @@ def _rows(
             theirs = side.assessor[place].tolist()
             ours = dict(zip(side.labelled.tolist(), side.people[place].tolist(), strict=True))
             scores = {q: (ours.get(i), theirs[i]) for i, q in enumerate(side.queries)}
-            yield CorrectedScores(side.run, str(measure), corrected, side.unjudged, scores)
+            kept = corrected if measure.name in UNBOUNDED else _within(corrected)
+            yield CorrectedScores(side.run, str(measure), kept, side.unjudged, scores)
+
+
+def _within(found: Corrected) -> Corrected:
+    """The figures with no interval beyond 0 and 1, between which the measure's means lie."""
+
+    def kept(mean: Mean) -> Mean:
+        if mean.low is None or mean.high is None:
+            return mean
+        return Mean(mean.value, max(mean.low, 0.0), max(min(mean.high, 1.0), mean.value))
+
+    people, assessor, corrected = map(kept, (found.people, found.assessor, found.corrected))
+    return replace(found, people=people, assessor=assessor, corrected=corrected)
 
 
 def _alike(sides: Sequence[_Side]) -> list[list[_Side]]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from labeler.files import replacing
 from labeler.formats.beir import read_queries
-from labeler.formats.collection import Collection, read_card
+from labeler.formats.collection import Collection, card_section, read_card
+from labeler.trust import caveat, embedded_name
 
 MARK = "<!-- written by labeler from card.json; without this line it is yours and stays -->"
 
@@ -16,14 +17,14 @@ MARK = "<!-- written by labeler from card.json; without this line it is yours an
 def write_readme(collection: Collection) -> None:
     """Write the collection's README.md from its card, unless somebody wrote one of their own."""
     path = collection.readme
-    if path.exists() and not path.read_text(encoding="utf-8").startswith(MARK):
+    if path.exists() and not path.read_bytes().startswith(MARK.encode()):
         return
     with replacing(path) as out:
         out.writelines(f"{line}\n" for line in _lines(collection, read_card(collection)))
 
 
 def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
-    fetched = card.get("fetch", {})
+    fetched = card_section(card, "fetch")
     yield MARK
     yield f"# {fetched.get('title') or collection.folder.resolve().name}"
     yield ""
@@ -34,7 +35,7 @@ def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     if origins:
         shares = ", ".join(f"{count:,} {origin}" for origin, count in origins.most_common())
         yield f"- queries by origin: {shares}"
-    labels = card.get("judge", {})
+    labels = card_section(card, "judge")
     if labels:
         yield ""
         yield from _labels(labels)
@@ -46,18 +47,18 @@ def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
 
 def _made(card: Mapping[str, Any]) -> Iterator[str]:
     """A line for each step that the card knows of."""
-    if fetched := card.get("fetch"):
+    if fetched := card_section(card, "fetch"):
         yield f"- fetched by the recipe {fetched.get('recipe')}, judged by people"
-    if ingested := card.get("ingest"):
-        counts = f"{ingested.get('documents', 0):,} passages of {ingested.get('files', 0):,} files"
+    if ingested := card_section(card, "ingest"):
+        counts = f"{_count(ingested, 'documents')} passages of {_count(ingested, 'files')} files"
         yield f"- ingested: {counts}"
-    if generated := card.get("generate"):
+    if generated := card_section(card, "generate"):
         who = f"{generated.get('model')} with {generated.get('prompt')}"
-        yield f"- {generated.get('queries', 0):,} queries written by {who}"
-    if pooled := card.get("pool"):
-        runs = ", ".join(pooled.get("runs", {}))
+        yield f"- {_count(generated, 'queries')} queries written by {who}"
+    if pooled := card_section(card, "pool"):
+        runs = ", ".join(card_section(pooled, "runs"))
         depth = pooled.get("depth")
-        yield f"- pooled: {pooled.get('pairs', 0):,} pairs, the first {depth} of each run ({runs})"
+        yield f"- pooled: {_count(pooled, 'pairs')} pairs, the first {depth} of each run ({runs})"
 
 
 def _origins(collection: Collection) -> Counter[str]:
@@ -73,10 +74,23 @@ def _labels(labels: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield "| qrels | pairs | judged | failed | prompt | model |"
     yield "|---|---:|---:|---:|---|---|"
-    for name, made in sorted(labels.items()):
-        counts = [f"{made.get(what, 0):,}" for what in ("pairs", "judged", "failed")]
-        model = ", ".join(made.get("served", [])) or made.get("model", "")
-        yield f"| {' | '.join([name, *counts, made.get('prompt', ''), _cell(model)])} |"
+    caveats: dict[str, None] = {}
+    for name in sorted(labels):
+        made = card_section(labels, name)
+        counts = [_count(made, what) for what in ("pairs", "judged", "failed")]
+        model = str(made.get("model", ""))
+        named = ", ".join(map(str, made.get("served") or [])) or model
+        yield f"| {' | '.join([name, *counts, str(made.get('prompt', '')), _cell(named)])} |"
+        if embedded := embedded_name(model):
+            caveats[caveat(embedded)] = None
+    for line in caveats:
+        yield ""
+        yield f"Not to be trusted far: {line}."
+
+
+def _count(section: Mapping[str, Any], name: str) -> str:
+    value = section.get(name)
+    return f"{value:,}" if isinstance(value, int) else "?"
 
 
 def _cell(text: str) -> str:

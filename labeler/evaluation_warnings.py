@@ -15,7 +15,7 @@ from labeler.wording import count_of
 
 FEW_QUERIES = 25
 WELL_JUDGED = 0.95
-SCALED = ("ERR", "nERR", "RBP", "RBPresidual")
+SCALED = ("ERR", "nERR", "RBP")
 _NAMED = 10
 
 
@@ -49,6 +49,8 @@ def run_warnings(
     if facts.extra:
         queries = _many(facts.extra, "query", "queries")
         found.append(f"{name}: {queries} of the run not in the qrels: ignored")
+    if not facts.matched:
+        found.append(f"{name}: none of its documents stands in the qrels; are their ids the same?")
     if facts.tied_pairs:
         pairs = _many(facts.tied_pairs, "pair", "pairs")
         found.append(f"{name}: {pairs} of documents tied in score; {ORDERED[ties]}")
@@ -82,8 +84,6 @@ def hole_warnings(
 ) -> list[str]:
     """Of the run that is judged least: what its unjudged documents could do to a score."""
     share_name, share = next(iter(judged.items()))
-    if share == 0:
-        return [f"{name}: {share_name} is 0; do its document ids match those of the qrels?"]
     bounded = next((item for item in scenarios.items() if "low" in item[1]), None)
     if bounded is None or not share < WELL_JUDGED:
         return []

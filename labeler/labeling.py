@@ -15,6 +15,7 @@ from labeler.files import replacing
 from labeler.formats.beir import read_corpus, read_queries
 from labeler.formats.collection import (
     Collection,
+    card_section,
     check_name,
     read_card,
     safe_name,
@@ -162,7 +163,7 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "failed": tally.failed,
         "failures": {status: count for status, count in tally.failures.items() if count},
     }
-    known = read_card(job.collection).get("judge", {})
+    known = card_section(read_card(job.collection), "judge")
     update_card(job.collection, "judge", {**known, job.name: entry})
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure labeler's scoring beside pytrec_eval, ir_measures and ranx: CPU time, memory, growth.
 
-    .venv/test/bin/python scripts/bench_metrics.py [-o bench/] [--queries 10000] [--only NAME]
+    .venv/test/bin/python scripts/bench_metrics.py [-o .benchmarks/] [--queries 10000] [--only NAME]
 
 Writes random qrels and a run (10,000 queries of up to 1,000 documents and 100 judgements: 9.7
 million lines), has each tool read, sort and score them in a process of its own, and checks that the
@@ -210,6 +210,7 @@ def plot(curve: dict[int, float], path: Path) -> None:
         axes.annotate(f"{second:.2f} s", (count, second), **place)
     axes.set_title("Read, sort and score a run: CPU time grows with its lines", loc="left")
     axes.set(xlabel="lines of the run", ylabel="CPU seconds, start of the process included")
+    axes.set_xlim(lines[0] / 2.5, lines[-1] * 1.8)
     axes.set_ylim(min(slope[1:] + seconds) / 2, max(seconds) * 2.5)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -223,7 +224,9 @@ def plot(curve: dict[int, float], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", type=Path, default=Path("bench"), help="folder for files and plot")
+    parser.add_argument(
+        "-o", type=Path, default=Path(".benchmarks"), help="folder for files and plot"
+    )
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--only", choices=TOOLS, action="append", help="these tools alone")
     parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)

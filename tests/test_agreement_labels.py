@@ -351,6 +351,12 @@ def test_a_diff_shows_grades_and_failures_and_the_farthest_moves_first(
     text = capsys.readouterr().out
     assert "3 of 4 pairs moved from one to two" in text
     assert "… and 2 more" in text
+    some = (tmp_path / "judgements/two.jsonl").read_text(encoding="utf-8").splitlines()[1:]
+    write(tmp_path / "judgements/some.jsonl", "\n".join(some) + "\n")
+    assert run(["diff", str(tmp_path), "one", "some"]) == 0
+    text = capsys.readouterr().out
+    assert "2 of 3 pairs moved from one to some\n1 pair stands on one side only" in text
+    assert text.rstrip().endswith("absent")
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,25 @@ def test_target_and_assessor_need_people(
         assert f"{option[0]}: this needs --people" in capsys.readouterr().err
 
 
+def test_no_interval_of_a_share_goes_beyond_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*with_people(tmp_path), "-m", "nDCG@10", "-m", "CG@10", "--json"]) == 0
+    share, gain = json.loads(capsys.readouterr().out)["scores"]
+    assert share["people"]["high"] == 1.0
+    assert gain["people"]["high"] > 1.0
+
+
+def test_people_of_other_queries_are_an_error_with_a_guess(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = with_people(tmp_path)
+    people = read_qrels(tmp_path / "people.qrels")
+    write_qrels(tmp_path / "people.qrels", {query[1:]: row for query, row in people.items()})
+    assert run([*asked, "-m", "P@1"]) == 65
+    assert "share no query" in capsys.readouterr().err
+
+
 def test_both_sides_are_scored_on_one_scale(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -236,7 +255,7 @@ def test_both_sides_are_scored_on_one_scale(
         assert row["people"]["value"] == pytest.approx(wanted[1]["ERR@10"])
 
 
-@pytest.mark.parametrize("measure", ["GMAP", "NumRelRet", "NumQ", "LGTM@5"])
+@pytest.mark.parametrize("measure", ["GMAP", "NumRelRet", "NumQ", "LGTM@5", "Judged@10"])
 def test_only_means_over_queries_are_corrected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], measure: str
 ) -> None:

@@ -59,6 +59,11 @@ def test_ids_are_strings_and_may_hold_anything_but_ascii_white_space(tmp_path: P
         (b"# nothing\n\n", 2, "no line in it"),
         (b"q 0 d 1\nq 0 d\n", 2, "expected 4 columns (query iteration document grade), found 3"),
         (b"q 0 d 1 x\n", 1, "expected 4 columns (query iteration document grade), found 5"),
+        (
+            b"q Q0 d 1 2 t\n",
+            1,
+            "expected 4 columns (query iteration document grade), found 6; a run?",
+        ),
         (b"q 0 d 1.0\n", 1, "expected an integer grade, found '1.0'"),
         (b"q 0 d nan\n", 1, "expected an integer grade, found 'nan'"),
         (b"q 0 d 1_0\n", 1, "expected an integer grade, found '1_0'"),
@@ -87,6 +92,7 @@ def test_a_bad_line_of_qrels_is_named(
     ("content", "line", "problem"),
     [
         (b"q Q0 d 1 2\n", 1, "expected 6 columns (query Q0 document rank score tag), found 5"),
+        (b"q 0 d 1\n", 1, "expected 6 columns (query Q0 document rank score tag), found 4; are th"),
         (b"q Q0 d 1 high t\n", 1, "expected a finite number as score, found 'high'"),
         (b"q Q0 d 1 nan t\n", 1, "expected a finite number as score, found 'nan'"),
         (b"q Q0 d 1 -inf t\n", 1, "expected a finite number as score, found '-inf'"),

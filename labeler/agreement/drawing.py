@@ -45,7 +45,8 @@ def draw(
     if pairs is None:
         return [Drawn(pair, first) for pair in pool]
     if not 0 < pairs <= len(pool):
-        raise Misuse(f"cannot draw {pairs} pairs; these {len(chosen)} queries have {len(pool)}")
+        these = "this query has" if len(chosen) == 1 else f"these {len(chosen)} queries have"
+        raise Misuse(f"cannot draw {pairs} pairs; {these} {len(pool)}")
     probability = _scaled(_appeal(pool, strata), pairs)
     places = _systematic(probability, float(rng.random()))
     return [Drawn(pool[place], float(first * probability[place])) for place in places]

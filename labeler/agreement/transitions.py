@@ -31,6 +31,11 @@ class Move(NamedTuple):
     before: State
     after: State
 
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether one side has neither a grade nor a failure of it."""
+        return ABSENT in (self.before.status, self.after.status)
+
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
@@ -44,6 +49,11 @@ class Transitions:
     def pairs(self) -> int:
         """How many pairs either side has."""
         return int(self.table.sum())
+
+    @property
+    def on_one_side(self) -> int:
+        """How many pairs the other side has nothing of."""
+        return sum(move.is_one_sided for move in self.moved)
 
 
 def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Transitions:
@@ -72,7 +82,9 @@ def _order(state: State) -> tuple[bool, int, bool, str]:
 
 
 def _by_distance(move: Move) -> tuple[int, Pair]:
-    """The farthest moves first; what lost or gained a grade before all."""
+    """What a failure took or gave a grade first, then the farthest; one-sided ones last."""
+    if move.is_one_sided:
+        return 1, move.pair
     if move.before.grade is None or move.after.grade is None:
         return -1_000_000, move.pair
     return -abs(move.before.grade - move.after.grade), move.pair

@@ -35,8 +35,12 @@ def command(
 
 def show_transitions(found: Transitions, before: str, after: str, limit: int) -> None:
     """Print the matrix and the first moved pairs; `relabel` ends with it too."""
-    moved = len(found.moved)
-    say(f"{moved:,} of {found.pairs:,} pairs moved from {before} to {after}")
+    moved, alone = len(found.moved), found.on_one_side
+    both = found.pairs - alone
+    say(f"{moved - alone:,} of {both:,} pairs moved from {before} to {after}")
+    if alone:
+        stand = "pair stands" if alone == 1 else "pairs stand"
+        say(f"{alone:,} {stand} on one side only")
     if not found.pairs:
         return
     say()

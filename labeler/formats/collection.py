@@ -164,6 +164,14 @@ def read_card(collection: Collection) -> dict[str, Any]:
     return card
 
 
+def card_section(card: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A section of a card, or of a section; empty where none is, or where somebody put something
+    else.
+    """
+    found = card.get(name)
+    return found if isinstance(found, dict) else {}
+
+
 def update_card(collection: Collection, section: str, entry: Mapping[str, Any]) -> None:
     """Write `entry` as the card's `section`, beside what else stands there."""
     card = {**read_card(collection), section: dict(entry)}

@@ -77,6 +77,7 @@ class Facts:
     common: int = 0
     extra: int = 0
     some_ids: list[str] = field(default_factory=list)
+    matched: int = 0
     tied_pairs: int = 0
     contradictions: int = 0
 
@@ -133,8 +134,8 @@ def read_rankings(
     except (Odd, BadInput):
         run = read_run(path)
         common = len(pool.qrels.keys() & run.keys())
-        facts = Facts(common, len(run) - common, list(run)[:SOME])
-        return rankings(pool.qrels, run, ties=ties), facts
+        ranked = rankings(pool.qrels, run, ties=ties)
+        return ranked, Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query))
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,7 @@ def _placed(lines: Lines, pool: Pool, ties: str, facts: Facts) -> _Placed:
     marks = lines.documents.hashes + mixed(lines.group)
     _refuse_twins(marks)
     hits, pairs = _matches(lines, marks, pool, place)
+    facts.matched += len(hits)
     order = in_order(lines.group, lines.score, lines.documents, hits)
     facts.tied_pairs += tied_pairs(lines.group[order], lines.score[order])
     facts.contradictions += contradictions(lines.group, lines.declared, lines.score)

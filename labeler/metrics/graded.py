@@ -89,11 +89,16 @@ def expected_reciprocal_ranks(query: Integers, rank: Integers, stop: Floats, n: 
 
 def _stop(r: Rankings, grade: Integers) -> Floats:
     """The probability that a document of this grade satisfies: (2 ** g - 1) / 2 ** top."""
+    _check_scale(r, grade, "ERR")
+    return gains(grade, EXPONENTIAL) / math.pow(2.0, min(r.max_grade, LARGEST_EXPONENT))
+
+
+def _check_scale(r: Rankings, grade: Integers, name: str) -> None:
     if np.max(grade, initial=0) > r.max_grade:
         raise BadInput(
-            f"ERR: the grade {grade.max()} is above the top grade {r.max_grade}; raise --max-grade"
+            f"{name}: the grade {grade.max()} is above the top grade {r.max_grade};"
+            " raise --max-grade"
         )
-    return gains(grade, EXPONENTIAL) / math.pow(2.0, min(r.max_grade, LARGEST_EXPONENT))
 
 
 @measure("ERR", GRADED)
@@ -127,6 +132,8 @@ def rank_biased_precision(
     After Moffat and Zobel (2008), ACM TOIS 27(1).
     """
     chosen = relevant(r, 1 if rel is None else rel, cutoff)
+    if rel is None:
+        _check_scale(r, r.grade[chosen], "RBP")
     gain = np.ones(int(chosen.sum())) if rel is not None else r.grade[chosen] / r.max_grade
     return (1.0 - p) * r.total(chosen, gain * powers(p, r.rank[chosen]))
 
