@@ -70,9 +70,9 @@ def command(
 
 
 def _labels(qrels: Sequence[Path]) -> tuple[str, str]:
-    """What two qrels are called: their names, or where these are the same, their paths."""
+    """What two qrels are called: their names, with a number where these are the same."""
     first, second = (path.name.removesuffix(".gz").removesuffix(".qrels") for path in qrels)
-    return (first, second) if first != second else (str(qrels[0]), str(qrels[1]))
+    return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
 
 
 Table = tuple[list[str], list[list[str | int | float | None]]]

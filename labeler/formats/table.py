@@ -12,7 +12,7 @@ from labeler.errors import BadInput, refuse
 
 _DELIMITERS = ",;\t|"
 _LONGEST_FIELD = 2**31 - 1
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_NO_NAME = re.compile(r"-?\d+(\.\d+)?|\w+://.*")
 
 
 def read_table(
@@ -55,7 +55,7 @@ def _named(
     names = [name.strip() for name in header]
     if not any(names):
         raise BadInput.at(path, 1, "expected the names of the columns in the first row")
-    value = next((name for name in names if _NUMBER.fullmatch(name) or len(name) > 100), None)
+    value = next((name for name in names if _NO_NAME.fullmatch(name) or len(name) > 100), None)
     if value is not None:
         problem = f"expected the names of the columns, as id and text; found {value[:40]!r}"
         raise BadInput.at(path, 1, f"{problem}; write such a row above it")

@@ -25,7 +25,7 @@ def tau_b(x: ArrayLike, y: ArrayLike) -> float:
     untied_x, untied_y = int(np.sum(signs_x != 0)), int(np.sum(signs_y != 0))
     if untied_x == 0 or untied_y == 0:
         return math.nan
-    return float(np.sum(signs_x * signs_y) / math.sqrt(untied_x) / math.sqrt(untied_y))
+    return float(np.sum(signs_x * signs_y) / math.sqrt(untied_x * untied_y))
 
 
 def tau_ap(x: ArrayLike, y: ArrayLike) -> float:
