@@ -21,6 +21,8 @@ DEFAULT_METHOD = "cluster-bootstrap"
 ALL = "all"
 HEADLINE = ("agreement", "kappa", "bias", "spearman", "prevalence", "kappa-max", "ac1")
 """What a summary in words needs, whatever else was asked for."""
+IN_GRADES = ("mae", "bias")
+"""Statistics that cannot exceed the width of the scale."""
 FEW_QUERIES = 25
 COVERED_BY_FEW = {
     "cluster-bootstrap": "91 to 97",
@@ -168,14 +170,15 @@ def estimate(
     def compute(tables: FloatArray) -> FloatArray:
         return chosen.compute(tables, grades)
 
-    low, high = _within(between(options.method, sample, compute, bounded=chosen.bounded), chosen)
+    limits = _limits(chosen, grades)
+    low, high = _within(between(options.method, sample, compute, bounded=chosen.bounded), limits)
     if not options.naive:
         return Estimate(value, low, high, options.method)
     single, variance = naive(sample.total, compute, pairs, options.draws, options.seed)
     spread = float(np.nanvar(compute(sample.resampled)))
     effect = spread / variance if variance > 0 else None
     return Estimate(
-        value, low, high, options.method, Naive(*_within(single or (None, None), chosen), effect)
+        value, low, high, options.method, Naive(*_within(single or (None, None), limits), effect)
     )
 
 
@@ -191,12 +194,20 @@ def _value(chosen: Statistic, table: FloatArray, grades: FloatArray) -> float | 
     return value if math.isfinite(value) else None
 
 
-def _within(ends: Ends, chosen: Statistic) -> Ends:
+def _limits(chosen: Statistic, grades: FloatArray) -> Ends:
+    """Between what the statistic's values lie, on this scale."""
+    if chosen.name not in IN_GRADES:
+        return chosen.low, chosen.high
+    width = float(grades[-1] - grades[0])
+    return -width if chosen.low is None else chosen.low, width
+
+
+def _within(ends: Ends, limits: Ends) -> Ends:
     low, high = ends
     if low is None or high is None:
         return None, None
-    low = low if chosen.low is None else max(low, chosen.low)
-    return low, high if chosen.high is None else min(high, chosen.high)
+    low = low if limits[0] is None else max(low, limits[0])
+    return low, high if limits[1] is None else min(high, limits[1])
 
 
 def _scenario(
