@@ -46,8 +46,14 @@ async def judge(
     desk = _Desk(assessor, pace or Pace())
     try:
         for chunk in in_chunks(pairs):
+            await asyncio.sleep(0)  # where all is answered, nothing else lets a signal through
+            desk.check_brake()
             for found in recalled(chunk, texts, assessor):
                 if not isinstance(found, Task):
+                    if not desk.waiting:  # nearly all, where all is answered
+                        desk.pace.told(found)
+                        yield found
+                        continue
                     desk.pass_on(found)
                 elif found.calls_left(desk.pace.retry_failed):
                     await desk.begin(found)
@@ -99,8 +105,7 @@ class _Desk:
         if self._is_spent:
             self._leave(task)
             return
-        if self.pace.brake.pulled:
-            raise self._fatal or Stopped("stopped; what was asked is kept")
+        self.check_brake()
         place = _Place()
         place.running = asyncio.create_task(self._finish(task, place))
         self._running.add(place.running)
@@ -117,6 +122,11 @@ class _Desk:
         """Hand back what is known of a pair that there is no money for: perhaps a failure."""
         if task.outcome is not None:
             self.pass_on(task.judged())
+
+    def check_brake(self) -> None:
+        """Raise what ended the run, once the brake is pulled; at the budget, go on."""
+        if self.pace.brake.pulled and not self._is_spent:
+            raise self._fatal or Stopped("stopped; what was asked is kept")
 
     def check_budget(self) -> None:
         """Raise `BudgetReached` where pairs were left because of it."""

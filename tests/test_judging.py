@@ -1,16 +1,26 @@
 """Judging a collection, against a real HTTP server on loopback."""
 
+import asyncio
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from made import grade_in, make_collection, pair_calls, pair_of
 
+from labeler.assessing import Assessor, Texts
 from labeler.cli import run
+from labeler.data import Document, Judged, Pair, Query, Reply, Request
+from labeler.errors import Stopped
 from labeler.formats.collection import read_card
 from labeler.formats.judgements import qrels_of, read_judgements
 from labeler.formats.trec import read_qrels
-from labeler.testing import Answer, Call, FakeServer, completion
+from labeler.judging import Pace
+from labeler.judging import judge as judge_pairs
+from labeler.models.brake import Brake
+from labeler.prompt import find_prompt
+from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 
 
 @pytest.fixture
@@ -62,6 +72,27 @@ def test_a_failure_is_counted_listed_and_never_in_the_qrels(tmp_path: Path) -> N
         assert judge(tmp_path, server, "--as", "a") == 0
         assert len(pair_calls(server)) == 16
     assert all(row.judged.outcome.pair for row in read_judgements(collection.judgements("a")))
+
+
+def test_a_run_that_asks_nothing_can_be_stopped_too() -> None:
+    brake, done = Brake(), list[Judged]()
+
+    def recall(requests: Sequence[Request]) -> list[Reply]:
+        return [Reply('{"grade": 1}', remembered=True) for _ in requests]
+
+    async def main() -> None:
+        model = replace(fake_model("never asked"), recall=recall)
+        texts = Texts({"q": Query("q", "what")}, {"d": Document("d", "text")})
+        assessor = Assessor(find_prompt("umbrela"), model)
+        asyncio.get_running_loop().call_soon(brake.pull)  # as the handler of a signal would
+        async for judged in judge_pairs(
+            [Pair("q", "d")] * 5000, texts, assessor, Pace(brake=brake)
+        ):
+            done.append(judged)
+
+    with pytest.raises(Stopped):
+        asyncio.run(main())
+    assert len(done) < 1000
 
 
 @pytest.mark.usefixtures("key")

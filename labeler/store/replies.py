@@ -93,11 +93,12 @@ class Store:
             some = keys[start : start + KEYS_OF_A_QUERY]
             marks = ",".join("?" * len(some))
             query = f"SELECT id, checksum, {REPLY} FROM replies WHERE key IN ({marks})"
-            for number, kept, *row in connection.execute(query, some):
-                if kept != checksum(*row):
+            for row in connection.execute(query, some):
+                reply = row[2:]
+                if row[1] != checksum(*reply):
                     advice = "`labeler store verify` lists what is not as it was written"
                     raise BadInput(f"{self.path}: the store is damaged; {advice}")
-                found[row[0]] = reply_of(row, shared=number > self._newest)
+                found[row[2]] = reply_of(reply, shared=row[0] > self._newest)
         return found
 
     def write(self, batch: Batch) -> Granted:
@@ -216,18 +217,9 @@ def _values(kept: Kept) -> tuple[Any, ...]:
 def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
     """The reply in a row of `REPLY`."""
     _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
-    return Reply(
-        text,
-        ending,
-        refusal,
-        served,
-        tokens_in,
-        tokens_out,
-        top_tokens=json.loads(tops) if tops else (),
-        cost=cost,
-        remembered=True,
-        shared=shared,
-    )
+    said = (text, ending, refusal, served, tokens_in, tokens_out)
+    tokens = json.loads(tops) if tops else ()
+    return Reply(*said, top_tokens=tokens, cost=cost, remembered=True, shared=shared)
 
 
 @contextmanager
