@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
+from labeler.errors import Misuse
 from labeler.formats.trec import read_qrels, read_run
 from labeler.fusion import ranking
 from labeler.metrics import evaluate, rankings
@@ -308,3 +309,15 @@ def test_q_measure_equals_its_definition(qrels: Qrels, run: Run) -> None:
     for query, judged in qrels.items():
         wanted = slow_q(judged, ranking(run.get(query, {})))
         assert ours[query]["Q-measure"] == pytest.approx(wanted)
+
+
+def test_measures_come_as_names_or_as_those_of_ir_measures() -> None:
+    qrels, run = {"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}
+    expected = {"RR": 0.5, "P@1": 0.0}
+    for measures in ("RR P@1", ["RR", "P@1"], [ir_measures.RR, ir_measures.P @ 1]):
+        assert evaluate(qrels, run, measures).means() == expected
+
+
+def test_a_word_for_missing_queries_that_means_nothing_is_refused() -> None:
+    with pytest.raises(Misuse, match="missing is 'zero' or 'skip'"):
+        evaluate({"q": {"a": 1}}, {}, ["RR"], missing="nonsense")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.data import Qrels, Run
-from labeler.errors import BadInput
+from labeler.errors import BadInput, Misuse
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -134,6 +134,9 @@ def rankings(
     Documents rank by score, tied ones by id, both descending; with `ties="file"` as the dict lists
     them. Queries that the run lacks retrieve nothing, or are left out with `missing="skip"`.
     """
+    if missing not in ("zero", "skip") or ties not in ("trec", "file"):
+        known = "missing is 'zero' or 'skip', ties 'trec' or 'file'"
+        raise Misuse(f"{known}; not {missing!r} and {ties!r}")
     chosen = sorted(q for q, grades in qrels.items() if grades and (missing == "zero" or q in run))
     place = _listed if ties == "file" else _by_score
     parts = [place(q, qrels[q], run.get(q, {})) for q in chosen]

@@ -155,11 +155,14 @@ def parse(text: str) -> Measure:
     return Measure(definition.name, _cutoff(definition, text, cutoff), parameters, judged_only)
 
 
-def parse_all(texts: Sequence[str | Measure]) -> list[Measure]:
-    """The measures that `texts` name, each once, in order; names may be joined by spaces."""
+def parse_all(texts: str | Sequence[object]) -> list[Measure]:
+    """The measures that `texts` name, each once, in order; names may be joined by spaces.
+
+    Those of `ir_measures` are taken by their names.
+    """
     found: list[Measure] = []
-    for text in texts:
-        found += [text] if isinstance(text, Measure) else map(parse, _words(text))
+    for text in [texts] if isinstance(texts, str) else texts:
+        found += [text] if isinstance(text, Measure) else map(parse, _words(str(text)))
     return list(dict.fromkeys(found))
 
 

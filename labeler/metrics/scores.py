@@ -59,7 +59,7 @@ class Scores:
         )
 
 
-def score(ranked: Rankings, measures: Sequence[str | Measure]) -> Scores:
+def score(ranked: Rankings, measures: str | Sequence[object]) -> Scores:
     """The values of the measures for one run's rankings."""
     parsed = parse_all(measures)
     rows = [measure.per_query(ranked) for measure in parsed]
@@ -69,14 +69,15 @@ def score(ranked: Rankings, measures: Sequence[str | Measure]) -> Scores:
 def evaluate(
     qrels: Qrels,
     run: Run,
-    measures: Sequence[str | Measure],
+    measures: str | Sequence[object],
     missing: str = "zero",
     max_grade: int | None = None,
 ) -> Scores:
     """The values of `measures` for the queries of the qrels.
 
-    Queries that the run lacks score 0, or are left out with `missing="skip"`. `max_grade` is the
-    scale's top grade (ERR, RBP), the largest of the qrels where it is not given.
+    Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. Queries that the run lacks
+    score 0, or are left out with `missing="skip"`. `max_grade` is the scale's top grade (ERR, RBP),
+    the largest of the qrels where it is not given.
     """
     return score(rankings(qrels, run, missing, max_grade=max_grade), measures)
 
