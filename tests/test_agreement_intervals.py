@@ -113,6 +113,15 @@ def test_one_query_has_no_interval_and_says_so() -> None:
     assert any("one query only" in warning for warning in found.warnings)
 
 
+def test_no_interval_leaves_the_statistics_range() -> None:
+    people = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0}}
+    other = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}}
+    found = compare_qrels(people, other).statistics
+    assert (found["bias"].low, found["bias"].high) == (-3.0, 3.0)
+    assert found["mae"].low == 0.0
+    assert (found["agreement"].low, found["agreement"].high) == (0.0, 1.0)
+
+
 def test_perfect_agreement_has_an_interval_of_one_point() -> None:
     grades = {f"q{q}": {str(d): d % 3 for d in range(30)} for q in range(30)}
     found = compare_qrels(grades, grades).statistics["kappa"]

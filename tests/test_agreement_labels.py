@@ -248,7 +248,8 @@ def test_a_suspicious_scale_is_named_with_what_would_mend_it(
 
 
 def test_equal_scales_raise_no_suspicion() -> None:
-    (warning,) = compare_qrels(many(0), many(0), None, Options(draws=100)).warnings
+    few, warning = compare_qrels(many(0), many(0), None, Options(draws=100)).warnings
+    assert "tau-b, spearman: with 30 queries" in few
     assert "agreement, kappa, kappa-linear and 18 more: no width" in warning
 
 

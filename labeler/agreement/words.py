@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from labeler.agreement.finding import Finding
 from labeler.agreement.leaderboard import Leaderboard
 from labeler.agreement.tables import FloatArray
 
+FEW = 100
+"""Of fewer pairs counts are said as they are, of more as so many of 100."""
 MOST, LONGEST = 8, 40
 """How many labels outside the scale are listed, and how much of each."""
 
@@ -38,9 +41,12 @@ def short(name: str) -> str:
 def _how_often(other: str, found: Agreement) -> str:
     table = found.confusion / found.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
-    said = f"{other} gives the same grade as people to {hundred(same)} of 100 pairs"
+    few = found.pairs < FEW and found.paired.weight is None
+    count, whole = (partial(_of, found.pairs), found.pairs) if few else (hundred, 100)
+    pairs = "pair" if whole == 1 else "pairs"
+    said = f"{other} gives the same grade as people to {count(same)} of {whole} {pairs}"
     if len(found.scale) > 2 and near > 0:
-        said += f", and is one grade off in {hundred(near)} more"
+        said += f", and is one grade off in {count(near)} more"
     kappa = found.headline["kappa"]
     if kappa.value is None:
         return f"{said}."
@@ -48,6 +54,10 @@ def _how_often(other: str, found: Agreement) -> str:
         f"{said}. Beyond what chance would do, that is a kappa of {plain(kappa.value, 2)} "
         f"(0 is chance, 1 is perfect{_sure(kappa)})."
     )
+
+
+def _of(whole: int, share: float) -> str:
+    return f"{whole * share:.0f}"
 
 
 def hundred(share: float) -> str:
