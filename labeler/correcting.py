@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, correct_together
+from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
 from labeler.corrections import CorrectedDifference, CorrectedScores, Corrections
 from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, chosen
@@ -26,6 +26,8 @@ from labeler.run_names import card_top_grade, named_runs
 
 MOST_UNJUDGED = 0.2
 """With a larger share of documents that people left out, their scores say nothing."""
+UNBOUNDED = ("CG", "DCG", "MeanRank")
+"""Measures whose means may exceed 1."""
 FEW_LABELLED = 15
 NOT_OF_GRADES = {
     "LGTM": "is a person's verdict",
@@ -190,7 +192,20 @@ def _rows(
             theirs = side.assessor[place].tolist()
             ours = dict(zip(side.labelled.tolist(), side.people[place].tolist(), strict=True))
             scores = {q: (ours.get(i), theirs[i]) for i, q in enumerate(side.queries)}
-            yield CorrectedScores(side.run, str(measure), corrected, side.unjudged, scores)
+            kept = corrected if measure.name in UNBOUNDED else _within(corrected)
+            yield CorrectedScores(side.run, str(measure), kept, side.unjudged, scores)
+
+
+def _within(found: Corrected) -> Corrected:
+    """The figures with no interval beyond 0 and 1, between which the measure's means lie."""
+
+    def kept(mean: Mean) -> Mean:
+        if mean.low is None or mean.high is None:
+            return mean
+        return Mean(mean.value, max(mean.low, 0.0), max(min(mean.high, 1.0), mean.value))
+
+    people, assessor, corrected = map(kept, (found.people, found.assessor, found.corrected))
+    return replace(found, people=people, assessor=assessor, corrected=corrected)
 
 
 def _alike(sides: Sequence[_Side]) -> list[list[_Side]]:

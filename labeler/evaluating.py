@@ -24,7 +24,6 @@ from labeler.metrics import Measure, Rankings, Scores, parse, parse_all, score
 from labeler.metrics.comparing import Comparison, best, compare, summary_interval
 from labeler.metrics.scenarios import scenarios
 from labeler.run_names import collection_qrels, collection_runs, named_runs, top_grade_of
-from labeler.trust import label_warnings
 from labeler.wording import count_of
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
@@ -197,6 +196,8 @@ def intervals(scores: Scores, options: Options) -> dict[str, tuple[float, float]
 
 def evaluate_collection(folder: Path, qrels: str | None, options: Options) -> Report:
     """Score the runs of a collection, `runs/*.trec[.gz]`, against one of its qrels."""
+    from labeler.trust import label_warnings  # for collections alone: it takes a while to load
+
     path = collection_qrels(folder, qrels)
     report = evaluate_files(path, collection_runs(folder), options)
     report.warnings += label_warnings(Collection(folder).judgements(path.stem))

@@ -15,7 +15,7 @@ from labeler.wording import count_of
 
 FEW_QUERIES = 25
 WELL_JUDGED = 0.95
-SCALED = ("ERR", "nERR", "RBP", "RBPresidual")
+SCALED = ("ERR", "nERR", "RBP")
 _NAMED = 10
 
 

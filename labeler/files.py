@@ -6,12 +6,16 @@ import gzip
 import io
 import os
 import re
+import shutil
+import stat
 import sys
 import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, TextIO, cast
@@ -23,6 +27,17 @@ ABANDONED_SECONDS = 3600.0
 
 STANDARD = Path("-")
 """Standard input, where something is read; standard output, where it is written."""
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """Copies of what can be read only once, and what removes them."""
+
+    stack: ExitStack
+    files: dict[Path, Path] = field(default_factory=dict)
+
+
+_COPIES: ContextVar[_Copies | None] = ContextVar("copies", default=None)
 
 _LEVEL = 6
 """Of gzip: the default 9 takes three times as long for files that are no smaller."""
@@ -37,6 +52,25 @@ def file_problems(path: Path) -> Iterator[None]:
         raise BadInput(f"{path}: damaged gzip file ({error})") from error
     except OSError as error:
         raise FileProblem(f"{error.filename or path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def rereadable() -> Iterator[None]:
+    """Within, standard input and pipes can be read as often as any file: from a copy."""
+    with ExitStack() as stack:
+        token = _COPIES.set(_Copies(stack))
+        try:
+            yield
+        finally:
+            _COPIES.reset(token)
+
+
+def reads_once(path: Path) -> bool:
+    """Whether the second reading of a path would find nothing."""
+    if path == STANDARD:
+        return True
+    mode = path.stat().st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -112,11 +146,17 @@ def replacing_bytes(
 
     Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip
     where `path` ends in `.gz`. After an exception, `path` is as it was. What killed processes left
-    of earlier attempts is removed. The path `-` is standard output, which cannot be read back.
+    of earlier attempts is removed. The path `-` is standard output, which gets all or nothing too.
     """
     if path == STANDARD:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with scratch_file() as whole:
+            with whole.open("wb") as out:
+                yield out
+            if check is not None:
+                check(whole)
+            with whole.open("rb") as written:
+                shutil.copyfileobj(written, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
         return
     with file_problems(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -184,10 +224,26 @@ def _is_free(path: Path) -> bool:
 
 def _open_for_reading(path: Path) -> IO[bytes]:
     """The file's bytes, unpacked where they begin as gzip's do, whatever its name."""
-    plain = cast("BufferedReader", sys.stdin.buffer) if path == STANDARD else path.open("rb")
+    plain = _opened(path)
     if plain.peek(2)[:2] == b"\x1f\x8b":
         return cast("IO[bytes]", _Unpacked(plain))
     return plain
+
+
+def _opened(path: Path) -> BufferedReader:
+    copies = _COPIES.get()
+    if not reads_once(path) or copies is None:
+        return _stream(path)
+    if path not in copies.files:
+        copy = copies.stack.enter_context(scratch_file())
+        with _stream(path) as source, copy.open("wb") as out:
+            shutil.copyfileobj(source, out)
+        copies.files[path] = copy
+    return copies.files[path].open("rb")
+
+
+def _stream(path: Path) -> BufferedReader:
+    return cast("BufferedReader", sys.stdin.buffer) if path == STANDARD else path.open("rb")
 
 
 class _Unpacked(gzip.GzipFile):

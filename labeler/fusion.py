@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -151,8 +152,10 @@ class Fusion:
             raise Misuse(f"no method {self.method!r}; known: {', '.join(METHODS)}")
         if self.norm not in NORMS:
             raise Misuse(f"no norm {self.norm!r}; known: {', '.join(NORMS)}")
-        if self.depth < 1 or self.k < 0:
-            raise Misuse("--depth counts from 1 and --k from 0")
+        if self.depth < 1 or not (self.k >= 0 and math.isfinite(self.k)):
+            raise Misuse("--depth counts from 1, and --k is a finite number from 0")
+        if not all(map(math.isfinite, self.weights)):
+            raise Misuse("--weights are finite numbers")
         if self.weights and self.method != "wsum":
             raise Misuse(f"--weights are for the method wsum, not {self.method}")
 

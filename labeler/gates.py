@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from labeler.errors import GateFailed, Misuse
 from labeler.metrics import Measure, parse
+from labeler.wording import count_of
 
 if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
     from labeler.agreement.compare import Estimate, Options
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts 
     from labeler.agreement.registry import Statistic
     from labeler.corrections import Corrections
     from labeler.evaluating import Report
+    from labeler.metrics.comparing import Comparison
 
 
 class Limit(NamedTuple):
@@ -80,27 +82,45 @@ def agreement_gates(texts: Sequence[str], *, of_value: bool = False) -> list[Agr
 def check_scores(report: Report, gates: Sequence[ScoreGate], no_worse_than: str | None) -> None:
     """`GateFailed` names each run that lies below a gate, or is worse than the named one.
 
-    A run is worse where its mean is lower and the two can be told apart (Holm, 5 %).
+    A run is worse where its mean is lower and the two can be told apart (Holm, 5 %). `Misuse` where
+    nothing could be worse, with too few queries to tell any two runs apart.
     """
     failed = []
+    if no_worse_than is not None:
+        _check_decidable(report.comparisons)
     for run in report.runs:
         means = run.scores.means()
         for gate in gates:
             value = means[str(gate.measure)]
             short = _falls_short(gate, value)
-            failed += [f"{run.name}: {gate.measure} is {value:.4f}, {short}"] if short else []
+            is_what = short if math.isnan(value) else f"{value:.4f}, {short}"
+            failed += [f"{run.name}: {gate.measure} is {is_what}"] if short else []
     if no_worse_than is not None:
         worse = [c for c in report.comparisons if c.verdict == "worse"]
         failed += [
             f"{c.run}: {c.measure} is {abs(c.difference):.4f} worse than {c.baseline}'s"
-            f" (p {c.p_holm:.3f})"
+            f" (p {c.p_holm:.2g})"
             for c in worse
         ]
     _fail(failed)
 
 
+def _check_decidable(comparisons: Sequence[Comparison]) -> None:
+    for one in comparisons:
+        if not one.queries:
+            raise Misuse(
+                f"--no-worse-than: {one.measure} of {one.run} is undefined for all queries"
+            )
+        if not one.decidable:
+            n = count_of(one.queries, "query", "queries")
+            few = f"the smallest p that {n} can give is {one.p_least:.3f}"
+            raise Misuse(f"--no-worse-than cannot fail: {few}; more queries, or --interval t")
+
+
 def _falls_short(gate: ScoreGate, value: float) -> str | None:
     """On which side of its bound the value lies, `None` where it keeps it."""
+    if math.isnan(value):
+        return f"undefined, and so not held against {gate.bound:g}"
     lower = gate.measure.definition.lower_is_better
     if value <= gate.bound if lower else value >= gate.bound:
         return None

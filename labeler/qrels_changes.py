@@ -114,11 +114,14 @@ def binarised(at: int) -> Regrade:
     return lambda grade: np.where(grade < 0, grade, (grade >= at).astype(np.int64))
 
 
-def clipped(low: int, high: int) -> Regrade:
-    """Grades outside the scale become its ends."""
-    if low > high:
-        raise Misuse(f"--low {low} is above --high {high}")
-    return lambda grade: np.clip(grade, low, high)
+def clipped(low: int | None, high: int) -> Regrade:
+    """Grades outside the scale become its ends; without `low` that is 0, and negative ones, not
+    judged, stay.
+    """
+    least = low or 0
+    if least > high:
+        raise Misuse(f"--low {least} is above --high {high}")
+    return lambda grade: np.where((grade < 0) & (low is None), grade, np.clip(grade, least, high))
 
 
 def mapping_of(text: str) -> dict[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ def _with_interval(name: str, value: dict[str, float]) -> str:
     return f"{value['value']:.4f} [{value['low']:.3f}, {value['high']:.3f}]"
 
 
-def scenario_rows(report: Report) -> Table:
+def scenario_rows(report: Report, form: str = "table") -> Table:
     """What unjudged documents leave open, a row for each run and measure."""
     header = ["run", "measure", "score", "unjudged irrelevant", "unjudged of top grade"]
     rows: list[list[Cell]] = []
@@ -61,9 +62,15 @@ def scenario_rows(report: Report) -> Table:
         means = run.scores.means()
         for name, entry in run.scenarios.items():
             cases = (means[name], entry["unjudged_irrelevant"], entry["unjudged_top"])
-            bounds = f"[{entry['low']:.4f}, {entry['high']:.4f}]" if "low" in entry else None
-            rows.append([run.name, name, *map(_number, cases), bounds])
-    return [*header, "least and most"], rows
+            rows.append([run.name, name, *map(_number, cases), *_bounds(entry, form)])
+    return [*header, *(["least and most"] if form in PAIRED else ["least", "most"])], rows
+
+
+def _bounds(entry: Mapping[str, float], form: str) -> list[Cell]:
+    if "low" not in entry:
+        return [None] if form in PAIRED else [None, None]
+    low, high = entry["low"], entry["high"]
+    return [f"[{low:.4f}, {high:.4f}]"] if form in PAIRED else [_number(low), _number(high)]
 
 
 def query_rows(report: Report) -> Table:

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from labeler.agreement.compare import COVERED_BY_FEW, Options, compare_qrels
-from labeler.agreement.intervals import METHODS, Sample, cluster_bootstrap, jackknife, percentile
+from labeler.agreement.intervals import (
+    METHODS,
+    Sample,
+    cluster_bootstrap,
+    degrees,
+    jackknife,
+    percentile,
+    stretched_percentile,
+)
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import FloatArray, query_tables, restricted
 
@@ -70,6 +78,26 @@ def test_the_default_is_never_narrower_than_percentiles_or_jackknife() -> None:
     for other in (percentile(sample, kappa), jackknife(sample, kappa, True)):
         assert other is not None
         assert ours[0] <= other[0] < other[1] <= ours[1]
+
+
+def test_percentiles_are_stretched_as_far_as_t_exceeds_the_normal() -> None:
+    from scipy import stats
+
+    sample = Sample(TABLES)
+    plain, ours = percentile(sample, kappa), stretched_percentile(sample, kappa)
+    assert plain is not None
+    assert ours is not None
+    value = float(kappa(sample.total))
+    factor = stats.t.ppf(0.975, 29 / 2.75) * np.sqrt(30 / 29) / stats.norm.ppf(0.975)
+    assert value - ours[0] == pytest.approx(factor * (value - plain[0]))
+    assert ours[1] - value == pytest.approx(factor * (plain[1] - value))
+    assert [degrees(n) for n in (2, 5, 10)] == [1, 4, 6]
+
+
+@pytest.mark.parametrize(("queries", "draws"), [(10, 10_000), (50, 5_000), (300, 1_000)])
+def test_few_queries_get_more_draws(queries: int, draws: int) -> None:
+    assert Sample(np.ones((queries, 1))).count == draws
+    assert Sample(np.ones((queries, 1)), draws=200).count == 200
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:

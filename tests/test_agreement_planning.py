@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.compare import Options, compare_qrels
+from labeler.agreement.align import Other, Rules
+from labeler.agreement.compare import Options, agree, compare_qrels
 from labeler.agreement.intervals import Sample, jackknife
-from labeler.agreement.planning import in_words, plan
+from labeler.agreement.planning import Plan, in_words, plan
 from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import run
-from labeler.data import Qrels
+from labeler.data import Pair, Qrels
 from labeler.formats.trec import read_qrels
 
 
@@ -57,6 +58,28 @@ def test_as_many_queries_or_pairs_as_planned_give_the_wished_width() -> None:
     pairs = [p.pairs for p in generous if p and p.pairs]
     assert len(pairs) > 20
     assert mean_width(kappa, 40, round(float(np.median(pairs)))) == pytest.approx(0.17, rel=0.12)
+
+
+def test_a_plan_weighs_sampled_pairs_by_their_chances() -> None:
+    people, other = made(40, 10, 3)
+    kappa = find_statistic("kappa", range(4))
+    pairs = [Pair(q, d) for q, row in people.items() for d in row]
+    rng = np.random.default_rng(0)
+
+    def planned(weights: dict[Pair, float] | None) -> Plan:
+        found = agree(people, Other(other), Rules(), Options(("kappa",), draws=100), weights)
+        made_up = plan(found, kappa, 0.25)
+        assert made_up is not None
+        return made_up
+
+    alone, alike = planned(None), planned(dict.fromkeys(pairs, 7.0))
+    uneven = planned(
+        {pair: float(w) for pair, w in zip(pairs, rng.choice([1, 9], 400), strict=True)}
+    )
+    assert alike.width == pytest.approx(alone.width)
+    assert alike.floor == pytest.approx(alone.floor, abs=0.01)
+    assert uneven.width > alone.width
+    assert uneven.queries > alone.queries
 
 
 def test_no_number_of_pairs_makes_up_for_queries_that_differ(shared: Path) -> None:

@@ -222,6 +222,15 @@ def test_target_and_assessor_need_people(
         assert f"{option[0]}: this needs --people" in capsys.readouterr().err
 
 
+def test_no_interval_of_a_share_goes_beyond_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*with_people(tmp_path), "-m", "nDCG@10", "-m", "CG@10", "--json"]) == 0
+    share, gain = json.loads(capsys.readouterr().out)["scores"]
+    assert share["people"]["high"] == 1.0
+    assert gain["people"]["high"] > 1.0
+
+
 def test_people_of_other_queries_are_an_error_with_a_guess(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,8 @@
 """`labeler evaluate`: what it prints, refuses and gates."""
 
 import json
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +270,17 @@ def test_scenarios_and_bounds_are_a_table_when_asked_for(
     ]
 
 
+def test_programs_get_the_scenarios_as_the_one_table_of_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@5", "--scenarios", "--format", "csv"]) == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert header == "run,measure,score,unjudged irrelevant,unjudged of top grade,least,most"
+    assert row.split(",")[:2] == ["good", "P@5"]
+    assert list(map(float, row.split(",")[2:])) == pytest.approx([0.2, 0.2, 4 / 15, 0.2, 4 / 15])
+
+
 def test_a_mean_at_its_ceiling_has_no_empty_interval(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -279,6 +292,20 @@ def test_a_mean_at_its_ceiling_has_no_empty_interval(
     # Wilson's interval of 25 of 25, with 0 for a query that is not among them
     assert found["RR"] == {"value": 1.0, "low": pytest.approx(25 / (25 + 1.959964**2)), "high": 1.0}
     assert found["DCG"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+
+
+def test_no_interval_of_a_rank_goes_below_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(9)))
+    lines = [f"q{q} Q0 a 1 1 t\n" for q in range(9)]
+    lines += [f"q8 Q0 x{n} 1 2 t\n" for n in range(60)]
+    (tmp_path / "r.trec").write_text("".join(lines))
+    files = [str(tmp_path / name) for name in ("h.qrels", "r.trec")]
+    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
+    found = printed_json(capsys)["runs"][0]["scores"]["MeanRank"]
+    assert found["value"] == pytest.approx((8 + 61) / 9)
+    assert (found["low"], found["high"] > found["value"]) == (1.0, True)
 
 
 def test_a_lower_mean_rank_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -383,3 +410,75 @@ def test_a_report_is_a_data_frame_for_notebooks(folder: Path) -> None:
     queries = frame(report, per_query=True)
     assert list(queries.columns) == ["run", "query", "P@1", "AP"]
     assert len(queries) == 3
+
+
+@pytest.fixture
+def piped() -> Iterator[Callable[[str], str]]:
+    """Makes of a text the path of a pipe that holds it and can be read once."""
+    ends: list[int] = []
+
+    def make(text: str) -> str:
+        reading, writing = os.pipe()
+        os.write(writing, text.encode())
+        os.close(writing)
+        ends.append(reading)
+        return f"/dev/fd/{reading}"
+
+    yield make
+    for end in ends:
+        os.close(end)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes have no path on this system")
+def test_what_comes_through_a_pipe_is_read_as_from_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], piped: Callable[[str], str]
+) -> None:
+    lines = GOOD.splitlines(keepends=True)
+    scattered = "".join([*lines[::2], *lines[1::2]])
+    qrels = QRELS + QRELS.splitlines(keepends=True)[0]
+    assert labeler(["evaluate", piped(qrels), piped(scattered), "-m", "P@2", "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["runs"][0]["scores"]["P@2"]["value"] == pytest.approx((0.5 + 1 + 0) / 3)
+    assert any("1 repeated line" in warning for warning in found["warnings"])
+    assert labeler(["evaluate", str(folder / "h.qrels"), piped(GOOD + "q3 Q0 d 1 nan t\n")]) == 65
+    assert ":6: expected a finite number" in capsys.readouterr().err
+
+
+def test_a_gate_that_cannot_fail_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels, good, bad = (str(folder / name) for name in ("f.qrels", "g.trec", "b.trec"))
+    for count in (5, 6):
+        Path(qrels).write_text("".join(f"q{i} 0 a 1\n" for i in range(count)))
+        Path(good).write_text("".join(f"q{i} Q0 a 1 1 t\n" for i in range(count)))
+        Path(bad).write_text("".join(f"q{i} Q0 x 1 1 t\n" for i in range(count)))
+        asked = ["evaluate", qrels, good, bad, "-m", "P@1", "--no-worse-than", "g"]
+        assert labeler(asked) == (2 if count == 5 else 5)
+    said = capsys.readouterr().err
+    assert "the smallest p that 5 queries can give is 0.062" in said
+    assert "b: P@1 is 1.0000 worse than g's (p 0.031)" in said
+    assert labeler([*asked, "-m", "MeanRank"]) == 2
+    assert "MeanRank of b is undefined" in capsys.readouterr().err
+
+
+def test_an_interval_of_differences_is_possible_and_not_empty(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels, good, bad = (str(folder / name) for name in ("f.qrels", "g.trec", "b.trec"))
+    Path(qrels).write_text("q1 0 a 1\nq2 0 a 1\n")
+    Path(good).write_text("q1 Q0 a 1 1 t\nq2 Q0 a 1 1 t\n")
+    Path(bad).write_text("q1 Q0 x 1 1 t\nq2 Q0 y 1 2 t\nq2 Q0 a 1 1 t\n")
+    assert labeler(["evaluate", qrels, good, bad, "-m", "AP", "-m", "MeanRank", "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["comparisons"][0]["low"] == -1
+    assert -1 < found["comparisons"][0]["high"] <= 1
+    assert found["comparisons"][1]["queries"] == 1
+    assert [run["scores"]["MeanRank"]["low"] for run in found["runs"]] == [1, None]
+    same = "".join(f"q{i} Q0 a 1 1 t\n" for i in range(5))
+    Path(qrels).write_text("".join(f"q{i} 0 a 1\n" for i in range(5)))
+    Path(good).write_text(same)
+    Path(bad).write_text(same.replace("a", "x"))
+    assert labeler(["evaluate", qrels, good, bad, "-m", "AP", "--json"]) == 0
+    only = printed_json(capsys)["comparisons"][0]
+    assert (only["difference"], only["low"], only["p"]) == (-1, -1, 2 / 32)
+    assert only["high"] > -0.3

@@ -114,7 +114,7 @@ def test_the_other_options_of_a_script_that_calls_trec_eval(
     assert capsys.readouterr().out == "map                   \tall\t1.0000\n"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"1 Q0 a 1\n")))
     assert labeler(["trec-eval", "-m", "map", files[0], "-"]) == 65
-    assert "standard input:1: expected 6 columns" in capsys.readouterr().err
+    assert "-:1: expected 6 columns" in capsys.readouterr().err
     assert labeler(["trec-eval", "-v"]) == 0
     assert "trec_eval version 10.0" in capsys.readouterr().err
     assert labeler(["trec-eval", "-h"]) == 0

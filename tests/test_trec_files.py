@@ -213,7 +213,8 @@ def test_merging_lists_conflicts(folder: Path, capsys: pytest.CaptureFixture[str
     ("arguments", "grades"),
     [
         (["binarise", "--at", "3"], {"q1": {"a": 0, "b": 0}, "q2": {"a": 1, "c": -1}}),
-        (["clip", "--high", "2"], {"q1": {"a": 2, "b": 0}, "q2": {"a": 2, "c": 0}}),
+        (["clip", "--high", "2"], {"q1": {"a": 2, "b": 0}, "q2": {"a": 2, "c": -1}}),
+        (["clip", "--low", "1", "--high", "2"], {"q1": {"a": 2, "b": 1}, "q2": {"a": 2, "c": 1}}),
         (
             ["map", "--grades=-1:0,0:0,2:1,3:2"],
             {"q1": {"a": 1, "b": 0}, "q2": {"a": 2, "c": 0}},
@@ -389,7 +390,7 @@ def test_standard_input_and_output_make_a_pipe(folder: Path) -> None:
     packed = gzip.compress((folder / "a.qrels").read_bytes())
     command = [sys.executable, "-m", "labeler", "qrels", "clip", "-", "--high", "1", "-o", "-"]
     done = subprocess.run(command, input=packed, capture_output=True, check=True)
-    assert done.stdout == b"q1 0 a 1\nq1 0 b 0\nq2 0 a 1\nq2 0 c 0\n"
+    assert done.stdout == b"q1 0 a 1\nq1 0 b 0\nq2 0 a 1\nq2 0 c -1\n"
     done = subprocess.run(command, input=b"q 0 a 1\nq 0 b x\n", capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (65, b"")
     assert b"-:2: expected an integer grade, found 'x'" in done.stderr
@@ -425,6 +426,18 @@ def test_runs_that_share_no_query_are_not_fused_and_partial_ones_are_told(
     assert "a.trec lacks 1 of 2 queries of all runs" in capsys.readouterr().err
     assert labeler(["qrels", "compare", str(folder / "a.qrels"), str(folder / "a.qrels")]) == 0
     assert "no query" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet"])
+def test_a_run_in_another_format_is_refused_with_what_converts_it(
+    ending: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = folder / f"b.{ending}"
+    assert labeler(["run", "convert", str(folder / "a.trec"), "-o", str(other)]) == 0
+    assert labeler(["evaluate", str(folder / "a.qrels"), str(other)]) == 65
+    err = capsys.readouterr().err
+    assert f"b.{ending}:1: " in err
+    assert f"labeler run convert {other} -o b.trec makes" in err
 
 
 def test_a_run_is_not_written_in_a_format_that_is_none(
@@ -533,3 +546,17 @@ def test_mmr_over_a_collection_equals_the_slow_and_obvious_way(tmp_path: Path) -
     for query, scores in run.items():
         top = {doc: scores[doc] for doc in ranking(scores)[:15]}
         assert ranking(found[query]) == diverse(top, similar, 0.3)
+
+
+@pytest.mark.parametrize("asked", [["map", "--grades", "1:1,-1:-1"], ["merge"]])
+def test_standard_output_gets_nothing_where_something_is_wrong(
+    folder: Path, asked: list[str], capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    more = [str(folder / "b.qrels")] if asked == ["merge"] else []
+    assert labeler(["qrels", asked[0], str(folder / "a.qrels"), *more, *asked[1:], "-o", "-"]) == 65
+    assert capsysbinary.readouterr().out == b""
+
+
+@pytest.mark.parametrize("k", ["nan", "inf", "-1"])
+def test_a_k_that_makes_no_scores_is_refused(folder: Path, k: str) -> None:
+    assert labeler(["fuse", str(folder / "a.trec"), "--k", k, "-o", str(folder / "f.trec")]) == 2

@@ -16,6 +16,7 @@ from labeler import __version__
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
+from labeler.files import rereadable
 
 BUILD = "Build a collection"
 JUDGE = "Judge it"
@@ -134,7 +135,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         app = make_app(given[0] if given and given[0] in COMMANDS else None)
-        result = app(given or ["--help"], prog_name="labeler", standalone_mode=False)
+        with rereadable():
+            result = app(given or ["--help"], prog_name="labeler", standalone_mode=False)
     except LabelerError as error:
         complain(f"{error}{_how_to_go_on(error, given)}")
         return error.exit_code

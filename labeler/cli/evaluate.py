@@ -13,6 +13,8 @@ from labeler.cli.screen import note
 
 if TYPE_CHECKING:
     from labeler.evaluating import Options, Report
+    from labeler.gates import ScoreGate
+    from labeler.moving import Move
 
 
 NOT_WITH_PEOPLE = {
@@ -57,7 +59,10 @@ def command(
         int | None, typer.Option(min=1, help="The scale's top grade, for ERR and RBP.")
     ] = None,
     interval: Annotated[
-        str, typer.Option(help="bootstrap over queries, or t (with the paired t test).")
+        str,
+        typer.Option(
+            help="bootstrap over queries, at least as wide as t's; or t, with the paired t test."
+        ),
     ] = "bootstrap",
     lgtm: Annotated[
         Path | None,
@@ -100,13 +105,11 @@ def command(
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
     from labeler import evaluating
-    from labeler.cli.tables import PAIRED, check_format, deliver, rendered
+    from labeler.cli.tables import check_format, deliver
     from labeler.errors import Misuse
     from labeler.formats.trec import read_verdicts
-    from labeler.gates import check_corrected, check_scores, score_gates
-    from labeler.moving import move_rows, moves
+    from labeler.scoreboard import PAIRED
     from labeler.scoreboard import as_json as as_json_object
-    from labeler.scoreboard import scenario_rows
 
     form = "json" if as_json else check_format(form)
     _check_people(context, people)
@@ -122,11 +125,12 @@ def command(
         seed,
         read_verdicts(lgtm) if lgtm else None,
     )
-    gates = score_gates(require or [])
+    gates = _gates(require or [])
     options = options.also([gate.measure for gate in gates])
     if people is not None:
         from labeler.cli.corrected import print_corrected
         from labeler.correcting import Wanted, correct_files
+        from labeler.gates import check_corrected
 
         corrected = correct_files(paths, people, assessor, Wanted(options, target))
         print_corrected(corrected, form, output, per_query=per_query)
@@ -140,22 +144,51 @@ def command(
             raise Misuse(f"{option} compares runs, and there is one alone")
     for warning in report.warnings:
         note(f"warning: {warning}")
+    moved = _moves(report, movers, paths[0]) if movers else None
     if form == "json":
         found = as_json_object(report, per_query=per_query)
-        if movers:
-            found["movers"] = [move.as_dict() for move in moves(report, movers, _texts(paths[0]))]
+        if moved is not None:
+            found["movers"] = [move.as_dict() for move in moved]
         deliver(json.dumps(found, ensure_ascii=False, indent=1) + "\n", output)
     else:
-        tables = list(_tables(report, form, per_query=per_query))
-        if scenarios:
-            tables.append(rendered(*scenario_rows(report), form, 2))
-        if movers:
-            found_moves = moves(report, movers, _texts(paths[0]))
-            listed = move_rows(found_moves, form)
-            tables = tables if form in PAIRED else []  # other programs read one table a file
-            tables.append(rendered(*listed, form, 3))
-        deliver("\n".join(tables), output)
-    check_scores(report, gates, no_worse_than)
+        more = list(_asked_for(report, form, moved, scenarios=bool(scenarios)))
+        tables = [*_tables(report, form, per_query=per_query), *more]
+        # people read several tables one after another, other programs one a file
+        deliver("\n".join(tables if form in PAIRED else tables[-1:]), output)
+    if gates or no_worse_than is not None:
+        from labeler.gates import check_scores
+
+        check_scores(report, gates, no_worse_than)
+
+
+def _gates(texts: Sequence[str]) -> list[ScoreGate]:
+    """The gates that were asked for; the module is not loaded where none was."""
+    if not texts:
+        return []
+    from labeler.gates import score_gates
+
+    return list(score_gates(texts))
+
+
+def _moves(report: Report, many: int, path: Path) -> list[Move]:
+    from labeler.moving import moves
+
+    return moves(report, many, _texts(path))
+
+
+def _asked_for(
+    report: Report, form: str, moved: list[Move] | None, *, scenarios: bool
+) -> Iterable[str]:
+    """The tables that are printed only where they were asked for."""
+    from labeler.cli.tables import rendered
+    from labeler.scoreboard import scenario_rows
+
+    if scenarios:
+        yield rendered(*scenario_rows(report, form), form, 2)
+    if moved is not None:
+        from labeler.moving import move_rows
+
+        yield rendered(*move_rows(moved, form), form, 3)
 
 
 def _check_people(context: typer.Context, people: str | None) -> None:

@@ -152,7 +152,12 @@ def clip(
     path: File,
     *,
     output: Output,
-    low: Annotated[int, typer.Option(help="Lower grades become this.")] = 0,
+    low: Annotated[
+        int | None,
+        typer.Option(
+            help="Lower grades become this; 0, and negative ones stay.", show_default=False
+        ),
+    ] = None,
     high: Annotated[int, typer.Option(help="Higher grades become this.")],
 ) -> None:
     """Move grades outside a scale to its ends."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +11,6 @@ import typer
 from labeler.cli.screen import note
 
 FORMATS = {"-R": "qrels", "-T": "trec_results"}
-STANDARD_INPUT = Path("-")
 
 
 def _version(wanted: bool) -> None:
@@ -90,8 +87,7 @@ def command(
         documents,
         debug.partition(".")[2] or None,
     )
-    with _file(run) as path:
-        sys.stdout.write(trec_eval(qrels, path, options))
+    sys.stdout.write(trec_eval(qrels, run, options))
 
 
 def _refuse(formats: dict[str, str], zscores: str | None) -> None:
@@ -103,24 +99,3 @@ def _refuse(formats: dict[str, str], zscores: str | None) -> None:
             raise Misuse(f"{option} {form}: of trec_eval's formats only {FORMATS[option]} is read")
     if zscores is not None:
         raise Misuse("-Z: z scores are not computed here; leave it out for the scores themselves")
-
-
-@contextmanager
-def _file(run: Path) -> Iterator[Path]:
-    """The run's file; what comes in through standard input is put into a temporary one."""
-    if run != STANDARD_INPUT:
-        yield run
-        return
-    import shutil
-    from tempfile import TemporaryDirectory
-
-    from labeler.errors import BadInput
-
-    with TemporaryDirectory(prefix="labeler-run-") as folder:
-        path = Path(folder) / "standard-input"
-        with path.open("wb") as out:
-            shutil.copyfileobj(sys.stdin.buffer, out)
-        try:
-            yield path
-        except BadInput as error:
-            raise BadInput(str(error).replace(str(path), "standard input")) from error

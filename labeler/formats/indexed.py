@@ -7,7 +7,6 @@ text and some fifty bytes for each stretch of lines of one query.
 
 from __future__ import annotations
 
-import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.errors import BadInput
-from labeler.files import STANDARD, byte_blocks, file_problems, numbered_bytes, scratch_file
+from labeler.files import byte_blocks, file_problems, numbered_bytes, reads_once, scratch_file
 from labeler.formats.columns import (
     Fields,
     Floats,
@@ -131,7 +130,7 @@ def indexed(
 def _copied(path: Path) -> Iterator[Path]:
     """`path`, or a temporary copy of what can be read only once."""
     with file_problems(path):
-        once = path == STANDARD or not stat.S_ISREG(path.stat().st_mode)
+        once = reads_once(path)
     if not once:
         yield path
         return

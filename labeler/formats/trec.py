@@ -190,18 +190,20 @@ def rows(
         if not columns or columns[0].startswith(b"#"):
             continue
         if b"\0" in line:
-            raise BadInput.at(path, number, _why_nul(line))
+            raise BadInput.at(path, number, _why_nul(line) + _hint(path, names, columns))
         if len(columns) != wanted and not (more and len(columns) > wanted):
             problem = f"expected {wanted} columns ({names}), found {len(columns)}"
-            raise BadInput.at(path, number, problem + _looks_like(columns))
+            raise BadInput.at(path, number, problem + _hint(path, names, columns))
         found += 1
         yield number, columns
     if not found and lines is None:
         raise BadInput.at(path, max(number, 1), f"no line in it; expected {names}")
 
 
-def _looks_like(columns: list[bytes]) -> str:
-    """What a line with another number of columns than expected may be."""
+def _hint(path: Path, names: str, columns: list[bytes]) -> str:
+    """What a file of another format may be, and what would make it one of this."""
+    if names == RUN_COLUMNS and path.suffix.casefold() in (".json", ".parquet"):
+        return f"; labeler run convert {path} -o {path.stem}.trec makes TREC's columns of it"
     if columns == BEIR_HEADER:
         return "; these are BEIR's three, with a header"
     kinds = {len(QRELS_COLUMNS.split()): "are these qrels?", len(RUN_COLUMNS.split()): "a run?"}

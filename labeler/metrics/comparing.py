@@ -16,6 +16,7 @@ from labeler.metrics.resampling import (
     holm,
     interval,
     randomisation,
+    smallest_p,
     widened_level,
     wins,
 )
@@ -26,8 +27,8 @@ SIGNIFICANT = 0.05
 NORMAL_QUANTILE = 1.959963984540054
 """Of `0.5 + LEVEL / 2`; the module `statistics` takes longer to import than a run to score."""
 MEANS = ("mean", "share")
-UNBOUNDED = frozenset({"DCG", "CG", "MeanRank"})
-"""Means whose values do not lie between 0 and 1."""
+UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
+"""Means whose values have no highest one, and their lowest; all others lie between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Comparison:
     """One run against the baseline by one measure, over the queries where both are defined.
 
     `p` is of this pair alone; `p_holm` and `p_max_t` allow for all runs compared by this measure.
+    `p_least` is the smallest that `p_holm` could be with so few queries and so many runs.
     """
 
     run: str
@@ -51,10 +53,18 @@ class Comparison:
     p: float
     p_holm: float
     p_max_t: float
+    p_least: float = 0.0
+
+    @property
+    def decidable(self) -> bool:
+        """Whether there are queries enough for a difference to be told from chance at all."""
+        return self.queries > 0 and self.p_least < SIGNIFICANT
 
     @property
     def verdict(self) -> str:
         """In words, at the 5 % level after Holm's correction."""
+        if not self.queries:
+            return "undefined"
         if not self.p_holm < SIGNIFICANT:
             return "cannot tell apart"
         higher = self.difference > 0
@@ -89,10 +99,25 @@ def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> 
     if measure.definition.summary == "share":
         return wilson(values)
     low, high = mean_interval(values, kind, seed)
-    if kind == "t" or measure.name in UNBOUNDED or math.isnan(low):
+    if math.isnan(low):
         return low, high
-    least, most = at_the_ends(values)
+    if measure.name in UNBOUNDED:
+        return max(low, UNBOUNDED[measure.name]), high
+    least, most = (low, high) if kind == "t" else at_the_ends(values)
     return max(min(low, least), 0.0), min(max(high, most), 1.0)
+
+
+def difference_interval(
+    measure: Measure, values: Floats, kind: str, seed: int
+) -> tuple[float, float]:
+    """The interval of the mean of paired differences; `nan` for fewer than two."""
+    low, high = mean_interval(values, kind, seed)
+    if measure.name in UNBOUNDED or math.isnan(low):
+        return low, high
+    least, most = (low, high) if kind == "t" else at_the_ends((values + 1) / 2)
+    if kind != "t":
+        least, most = 2 * least - 1, 2 * most - 1
+    return max(min(low, least), -1.0), min(max(high, most), 1.0)
 
 
 def at_the_ends(values: Floats) -> tuple[float, float]:
@@ -149,12 +174,13 @@ def _by_measure(
         both = ~np.isnan(differences[i])
         defined = differences[i][both]
         difference = float(defined.mean()) if len(defined) else math.nan
-        low, high = mean_interval(differences[i], kind, seed)
+        low, high = difference_interval(measure, differences[i], kind, seed)
         start = summed_up(measure, base[both])
         percent = 100 * difference / start if start else math.nan
         up, level, down = wins(-defined if measure.definition.lower_is_better else defined)
         place = (name, baseline, str(measure), len(defined), difference, percent, low, high)
-        chance = (float(p[i]), float(corrected[i]), float(p_max[i]))
+        least = 0.0 if kind == "t" else smallest_p(len(defined)) * len(others)
+        chance = (float(p[i]), float(corrected[i]), float(p_max[i]), min(least, 1.0))
         found.append(Comparison(*place, up, level, down, *chance))
     return found
 

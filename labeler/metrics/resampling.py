@@ -97,16 +97,37 @@ def randomisation(differences: Floats, seed: int, rounds: int = FLIPS) -> tuple[
 
     Under the null the two systems of a query are exchangeable: signs are flipped, for all rows
     alike. max-T compares each row's studentised mean with the largest of all rows (Westfall and
-    Young 1993), which allows for rows that move together. The observed assignment counts as one.
+    Young 1993), which allows for rows that move together. Of few queries all assignments are gone
+    through, so that p is exact; else the observed one counts as one of the drawn.
     """
+    n = differences.shape[1]
+    exact = 2**n <= rounds
     observed = np.abs(_studentised(differences.mean(axis=1), differences))
     beaten, beaten_by_max = np.zeros(len(differences)), np.zeros(len(differences))
-    for signs in _flips(differences.shape[1], seed, rounds):
-        flipped = np.abs(_studentised(signs @ differences.T / differences.shape[1], differences))
+    flips = (
+        [_all_signs(differences.shape[1])] if exact else _flips(differences.shape[1], seed, rounds)
+    )
+    for signs in flips:
+        flipped = np.abs(_studentised(signs @ differences.T / n, differences))
         flipped += 1e-12 * flipped  # sums in another order must not lose a tie
         beaten += np.sum(flipped >= observed, axis=0)
         beaten_by_max += np.sum(flipped.max(axis=1)[:, None] >= observed, axis=0)
-    return (1 + beaten) / (1 + rounds), (1 + beaten_by_max) / (1 + rounds)
+    seen, of = (0, 2**n) if exact else (1, 1 + rounds)
+    return (seen + beaten) / of, (seen + beaten_by_max) / of
+
+
+def smallest_p(queries: int) -> float:
+    """The least that a two-sided randomisation test can say of so many queries."""
+    return 2.0 ** (1 - queries) if queries else 1.0
+
+
+@lru_cache(maxsize=1)
+def _all_signs(n: int) -> Floats:
+    """Every assignment of signs, `(2 ** n, n)`."""
+    bits = np.arange(2**n)[:, None] >> np.arange(n)
+    found: Floats = (bits & 1).astype(np.float64) * 2.0 - 1.0
+    found.setflags(write=False)
+    return found
 
 
 def _studentised(means: Floats, differences: Floats) -> Floats:
