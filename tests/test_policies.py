@@ -335,10 +335,16 @@ def test_a_build_keeps_to_one_budget_for_writing_and_judging(
     texts = [" ".join(f"word{n}x{i}" for i in range(60)) for n in range(6)]
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.txt").write_text(text)
-    said = iter(range(1000))
-    with FakeServer(lambda c: f"what is word{next(said)}x1") as server:
+    number = iter(range(1000))
+    with FakeServer(lambda c: f"what is word{next(number)}x1") as server:
         where = ["--model", "fake", "--base-url", server.base_url, "--quiet"]
         build = ["build", str(tmp_path), "-o", str(tmp_path / "c"), "--queries", "3", *where]
+        assert run([*build, "--dry-run"]) == 0
+        assert server.calls == []
+        said = capsys.readouterr()
+        assert said.out.count("and 1 before them") == 1
+        assert "pooled" not in said.err
+        assert said.out.count("cost        unknown") == 2
         assert run([*build, "--max-calls", "2"]) == 4
         assert len(server.calls) == 2
         assert "to go on: labeler build" in capsys.readouterr().err

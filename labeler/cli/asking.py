@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class Asked:
     """The options with which labels are asked for; `None` is the default of what is not said.
 
-    `spent` is what the same command has spent before, where it did something else first.
+    `spent` is what the same command has spent before, where it did something else first; `is_known`
+    is true where that would have found out what the server accepts.
     """
 
     prompt: str = "umbrela"
@@ -46,6 +47,7 @@ class Asked:
     limits: Limits = field(default_factory=Limits)
     manner: Manner = field(default_factory=Manner)
     spent: Spending | None = None
+    is_known: bool = False
 
 
 async def label(
@@ -77,7 +79,7 @@ async def label(
             assessor = Assessor(prompt, model, inputs=there.inputs)
             check_free(collection, job.name, assessor)
             if asked.manner.dry_run:
-                first = not knows(there.model, store)
+                first = not (asked.is_known or knows(there.model, store))
                 show_plan(job, assessor, price, asked.manner.retry_failed, preflight=first)
                 return None
             try:

@@ -127,6 +127,7 @@ def rehearse(
             documents = read_corpus(collection.corpus)
             stand_ins = heading_queries(documents.values(), wish.queries, wish.seed)
             write_queries(collection.queries, stand_ins)
+            asked = replace(asked, is_known=wish.model == asked.model)
             say("\n# judging, estimated with headings in the queries' place")
         pool(collection.folder, depth, [], rehearsed=True)
         run_until_stopped(lambda brake: judge_pool(collection, asked, brake))
