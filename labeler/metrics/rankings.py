@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,32 +169,34 @@ def _by_score(query_id: str, grades: Mapping[str, int], scores: Mapping[str, flo
     values = np.fromiter(scores.values(), np.float64, len(scores))
     if not np.isfinite(values).all():
         _check_finite(query_id, scores)
-    in_order = bool((values[1:] <= values[:-1]).all())
-    ascending = values[::-1] if in_order else np.sort(values)
+    order = None if (values[1:] <= values[:-1]).all() else np.argsort(-values)
+    ascending = (values if order is None else values[order])[::-1]
     score = np.array([scores[doc_id] for doc_id in found], dtype=np.float64)
     rank = len(values) - np.searchsorted(ascending, score, side="right")
     end = len(values) - np.searchsorted(ascending, score)
     tied = np.flatnonzero(end - rank > 1).tolist()
     if tied:
-        ids = list(scores)
-        if not in_order:
-            ids = [ids[i] for i in np.argsort(-values, kind="stable").tolist()]
-        rank[tied] += _below_in_tie(ids, [found[i] for i in tied], rank[tied], end[tied])
-    order = np.argsort(rank)
-    return rank[order], _grades(query_id, [grades[found[i]] for i in order]), score[order]
+        ends = rank[tied].tolist(), end[tied].tolist()
+        rank[tied] += _below_in_tie(list(scores), order, [found[i] for i in tied], *ends)
+    best = np.argsort(rank)
+    return rank[best], _grades(query_id, [grades[found[i]] for i in best.tolist()]), score[best]
 
 
-def _below_in_tie(ids: list[str], found: list[str], first: Integers, end: Integers) -> list[int]:
+def _below_in_tie(
+    ids: list[str], order: Integers | None, found: list[str], first: list[int], end: list[int]
+) -> list[int]:
     """How many documents of the same score go before each: those whose id is greater.
 
-    `first` and `end` say where those of its score stand among the `ids`.
+    `first` and `end` say where those of its score stand among the `ids`, taken in the `order`.
     """
     groups: dict[int, list[str]] = {}
     places = []
-    for doc_id, start, stop in zip(found, first.tolist(), end.tolist(), strict=True):
+    for doc_id, start, stop in zip(found, first, end, strict=True):
         group = groups.get(start)
         if group is None:
-            group = groups[start] = sorted(ids[start:stop])
+            among = slice(start, stop)
+            tied = ids[among] if order is None else itemgetter(*order[among].tolist())(ids)
+            group = groups[start] = sorted(tied)
         places.append(len(group) - bisect_right(group, doc_id))
     return places
 
