@@ -17,6 +17,7 @@ from labeler.evaluation_warnings import (
     qrels_warnings,
     run_warnings,
     score_warnings,
+    verdict_warnings,
 )
 from labeler.formats.collection import Collection
 from labeler.formats.ranked import read_pool, read_rankings
@@ -107,6 +108,8 @@ def evaluate_files(qrels: Path, runs: Sequence[Path], options: Options) -> Repor
     pool = read_pool(qrels, report.warnings.append)
     skipped = options.unanswerable == "skip"
     report.warnings += qrels_warnings(pool, measures, skipped=skipped, max_grade=options.max_grade)
+    if options.passed is not None:
+        report.warnings += verdict_warnings(options.passed, pool)
     for name, path in named.items():
         ranked, facts = read_rankings(path, pool, options.ties)
         skipped = options.missing == "skip"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -72,6 +72,17 @@ def _of(some: int, every: int) -> str:
 def _many(number: int, one: str, many: str) -> str:
     """`count_of` without commas: programs read these warnings, too."""
     return count_of(number, one, many).replace(",", "")
+
+
+def verdict_warnings(passed: Collection[str], pool: Pool) -> list[str]:
+    """Of the queries that a person looked at, those not in the qrels; `BadInput` if that is all."""
+    unknown = [query for query in passed if query not in pool.queries]
+    if not unknown:
+        return []
+    if len(unknown) == len(passed):
+        raise BadInput(nothing_in_common(str(pool.path), pool.queries, "of --lgtm", unknown))
+    stands = count_of(len(unknown), "query stands", "queries stand")
+    return [f"{stands} in the file of --lgtm and not in the qrels, as {unknown[0]}: ignored"]
 
 
 def name_warnings(given: Sequence[str]) -> list[str]:

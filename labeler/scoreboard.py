@@ -83,8 +83,11 @@ def query_rows(report: Report) -> Table:
     return ["run", "query", *report.measures], rows
 
 
-def comparison_rows(report: Report) -> Table:
-    """A row for each comparison with the baseline, which the first column's header names."""
+def comparison_rows(report: Report, form: str) -> Table:
+    """A row for each comparison with the baseline; a header for people names it."""
+    if form not in PAIRED:
+        objects = [_comparison(comparison) for comparison in report.comparisons]
+        return list(objects[0]), [list(row.values()) for row in objects]
     header = [f"against {report.comparisons[0].baseline}", "measure", "difference"]
     header += ["95 % interval", "%", "win/tie/loss", "p", "p Holm", "p max-T", "verdict"]
     rows: list[list[Cell]] = [

@@ -133,6 +133,8 @@ def plan(qrels: Path, runs: Sequence[Path], measure: str, wishes: Wishes) -> tup
         raise Misuse("power needs two or more runs, whose differences vary from query to query")
     if not (0 < wishes.level < 1 and wishes.level < wishes.power < 1):
         raise Misuse("--level lies between 0 and 1, and --power between the level and 1")
+    if not all(0 < difference < np.inf for difference in wishes.differences):
+        raise Misuse("--difference is a number above 0")
     warnings: list[str] = []
     names, queries, values = scores_of(qrels, runs, measure, warnings)
     if len(queries) < 2:

@@ -482,3 +482,39 @@ def test_an_interval_of_differences_is_possible_and_not_empty(
     only = printed_json(capsys)["comparisons"][0]
     assert (only["difference"], only["low"], only["p"]) == (-1, -1, 2 / 32)
     assert only["high"] > -0.3
+
+
+def test_comparisons_are_a_table_of_numbers_for_other_programs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
+    assert labeler(["evaluate", *files, "-m", "P@1", "--format", "jsonl", "--comparisons"]) == 0
+    row = printed_json(capsys)
+    assert (row["run"], row["baseline"], row["difference"]) == (
+        "bad",
+        "good",
+        pytest.approx(-2 / 3),
+    )
+    assert labeler(["evaluate", *files[:2], "--format", "csv", "--comparisons"]) == 2
+
+
+def test_no_result_takes_the_place_of_an_input(folder: Path) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
+    for command in (["evaluate"], ["power"], ["leaderboard", files[0]]):
+        assert labeler([*command, *files, "-o", files[1]]) == 2
+    assert (folder / "good.trec").read_text() == GOOD
+
+
+def test_verdicts_on_other_queries_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec")]
+    asked = ["evaluate", *files, "-m", "LGTM@5", "--lgtm", str(folder / "l")]
+    (folder / "l").write_text("q1 yes\nq77 no\n")
+    assert labeler(asked) == 0
+    assert "1 query stands in the file of --lgtm and not in the qrels, as q77" in (
+        capsys.readouterr().err
+    )
+    (folder / "l").write_text("77 no\n1 yes\n")
+    assert labeler(asked) == 65
+    assert "they differ in a prefix" in capsys.readouterr().err

@@ -22,6 +22,7 @@ NOT_WITH_PEOPLE = {
     "lgtm": "a person's verdict needs no correcting",
     "movers": "people labelled some queries only; --per-query shows both scores of each",
     "scenarios": "what people did not judge is said in a warning",
+    "comparisons": "csv and jsonl hold the corrected scores",
     ("unanswerable", "skip"): "which queries have no relevant document people alone know",
     ("interval", "bootstrap"): "so few queries are given t intervals",
 }
@@ -71,6 +72,9 @@ def command(
     movers: Annotated[
         int, typer.Option(help="List so many queries that gained and lost most.", min=0)
     ] = 0,
+    comparisons: Annotated[
+        bool, typer.Option("--comparisons", help="In csv and jsonl: the comparisons of runs.")
+    ] = False,
     scenarios: Annotated[
         bool | None,
         typer.Option(
@@ -105,13 +109,14 @@ def command(
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
     from labeler import evaluating
-    from labeler.cli.tables import check_format, deliver
+    from labeler.cli.tables import check_format, deliver, refuse_overwriting
     from labeler.errors import Misuse
     from labeler.formats.trec import read_verdicts
     from labeler.scoreboard import PAIRED
     from labeler.scoreboard import as_json as as_json_object
 
     form = "json" if as_json else check_format(form)
+    refuse_overwriting(output, paths)
     _check_people(context, people)
     options = evaluating.Options(
         tuple(measures or evaluating.DEFAULT_MEASURES),
@@ -152,6 +157,8 @@ def command(
         deliver(json.dumps(found, ensure_ascii=False, indent=1) + "\n", output)
     else:
         more = list(_asked_for(report, form, moved, scenarios=bool(scenarios)))
+        if comparisons and form not in PAIRED:
+            more.insert(0, _compared(report, form))
         tables = [*_tables(report, form, per_query=per_query), *more]
         # people read several tables one after another, other programs one a file
         deliver("\n".join(tables if form in PAIRED else tables[-1:]), output)
@@ -189,6 +196,16 @@ def _asked_for(
         from labeler.moving import move_rows
 
         yield rendered(*move_rows(moved, form), form, 3)
+
+
+def _compared(report: Report, form: str) -> str:
+    from labeler.cli.tables import rendered
+    from labeler.errors import Misuse
+    from labeler.scoreboard import comparison_rows
+
+    if not report.comparisons:
+        raise Misuse("--comparisons compares runs, and there is one alone")
+    return rendered(*comparison_rows(report, form), form)
 
 
 def _check_people(context: typer.Context, people: str | None) -> None:
@@ -254,4 +271,4 @@ def _tables(report: Report, form: str, *, per_query: bool) -> Iterable[str]:
         return
     yield rendered(*score_rows(report, form), form)
     if report.comparisons and form in PAIRED:
-        yield rendered(*comparison_rows(report), form, 2)
+        yield rendered(*comparison_rows(report, form), form, 2)

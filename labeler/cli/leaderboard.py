@@ -41,7 +41,7 @@ def command(
     output: ToFile = None,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
-    from labeler.cli.tables import PAIRED, check_format, deliver, rendered
+    from labeler.cli.tables import PAIRED, check_format, deliver, refuse_overwriting, rendered
     from labeler.errors import Misuse
     from labeler.systems import compare_leaderboards, leaderboard_json, sources_of
 
@@ -52,6 +52,7 @@ def command(
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
     first, second = qrels
+    refuse_overwriting(output, [*qrels, *runs])
     found, warnings = compare_leaderboards(first, second, runs, measure, seed)
     for warning in warnings:
         note(f"warning: {warning}")

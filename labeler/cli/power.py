@@ -45,7 +45,14 @@ def command(
     output: ToFile = None,
 ) -> None:
     """Say what so many queries can tell apart, and how many a difference needs."""
-    from labeler.cli.tables import PAIRED, PROSE, check_format, deliver, rendered
+    from labeler.cli.tables import (
+        PAIRED,
+        PROSE,
+        check_format,
+        deliver,
+        refuse_overwriting,
+        rendered,
+    )
     from labeler.errors import Misuse
     from labeler.systems import Wishes, plan, sources_of
 
@@ -53,6 +60,7 @@ def command(
     if which not in ("", "detectable", "needed"):
         raise Misuse(f"no table {which!r}; known: detectable, needed")
     (qrels, *_), runs = sources_of(sources, 1)
+    refuse_overwriting(output, [qrels, *runs])
     wishes = Wishes(tuple(queries or ()), tuple(difference or ()), power, level)
     found, warnings = plan(qrels, runs, measure, wishes)
     for warning in warnings:

@@ -108,6 +108,14 @@ def lines_to(path: Path | None) -> Iterator[Callable[[str], None]]:
         raise failed[0]
 
 
+def refuse_overwriting(output: Path | None, inputs: Sequence[Path]) -> None:
+    """`Misuse` where a result would take the place of what it is made from."""
+    if output is not None and output.exists():
+        for path in inputs:
+            if path.exists() and path.samefile(output):
+                raise Misuse(f"-o {output} is one of the inputs; name another file")
+
+
 def deliver(text: str, output: Path | None) -> None:
     """Write a result to a file, whole or not at all, or to stdout."""
     if output is None:
