@@ -8,7 +8,7 @@ import numpy as np
 
 from labeler.errors import BadInput
 from labeler.formats.ranked import Facts, Pool
-from labeler.in_common import nothing_in_common
+from labeler.in_common import no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.metrics.registry import renamed
 from labeler.wording import count_of
@@ -41,7 +41,8 @@ def run_warnings(
 ) -> list[str]:
     """What a reader of the scores should know about a run; `BadInput` where no query is common."""
     if not facts.common:
-        raise BadInput(nothing_in_common(str(pool.path), pool.queries, name, facts.some_ids))
+        run = f"the run {name}"
+        raise BadInput(no_query_in_common(pool.path, pool.queries, run, facts.some_ids))
     found = []
     n = len(pool.queries)
     if missing := n - facts.common:
@@ -80,7 +81,7 @@ def verdict_warnings(passed: Collection[str], pool: Pool) -> list[str]:
     if not unknown:
         return []
     if len(unknown) == len(passed):
-        raise BadInput(nothing_in_common(str(pool.path), pool.queries, "of --lgtm", unknown))
+        raise BadInput(no_query_in_common(pool.path, pool.queries, "the file of --lgtm", unknown))
     stands = count_of(len(unknown), "query stands", "queries stand")
     return [f"{stands} in the file of --lgtm and not in the qrels, as {unknown[0]}: ignored"]
 

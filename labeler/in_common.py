@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from itertools import islice
 
 SHOWN = 3
 
 
-def nothing_in_common(qrels: str, of_qrels: Sequence[str], run: str, of_run: Sequence[str]) -> str:
-    """The one line that names both files, some ids of each and why they might not match."""
-    sides = f"the qrels have {_some(of_qrels)}; the run has {_some(of_run)}"
-    reason = guess(of_qrels, of_run)
-    return f"{qrels} and the run {run} share no query: {sides}" + (f"; {reason}" if reason else "")
+def no_query_in_common(
+    first: object, mine: Collection[str], second: object, others: Collection[str]
+) -> str:
+    """The one line that names both files, some queries of each and why they might not match."""
+    return f"{first} and {second} share no query: {_sides(first, mine, second, others)}"
 
 
 def no_pair_in_common(
@@ -27,17 +28,19 @@ def no_pair_in_common(
     shared = next((query for query in mine if query in others), None)
     what = "no query" if shared is None else "queries, but no pair"
     sides = (mine, others) if shared is None else (mine[shared], others[shared])
-    ids = [list(side) for side in sides]
     of = "" if shared is None else f"of query {shared}, "
-    has = "; ".join(
-        f"{name} has {_some(own)}" for name, own in zip((first, second), ids, strict=True)
-    )
-    reason = guess(*ids)
-    return f"{first} and {second} share {what}: {of}{has}" + (f"; {reason}" if reason else "")
+    has = _sides(first, sides[0], second, sides[1])
+    return f"{first} and {second} share {what}: {of}{has}"
 
 
-def _some(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:SHOWN]) + (", …" if len(ids) > SHOWN else "")
+def _sides(first: object, mine: Collection[str], second: object, others: Collection[str]) -> str:
+    reason = guess(mine, others)
+    has = f"{first} has {_some(mine)}; {second} has {_some(others)}"
+    return f"{has}; {reason}" if reason else has
+
+
+def _some(ids: Collection[str]) -> str:
+    return ", ".join(islice(ids, SHOWN)) + (", …" if len(ids) > SHOWN else "")
 
 
 def guess(some: Collection[str], others: Collection[str]) -> str:

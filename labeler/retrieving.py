@@ -13,6 +13,7 @@ from labeler.formats.collection import Collection, check_name, update_card
 from labeler.formats.pool import read_pool, write_pool
 from labeler.formats.trec import RUN_COLUMNS, read_run, rows, write_run
 from labeler.fusion import ranking, rrf
+from labeler.in_common import no_query_in_common
 from labeler.pooling import merge_pools, pool_runs
 from labeler.run_names import run_name
 from labeler.search.dense import Encode, encoder_id
@@ -77,7 +78,7 @@ def read_own_run(
     queries = read_queries(collection.queries)
     run = {query_id: scores for query_id, scores in whole.items() if query_id in queries}
     if not run:
-        raise BadInput(f"{path}: no query in common: {_some(whole)} here, {_some(queries)} there")
+        raise BadInput(no_query_in_common(path, whole, collection.queries, queries))
     if len(run) < len(whole):
         others = [query_id for query_id in whole if query_id not in queries]
         count = count_of(len(others), "query is", "queries are")

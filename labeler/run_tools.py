@@ -18,7 +18,7 @@ from labeler.formats.indexed import Index
 from labeler.formats.ordering import contradictions, in_order, tied_pairs
 from labeler.formats.written import FORMATS, Ranked, format_of
 from labeler.fusion import Fusion, Lists
-from labeler.in_common import guess
+from labeler.in_common import no_query_in_common
 from labeler.known_ids import KnownIds, Unknown
 from labeler.run_names import run_name
 from labeler.wording import count_of
@@ -58,7 +58,6 @@ def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
 
 
 _GUESSED = 10_000
-_SHOWN = 3
 SPREAD = ("least", "median", "most")
 SPREAD_HEADER = ("fewest per query", "median", "most")
 
@@ -200,12 +199,7 @@ def _check_common(indexes: Sequence[Index], warn: Callable[[str], None]) -> None
 def nothing_shared(first: Index, second: Index) -> str:
     """That two files have no query in common, some ids of each, and a guess why."""
     ids = [[name.decode() for name in index.names()[:_GUESSED]] for index in (first, second)]
-    has = "; ".join(
-        f"{index.path} has {', '.join(some[:_SHOWN])}"
-        for index, some in zip((first, second), ids, strict=True)
-    )
-    reason = guess(*ids)
-    return f"no query in common: {has}" + (f"; {reason}" if reason else "")
+    return no_query_in_common(first.path, ids[0], second.path, ids[1])
 
 
 def _fused(batch: Batch, fusion: Fusion) -> Ranked:

@@ -11,6 +11,7 @@ import numpy as np
 
 from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, evaluate_files
+from labeler.in_common import no_query_in_common
 from labeler.metrics import parse
 from labeler.metrics.comparing import MEANS
 from labeler.metrics.leaderboard import Leaderboards, leaderboards
@@ -59,7 +60,7 @@ def compare_leaderboards(
     _, theirs, y = scores_of(second, runs, measure, warnings)
     common = sorted(set(ours) & set(theirs))
     if not common:
-        raise BadInput(f"{first} and {second} share no query")
+        raise BadInput(no_query_in_common(first, ours, second, theirs))
     if dropped := len(set(ours) | set(theirs)) - len(common):
         left_out = count_of(dropped, "query is", "queries are")
         warnings.append(f"{left_out} in one of the two qrels only: left out")

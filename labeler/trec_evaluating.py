@@ -13,7 +13,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.formats.ranked import read_pool, read_rankings
 from labeler.formats.tags import last_tag
 from labeler.formats.trec import read_loose_run
-from labeler.in_common import nothing_in_common
+from labeler.in_common import no_query_in_common
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
 from labeler.metrics.treceval import Line
@@ -62,7 +62,7 @@ def _read(qrels: Path, run: Path) -> tuple[Rankings, str]:
         found, run_id = read_loose_run(run)
         ranked, some = rankings(pool.qrels, found), list(found)
     if not ranked.retrieved.any():
-        raise BadInput(nothing_in_common(str(qrels), pool.queries, str(run), some))
+        raise BadInput(no_query_in_common(qrels, pool.queries, f"the run {run}", some))
     return ranked, run_id
 
 

@@ -104,7 +104,7 @@ def test_no_worse_than_needs_a_difference_that_can_be_told(
         ("q007 0 a 1\n", "7 Q0 a 1 1 t\n", "they differ in a prefix and in zeros (q007 and 7)"),
         ("MARCO_7 0 a 1\n", "7 Q0 a 1 1 t\n", "prefix or suffix (MARCO_7 and 7)"),
         ('"7" 0 a 1\n', "7 Q0 a 1 1 t\n", "in quotation marks"),
-        ("x 0 a 1\n", "y Q0 a 1 1 t\n", "the qrels have x; the run has y"),
+        ("x 0 a 1\n", "y Q0 a 1 1 t\n", "h.qrels has x; the run r has y"),
     ],
 )
 def test_nothing_in_common_is_refused_with_a_guess(
@@ -123,7 +123,7 @@ def test_three_ids_of_each_side_stand_in_the_message(
     (tmp_path / "r.trec").write_text("".join(f"{n} Q0 d 1 1 t\n" for n in range(9, 3, -1)))
     assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 65
     (line,) = capsys.readouterr().err.splitlines()
-    assert "the qrels have a0, a1, a2, …; the run has 9, 8, 7, …; they differ in a prefix" in line
+    assert "h.qrels has a0, a1, a2, …; the run r has 9, 8, 7, …; they differ in a prefix" in line
 
 
 def test_documents_without_one_in_common_are_warned_of(

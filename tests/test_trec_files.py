@@ -420,7 +420,7 @@ def test_runs_that_share_no_query_are_not_fused_and_partial_ones_are_told(
     (folder / "c.trec").write_text("Q Q0 a 1 2 t\n")
     out = ["-o", str(folder / "out.trec")]
     assert labeler(["fuse", str(folder / "a.trec"), str(folder / "c.trec"), *out]) == 65
-    assert "no query in common" in (err := capsys.readouterr().err)
+    assert "share no query" in (err := capsys.readouterr().err)
     assert "upper and lower case (q and Q)" in err
     assert labeler(["fuse", str(folder / "a.trec"), str(folder / "b.trec"), *out]) == 0
     assert "a.trec lacks 1 of 2 queries of all runs" in capsys.readouterr().err
