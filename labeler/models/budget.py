@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
 from labeler.errors import BudgetReached
-from labeler.models.limiting import tokens_of
 from labeler.models.prices import Price
+from labeler.models.tokens import Reported, Tokens, at_most
 
 
 @dataclass(slots=True)
@@ -42,6 +42,7 @@ class Budget:
     price: Price | None = None
     spent: Spending = field(default_factory=Spending)
     reserved: Spending = field(default_factory=Spending)
+    reported: Reported = field(default_factory=Reported)
     clock: Callable[[], float] = time.monotonic
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = 0.0
@@ -83,22 +84,21 @@ def budgeted(model: Model, budget: Budget) -> Model:
     """Reserve before each call and settle after it; replies carry their cost, if it is known."""
 
     async def ask(request: Request) -> Reply:
-        most = _most(request, budget.price)
+        thought = at_most(request)
+        most = _spending(budget.reported.bound(thought), budget.price)
         await budget.reserve(most)
         actual = Spending(calls=1)
         try:
             reply = await model.ask(request)
-            price, tokens = budget.price, (reply.prompt_tokens, reply.completion_tokens)
-            cost = price.of(*tokens) if price else None
-            actual = Spending(1, sum(tokens), cost or 0.0)
-            return replace(reply, cost=cost)
+            said = Tokens(reply.prompt_tokens, reply.completion_tokens)
+            budget.reported.learn(thought, said)
+            actual = _spending(said, budget.price)
+            return replace(reply, cost=actual.cost if budget.price else None)
         finally:
             budget.settle(most, actual)
 
     return replace(model, ask=ask)
 
 
-def _most(request: Request, price: Price | None) -> Spending:
-    most = tokens_of(request)
-    inside = tokens_of(replace(request, parameters={}))
-    return Spending(1, most, price.of(inside, most - inside) if price else 0.0)
+def _spending(tokens: Tokens, price: Price | None) -> Spending:
+    return Spending(1, sum(tokens), price.of(*tokens) if price else 0.0)

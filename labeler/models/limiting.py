@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
 from labeler.errors import MayPass
+from labeler.models.tokens import about
 
 START = 4
 """Calls at once to begin with; doubled as long as the server keeps up."""
@@ -32,7 +33,6 @@ DOUBLING, GENTLE = 1.0, 0.1
 """By how much the calls at once grow with each answer, until the server says that it is too much:
 they double in a round of answers, or grow by a tenth.
 """
-CHARACTERS_OF_A_TOKEN = 3
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
@@ -241,7 +241,7 @@ def limited(model: Model, gate: Gate) -> Model:
     """Let calls through the gate, and let it learn from how they end."""
 
     async def ask(request: Request) -> Reply:
-        estimate = tokens_of(request)
+        estimate = sum(about(request))
         began = await gate.enter(estimate)
         try:
             reply = await model.ask(request)
@@ -252,10 +252,3 @@ def limited(model: Model, gate: Gate) -> Model:
         return reply
 
     return replace(model, ask=ask)
-
-
-def tokens_of(request: Request) -> int:
-    """About how many tokens a request takes at most, its reply included."""
-    characters = sum(len(content) for _, content in request.messages)
-    most = request.parameters.get("max_completion_tokens", request.parameters.get("max_tokens"))
-    return characters // CHARACTERS_OF_A_TOKEN + (most if isinstance(most, int) else 0)
