@@ -1,6 +1,7 @@
 """Policies around a model: limits that learn, budgets that hold, retries that wait."""
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -13,12 +14,13 @@ from labeler.cli import run
 from labeler.data import Message, Model, Reply, Request
 from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
 from labeler.formats.trec import read_qrels
+from labeler.models.answers import read_answer
 from labeler.models.brake import Brake, braked
 from labeler.models.budget import Budget, budgeted
 from labeler.models.limiting import Bucket, Ceiling, Gate, limited
 from labeler.models.prices import Price, price_of
 from labeler.models.retrying import Patience, retried
-from labeler.testing import FakeServer, fake_model
+from labeler.testing import Answer, FakeServer, completion, fake_model
 
 
 def request(number: int = 0) -> Request:
@@ -355,6 +357,54 @@ def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_po
         assert run([*command, "--deadline", "0"]) == 4
         assert run(command) == 0
         assert len(pair_calls(server)) == 30
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"prompt_tokens": 100, "completion_tokens": 10}, (100, 10)),
+        ({"prompt_tokens": 100.0, "completion_tokens": "10"}, (100, 10)),
+        ({"input_tokens": 100, "output_tokens": 10}, (100, 10)),
+        ({"prompt_tokens": 100, "total_tokens": 110}, (100, 10)),
+        ({"completion_tokens": 10, "total_tokens": 110}, (100, 10)),
+        ({"total_tokens": 110}, (98, 12)),
+        ({"prompt_tokens": 100}, (0, 0)),
+        ({"prompt_tokens": True, "completion_tokens": 10}, (0, 0)),
+        ({"prompt_tokens": -1, "completion_tokens": 10}, (0, 0)),
+        ({"prompt_tokens": "many", "completion_tokens": 1e400}, (0, 0)),
+        ({"prompt_tokens": 200, "total_tokens": 110}, (0, 0)),
+        ([100, 10], (0, 0)),
+        (None, (0, 0)),
+    ],
+)
+def test_what_a_server_says_of_tokens_is_read_or_unknown(
+    usage: object, tokens: tuple[int, int]
+) -> None:
+    body = json.dumps(completion('{"grade": 1}', usage=usage)).encode()
+    reply = read_answer(body, "here", {})
+    assert (reply.prompt_tokens, reply.completion_tokens) == tokens
+
+
+def test_a_server_that_counts_no_tokens_is_paid_within_the_budget_at_an_unknown_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    collection = make_collection(tmp_path, queries=2, documents=20)
+    own = tmp_path / "prices.toml"
+    own.write_text(
+        'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+    )
+    with FakeServer(lambda c: Answer(completion(grade_in(c), usage=None))) as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        command = ["judge", str(tmp_path), *where, "--as", "a", "--quiet"]
+        assert run([*command, "--max-cost", "0.02"]) == 4
+        assert 3 < len(server.calls) < 20
+        said = capsys.readouterr()
+        assert "cost of this run: at most $0.01" in said.out
+        assert f"for {len(server.calls)} calls the server did not say" in said.err
+        assert run([*command, "--max-tokens", "10000"]) == 4
+    assert '"cost": null' in collection.judgements("a").read_text()
+    assert '"cost": 0' not in collection.judgements("a").read_text()
 
 
 def test_a_build_keeps_to_one_budget_for_writing_and_judging(

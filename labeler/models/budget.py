@@ -15,17 +15,19 @@ from labeler.models.tokens import Reported, Tokens, at_most
 
 @dataclass(slots=True)
 class Spending:
-    """Calls, tokens and dollars."""
+    """Calls, tokens and dollars; for `unknown` of the calls, the most that they may have taken."""
 
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
+    unknown: int = 0
 
     def add(self, other: Spending, sign: int = 1) -> None:
         """Add another spending, or take it away."""
         self.calls += sign * other.calls
         self.tokens += sign * other.tokens
         self.cost += sign * other.cost
+        self.unknown += sign * other.unknown
 
 
 @dataclass(slots=True)
@@ -81,7 +83,10 @@ class Budget:
 
 
 def budgeted(model: Model, budget: Budget) -> Model:
-    """Reserve before each call and settle after it; replies carry their cost, if it is known."""
+    """Reserve before each call and settle after it; replies carry their cost, if it is known.
+
+    Where a server does not say how many tokens it took, what was reserved counts as spent.
+    """
 
     async def ask(request: Request) -> Reply:
         thought = at_most(request)
@@ -91,9 +96,12 @@ def budgeted(model: Model, budget: Budget) -> Model:
         try:
             reply = await model.ask(request)
             said = Tokens(reply.prompt_tokens, reply.completion_tokens)
+            if model.is_server and not said.inside:
+                actual = replace(most, unknown=1)
+                return replace(reply, cost=None if most.cost else _cost(most, budget.price))
             budget.reported.learn(thought, said)
             actual = _spending(said, budget.price)
-            return replace(reply, cost=actual.cost if budget.price else None)
+            return replace(reply, cost=_cost(actual, budget.price))
         finally:
             budget.settle(most, actual)
 
@@ -102,3 +110,7 @@ def budgeted(model: Model, budget: Budget) -> Model:
 
 def _spending(tokens: Tokens, price: Price | None) -> Spending:
     return Spending(1, sum(tokens), price.of(*tokens) if price else 0.0)
+
+
+def _cost(spent: Spending, price: Price | None) -> float | None:
+    return spent.cost if price else None
