@@ -248,6 +248,33 @@ def test_a_pulled_brake_ends_waits_and_begins_nothing() -> None:
     assert asyncio.run(main()) < 1
 
 
+@pytest.mark.parametrize("ends", ["a pulled brake", "the deadline"])
+@pytest.mark.parametrize("waits", ["a pause", "a ceiling"])
+def test_waits_before_a_call_end_like_those_between_tries(ends: str, waits: str) -> None:
+    async def main() -> float:
+        brake = Brake()
+        budget = Budget(max_seconds=0.1 if ends == "the deadline" else None)
+        brake.until = budget.ends
+        gate = Gate(Ceiling(8, requests=1 if waits == "a ceiling" else None), brake=brake)
+
+        async def answer(_request: Request) -> Reply:
+            return Reply("ok", hold=60.0 if waits == "a pause" else 0.0)
+
+        model = limited(budgeted(braked(Model("m", answer), brake), budget), gate)
+        await model.ask(request(0))
+        began = time.monotonic()
+        tasks = [asyncio.create_task(_ask(model, n)) for n in range(1, 20)]
+        await asyncio.sleep(0.02)
+        if ends == "a pulled brake":
+            brake.pull()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        wanted = Stopped if ends == "a pulled brake" else BudgetReached
+        assert [type(one) for one in ended] == [wanted] * 19
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+
+
 def test_parallel_calls_stay_within_the_budget_of_calls() -> None:
     calls = 0
 

@@ -52,6 +52,11 @@ class Budget:
     def __post_init__(self) -> None:
         self._began = self.clock()
 
+    @property
+    def ends(self) -> float:
+        """The time, by the clock, at which nothing more may be asked."""
+        return self._began + (float("inf") if self.max_seconds is None else self.max_seconds)
+
     async def reserve(self, most: Spending) -> None:
         """Reserve, when need be after calls under way have settled for less; or `BudgetReached`."""
         while (reached := self._over(most)) is not None:
@@ -77,7 +82,7 @@ class Budget:
             return f"--max-tokens {self.max_tokens:,}"
         if self.max_cost is not None and cost > self.max_cost:
             return f"--max-cost {self.max_cost:g}"
-        if self.max_seconds is not None and self.clock() - self._began > self.max_seconds:
+        if self.max_seconds is not None and self.clock() >= self.ends:
             return f"--deadline {self.max_seconds:g}"
         return None
 

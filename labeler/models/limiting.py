@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
 from labeler.errors import MayPass
+from labeler.models.brake import Brake
 from labeler.models.tokens import about
 
 START = 4
@@ -35,7 +36,6 @@ they double in a round of answers, or grow by a tenth.
 """
 
 Clock = Callable[[], float]
-Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,12 @@ class Gate:
 
     One more call at once a round of answers, fewer when the server says 429 or 503 or slows down;
     a rate only once the server has refused calls: what it took in the last second, then slowly up.
+    Waits end when `brake` says so; then every call is let through, to be stopped behind the gate.
     """
 
     ceiling: Ceiling
     clock: Clock = time.monotonic
-    sleep: Sleep = asyncio.sleep
+    brake: Brake = field(default_factory=Brake)
     limit: float = 0.0
     rate: float | None = None
     why: str = "growing as long as the server keeps up"
@@ -145,8 +146,8 @@ class Gate:
         waits = [bucket.take(1, now) for bucket in (self._requests,) if bucket]
         waits += [bucket.take(tokens, now) for bucket in (self._tokens,) if bucket]
         start = max([start, *(now + wait for wait in waits)])
-        while (wait := max(start, self._pause) - self.clock()) > 0:
-            await self.sleep(wait)
+        while (wait := max(start, self._pause) - self.clock()) > 0 and not self.brake.is_over:
+            await self.brake.sleep(wait)
 
     def _free(self) -> None:
         self.under_way -= 1
