@@ -23,16 +23,11 @@ from labeler.disputes import (
     refuses,
     said_inside,
 )
+from labeler.endings import status_of_ending
 
 LONGEST = 1_000_000
 """Characters; a longer reply is no verdict on one pair."""
 
-_FILTERED = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist")
-_FINISHED_BADLY = {
-    **dict.fromkeys(("length", "max_tokens"), "truncated"),
-    **dict.fromkeys(_FILTERED, "filtered"),
-    "refusal": "refused",
-}
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
 _THOUGHT_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>")
 _UNFINISHED_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
@@ -83,7 +78,7 @@ def parse_grade(pair: Pair, reply: Reply, grades: Sequence[int], *, text: bool =
 
 
 def _check_ending(reply: Reply) -> None:
-    status = _FINISHED_BADLY.get(reply.finish_reason.lower())
+    status = status_of_ending(reply.finish_reason)
     if status == "filtered":
         raise _NoGrade(status, reply.refusal or "the server's content filter stopped the reply")
     if reply.refusal:
