@@ -26,10 +26,11 @@ USUAL = (0, 1, 2, 3)
 
 @dataclass(frozen=True)
 class Other:
-    """Another rater's labels, and a status for each pair on which it has none."""
+    """Another rater's labels, a status for each pair on which it has none, and what to call it."""
 
     labels: Labels
     failures: Mapping[Pair, str] = field(default_factory=dict)
+    name: str = "the other"
 
 
 @dataclass(frozen=True)

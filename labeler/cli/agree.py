@@ -54,7 +54,11 @@ def command(
         typer.Option("-s", "--statistic", help="A statistic, or 'all' of them; repeatable."),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="cluster-bootstrap, expanded, percentile, bca or jackknife.")
+        str,
+        typer.Option(
+            help="cluster-bootstrap (percentiles over queries, stretched as t is, never narrower "
+            "than the jackknife), expanded, percentile, bca or jackknife."
+        ),
     ] = "cluster-bootstrap",
     draws: Annotated[
         int | None,

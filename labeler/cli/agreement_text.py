@@ -69,7 +69,8 @@ def _statistics(found: Agreement) -> None:
         row = [name, figure(e.value), between(e.low, e.high)]
         if naive:
             n = e.naive
-            row += [between(n.low, n.high) if n else "-", figure(n.design_effect if n else None, 1)]
+            effect = n.design_effect if n else None
+            row += [between(n.low, n.high) if n else "-", figure(effect, 1) if effect else "-"]
         if missing:
             filled = found.scenarios[name]
             row += [figure(filled.all_agree), figure(filled.all_differ)]
