@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from labeler.agreement.align import Rules, grades_of_other, grades_of_people, scale_of
-from labeler.agreement.calibration import calibration
+from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.ceiling import Ceiling, ceiling
 from labeler.agreement.circularity import circularities
 from labeler.agreement.compare import Agreement, Options, agree, chosen_statistics
@@ -86,7 +86,7 @@ def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
         by_class(found.confusion, found.scale),
         bias_by_grade(found, options),
         by_query(found),
-        calibration(people, source.distributions, found.scale[1:]),
+        _calibration(sources, source, rules, wanted),
     )
     return Finding(
         sources.people_name,
@@ -99,6 +99,22 @@ def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
         plans=_plans(found, wanted),
         notes=(*sources.notes, *source.notes, *_notes(rules, wanted)),
     )
+
+
+def _calibration(
+    sources: Sources, source: Source, rules: Rules, wanted: Wanted
+) -> list[Calibration]:
+    """At each cut of the uncut scale, or at the one cut; none that people's map leaves no grade at.
+
+    A distribution is over the other's grades, so that it is mapped as they are.
+    """
+    scale = scale_of(sources.people, rules)
+    people = grades_of_people(sources.people, scale, replace(rules, cut=None))
+    held = {grade for row in people.values() for grade in row.values()}
+    cuts = [cut for cut in scale[1:] if cut in held or cut not in rules.map_people]
+    cuts = cuts if rules.cut is None else [rules.cut]
+    shares = renamed(source.distributions, rules.map_other)
+    return calibration(people, shares, cuts, _weights(sources, wanted))
 
 
 def _notes(rules: Rules, wanted: Wanted) -> tuple[str, ...]:
@@ -142,17 +158,13 @@ def _ceilings(
 
 
 def _all_raters(sources: Sources, wanted: Wanted) -> Ratings:
-    """Everybody's grades on people's pairs."""
+    """Everybody's grades, on pairs too that the first lacks: whoever it is, the figures agree."""
     raters: dict[str, Qrels] = {}
     for source in sources.others:
         rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
         people, other = _mapped(sources, source, rules)
         raters.setdefault(sources.people_name, people)
-        raters[source.name] = {
-            query_id: {doc_id: grade for doc_id, grade in row.items() if doc_id in people[query_id]}
-            for query_id, row in other.items()
-            if query_id in people
-        }
+        raters[source.name] = other
     scale = scale_of(sources.people, rules)
     for name, labels in sources.raters.items():
         raters[name] = grades_of_people(labels, scale, rules)
