@@ -131,7 +131,7 @@ def _plans(found: Agreement, wanted: Wanted) -> tuple[Plan, ...]:
         return ()
     names = wanted.options.names or PLANNED
     chosen = chosen_statistics(replace(wanted.options, names=names), found.scale)
-    plans = (plan(found, one, wanted.width, wanted.options.seed) for one in chosen)
+    plans = (plan(found, one, wanted.width, wanted.options) for one in chosen)
     return tuple(one for one in plans if one is not None)
 
 
