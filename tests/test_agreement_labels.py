@@ -435,6 +435,44 @@ def test_pairs_without_a_usable_label_are_said_and_are_no_crash(
     assert "Nothing can be compared" in capsys.readouterr().out
 
 
+def test_one_of_several_others_without_a_pair_in_common_does_not_stop_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = str(write(tmp_path / "p", "".join(f"q{d % 9} 0 d{d} {d % 3}\n" for d in range(90))))
+    near = str(write(tmp_path / "n", "".join(f"q{d % 9} 0 d{d} {d % 2}\n" for d in range(90))))
+    apart = str(write(tmp_path / "a", "q1 0 x1 2\nq2 0 x2 1\n"))
+    given = ["-s", "kappa", "--json"]
+    for order in ((near, apart), (apart, near)):
+        assert run(["agree", people, *order, *given]) == 0
+        found = {row["other"]: row for row in json.loads(capsys.readouterr().out)}
+        assert found[near]["statistics"]["kappa"]["value"] == pytest.approx(0.0, abs=0.2)
+        assert found[near]["statistics"]["kappa"]["low"] is not None
+        lost = found[apart]
+        assert lost["pairs"] == 0
+        assert lost["statistics"]["kappa"]["value"] is None
+        assert any(f"{apart} share queries, but no pair" in one for one in lost["warnings"])
+    assert run(["agree", people, apart, *given]) == 65
+    assert run(["agree", people, near, apart, *given, "--require", "kappa:-1"]) == 5
+
+
+def test_two_ways_to_write_a_grade_are_no_conflict(tmp_path: Path) -> None:
+    found = read_labels(write(tmp_path / "x", "q 0 a 2\nq 0 a 2.0\nq 0 b 2\nq 0 b 2.5\n"))
+    assert found.labels == {"q": {"a": "2"}}
+    assert found.failures == {Pair("q", "b"): "conflict"}
+    assert found.repeated == 1
+
+
+def test_a_bias_that_rounds_to_nothing_has_no_sign() -> None:
+    from labeler.agreement.words import signed
+
+    assert [signed(x, 2) for x in (-0.001, 0.001, -0.01, 0.01)] == [
+        "0.00",
+        "0.00",
+        "-0.01",
+        "+0.01",
+    ]
+
+
 def test_lines_that_stand_twice_are_among_the_warnings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -89,6 +89,15 @@ def test_a_rater_of_chorus_is_as_good_as_a_colleague_and_a_coin_is_not(shared: P
         assert verdict in found.verdict
 
 
+def test_a_ceiling_that_tells_nothing_says_how_far_off_it_may_be(shared: Path) -> None:
+    people = people_of_chorus(shared)
+    found = ratings(people, GRADES)
+    third = ceiling(found, "agent_3", find_statistic("kappa-quadratic", GRADES), Options())
+    assert third.verdict.endswith(
+        "cannot be told: its difference may be anything from -0.09 to 0.01"
+    )
+
+
 def test_the_ceiling_is_the_mean_over_everybody_left_out(shared: Path) -> None:
     raters = chorus(shared)
     chosen = find_statistic("kappa", GRADES)

@@ -129,3 +129,15 @@ def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None
 def test_a_picture_of_unknown_kind_is_misuse(shared: Path, tmp_path: Path) -> None:
     files = [str(shared / "dl19" / f"{name}.qrels") for name in ("nist", "gpt-4o")]
     assert run(["agree", *files, "-s", "kappa", "--plot", str(tmp_path / "p.doc")]) == 2
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("p", "o"):
+        (tmp_path / name).write_text("q 0 a 1\nq 0 b 0\n", encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("p", "o")]
+    assert run(["agree", *files, "--plot", str(tmp_path / "x.foo")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "expected a picture's name to end in" in said.err

@@ -53,7 +53,8 @@ class LeftOut:
     """What no statistic saw, and why.
 
     `outside` counts labels that are no grade of the scale as they stand in the file; `missing`
-    counts, by people's grade, the pairs that people graded and the other did not.
+    counts, by people's grade, the pairs that people graded and the other did not. Where people
+    graded a sample, they skipped some pairs, and others were `not_drawn`; none is `only_other`.
     """
 
     only_people: int
@@ -63,6 +64,8 @@ class LeftOut:
     failures: Mapping[str, int]
     clipped: int
     missing: FloatArray
+    skipped_by_people: int = 0
+    not_drawn: int = 0
 
 
 @dataclass(frozen=True)

@@ -226,10 +226,9 @@ def figure(value: float | None, digits: int = 3) -> str:
 
 def signed(value: float, digits: int) -> str:
     """A difference with its sign, none where it rounds to 0."""
-    from labeler.agreement.words import plain
+    from labeler.agreement.words import signed as with_sign
 
-    shown = plain(value, digits)
-    return shown if float(shown) <= 0 else f"+{shown}"
+    return with_sign(value, digits)
 
 
 def between(low: float | None, high: float | None) -> str:
