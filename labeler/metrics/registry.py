@@ -235,7 +235,7 @@ def _typed(text: str, key: str, value: Any, default: Value | None) -> Value:
         raise Misuse(f"{text}: expected {key} to be of type {wanted.__name__}, found {value!r}")
     low, high = _RANGES.get(key, (-math.inf, math.inf))
     if isinstance(value, int | float) and not low <= value <= high:
-        raise Misuse(f"{text}: {key} lies between {low:g} and {high:g}, not at {value:g}")
+        raise Misuse(f"{text}: {key} lies between {low:.12g} and {high:.12g}, not at {value:.12g}")
     if value not in _CHOICES.get(key, (value,)):
         raise Misuse(f"{text}: {key} is one of {', '.join(_CHOICES[key])}, not {value!r}")
     return value

@@ -205,7 +205,10 @@ def paired(values: Callable[[gains.Worth, dict[str, float]], Values]) -> Maker:
     def make(name: str, parameters: str) -> list[Line]:
         named: dict[str, float] = {}
         for pair in filter(None, parameters.split(",")):
-            key, _, value = pair.partition("=")
+            key, equals, value = pair.partition("=")
+            if not equals:
+                wanted = "KEY=NUMBER: a level's gain as 1=2.5, or a parameter as p=0.8"
+                raise Misuse(f"-m {name}.{parameters}: expected {wanted}")
             named[key] = _numbers(name, value)[0]
         worth = {int(key): named.pop(key) for key in list(named) if key.lstrip("+-").isdigit()}
         return [Line(_with(name, parameters), values(worth, named))]
