@@ -20,6 +20,7 @@ from labeler.agreement.raters import JOINT, icc_of_many, query_coincidences, rat
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import run
 from labeler.data import Pair, Qrels, Run
+from labeler.formats.trec import read_qrels, write_qrels
 from labeler.metrics import evaluate, parse
 
 GRADES = (0, 1, 2, 3)
@@ -86,6 +87,15 @@ def test_a_rater_of_chorus_is_as_good_as_a_colleague_and_a_coin_is_not(shared: P
         found = ceiling(ratings({**people, "x": assessor}, GRADES), "x", chosen, Options(draws=300))
         assert found.pairs == 3188
         assert verdict in found.verdict
+
+
+def test_a_ceiling_that_tells_nothing_says_how_far_off_it_may_be(shared: Path) -> None:
+    people = people_of_chorus(shared)
+    found = ratings(people, GRADES)
+    third = ceiling(found, "agent_3", find_statistic("kappa-quadratic", GRADES), Options())
+    assert third.verdict.endswith(
+        "cannot be told: its difference may be anything from -0.09 to 0.01"
+    )
 
 
 def test_the_ceiling_is_the_mean_over_everybody_left_out(shared: Path) -> None:
@@ -239,6 +249,101 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
     assert one.error == pytest.approx(
         sum(b.pairs * abs(b.said - b.true) for b in one.bins) / len(true)
     )
+
+
+def with_distributions(folder: Path) -> tuple[Path, list[dict[int, float]]]:
+    """A collection of which people graded 200 pairs, and an assessor's distributions over them."""
+    rng = np.random.default_rng(8)
+    shares: list[dict[int, float]] = []
+    people: Qrels = {}
+    other: Qrels = {}
+    (folder / "judgements").mkdir(parents=True)
+    (folder / "qrels").mkdir()
+    with (folder / "judgements/llm.jsonl").open("w", encoding="utf-8") as lines:
+        for i in range(200):
+            q, d, chances = f"q{i // 10:02}", f"d{i:03}", rng.dirichlet([2, 1, 1, 1])
+            shares.append(dict(enumerate(map(float, chances))))
+            grade = int(np.argmax(chances))
+            people.setdefault(q, {})[d] = int(rng.choice(4, p=chances))
+            other.setdefault(q, {})[d] = grade
+            row = {"query_id": q, "doc_id": d, "grade": grade, "status": "judged"}
+            row |= {"reason": None, "distribution": {str(g): c for g, c in shares[-1].items()}}
+            row |= {"attempts": 1, "prompt_tokens": 1, "completion_tokens": 1, "cost": None}
+            row |= {"model": "m", "prompt": "p@1", "asked": "m", "parameters": {}}
+            lines.write(json.dumps(row) + "\n")
+    write_qrels(folder / "qrels/human.qrels", people)
+    write_qrels(folder / "qrels/llm.qrels", other)
+    return folder, shares
+
+
+@pytest.mark.parametrize(
+    ("option", "cuts", "mapped"),
+    [
+        ([], [1, 2, 3], {}),
+        (["--cut", "2"], [2], {}),
+        (["--map", "other:0=3,1=2,2=1,3=0"], [1, 2, 3], {0: 3, 1: 2, 2: 1, 3: 0}),
+        (["--map", "people:1=0"], [2, 3], {}),
+    ],
+)
+def test_calibration_follows_cuts_and_maps(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    option: list[str],
+    cuts: list[int],
+    mapped: dict[int, int],
+) -> None:
+    folder, shares = with_distributions(tmp_path / "c")
+    people = read_qrels(folder / "qrels/human.qrels")
+    true = [grade for row in people.values() for grade in row.values()]
+    given = ["-s", "kappa", "--json", "--details", *option]
+    assert run(["agree", str(folder), "human", "llm", *given]) == 0
+    found = json.loads(capsys.readouterr().out)["details"]["calibration"]
+    assert [one["cut"] for one in found] == cuts
+    for one in found:
+        cut = one["cut"]
+        said = [sum(c for g, c in row.items() if mapped.get(g, g) >= cut) for row in shares]
+        errors = [(s - (t >= cut)) ** 2 for s, t in zip(said, true, strict=True)]
+        assert one["brier"] == pytest.approx(np.mean(errors))
+        places = np.minimum((np.array(said) * 10).astype(int), 9)
+        off = [
+            abs(np.sum((np.array(said) - (np.array(true) >= cut))[places == b])) for b in range(10)
+        ]
+        assert one["error"] == pytest.approx(sum(off) / len(true))
+
+
+def test_calibration_of_sampled_pairs_is_weighted_back() -> None:
+    people = {"q": {"a": 1, "b": 0}}
+    shares = {Pair("q", "a"): {0: 0.4, 1: 0.6}, Pair("q", "b"): {0: 0.9, 1: 0.1}}
+    (alone,) = calibration(people, shares, [1])
+    (found,) = calibration(people, shares, [1], {Pair("q", "a"): 9.0, Pair("q", "b"): 1.0})
+    assert alone.brier == pytest.approx((0.16 + 0.01) / 2)
+    assert found.brier == pytest.approx((9 * 0.16 + 0.01) / 10)
+    assert found.error == pytest.approx((9 * 0.4 + 0.1) / 10)
+    assert found.pairs == 2
+
+
+def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
+    tmp_path: Path, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(4)
+    files = []
+    holed = {}
+    for name, qrels in people_of_chorus(shared).items():
+        holed[name] = {
+            q.replace(" ", "_"): {d: g for d, g in row.items() if rng.random() < 0.6}
+            for q, row in qrels.items()
+        }
+        files.append(tmp_path / f"{name}.qrels")
+        write_qrels(files[-1], holed[name])
+    expected = query_coincidences(ratings(holed, GRADES)).sum(axis=0)
+    values = []
+    for order in ((0, 1, 2), (2, 0, 1)):
+        given = [str(files[place]) for place in order]
+        assert run(["agree", *given, "-s", "kappa", "--draws", "100", "--json"]) == 0
+        (first, _) = json.loads(capsys.readouterr().out)
+        values.append(first["joint"]["statistics"]["alpha-nominal"]["value"])
+    alpha = float(JOINT["alpha-nominal"](expected, np.arange(4.0)))
+    assert values == [pytest.approx(alpha), pytest.approx(alpha)]
 
 
 def test_a_gate_holds_the_low_end_and_fails_with_five(tmp_path: Path, shared: Path) -> None:

@@ -1,5 +1,6 @@
 """How much more must be graded, and the picture of what was found."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,6 @@ import pytest
 
 from labeler.agreement.align import Other, Rules
 from labeler.agreement.compare import Options, agree, compare_qrels
-from labeler.agreement.intervals import Sample, jackknife
 from labeler.agreement.planning import Plan, in_words, plan
 from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
@@ -31,14 +31,14 @@ def made(queries: int, pairs: int, seed: int) -> tuple[Qrels, Qrels]:
 
 
 def mean_width(chosen: Statistic, queries: int, pairs: int) -> float:
-    """Of the jackknife's intervals over worlds like these."""
+    """Of the intervals that are printed, over worlds like these."""
     widths = []
     for seed in range(30):
-        found = compare_qrels(*made(queries, pairs, seed), None, Options(("kappa",), draws=100))
-        low, high = jackknife(
-            Sample(found.tables), lambda t: chosen.compute(t, np.arange(4.0)), False
-        ) or (0, 0)
-        widths.append(high - low)
+        found = compare_qrels(*made(queries, pairs, seed), None, Options(("kappa",), draws=1000))
+        printed = found.statistics[chosen.name]
+        assert printed.low is not None
+        assert printed.high is not None
+        widths.append(printed.high - printed.low)
     return float(np.mean(widths))
 
 
@@ -58,6 +58,20 @@ def test_as_many_queries_or_pairs_as_planned_give_the_wished_width() -> None:
     pairs = [p.pairs for p in generous if p and p.pairs]
     assert len(pairs) > 20
     assert mean_width(kappa, 40, round(float(np.median(pairs)))) == pytest.approx(0.17, rel=0.12)
+
+
+def test_a_plan_starts_from_the_interval_that_is_printed(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    files = [str(folder / f"{name}.qrels") for name in ("nist", "gpt-4o")]
+    for method in ("cluster-bootstrap", "percentile"):
+        given = ["-s", "alpha-ordinal", "--how-many", "0.05", "--method", method, "--json"]
+        assert run(["agree", *files, *given]) == 0
+        found = json.loads(capsys.readouterr().out)
+        printed = found["statistics"]["alpha-ordinal"]
+        (planned,) = found["how_many"]
+        assert planned["width"] == pytest.approx(printed["high"] - printed["low"])
 
 
 def test_a_plan_weighs_sampled_pairs_by_their_chances() -> None:
@@ -115,3 +129,15 @@ def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None
 def test_a_picture_of_unknown_kind_is_misuse(shared: Path, tmp_path: Path) -> None:
     files = [str(shared / "dl19" / f"{name}.qrels") for name in ("nist", "gpt-4o")]
     assert run(["agree", *files, "-s", "kappa", "--plot", str(tmp_path / "p.doc")]) == 2
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("p", "o"):
+        (tmp_path / name).write_text("q 0 a 1\nq 0 b 0\n", encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("p", "o")]
+    assert run(["agree", *files, "--plot", str(tmp_path / "x.foo")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "expected a picture's name to end in" in said.err

@@ -168,6 +168,12 @@ def test_a_sheet_goes_out_blind_and_comes_back_weighted(
     assert found["pairs"] == 99
     assert sum(map(sum, found["confusion"])) == pytest.approx(720, rel=0.1)
     assert any("weighted to stand for about" in warning for warning in found["warnings"])
+    out, whole = found["left_out"], sum(map(len, OTHER.values()))
+    assert (out["only_other"], out["skipped_by_people"], out["not_drawn"]) == (0, 1, whole - 100)
+    assert run(["agree", str(coll), "human2", "llm", "-s", "kappa"]) == 0
+    said = capsys.readouterr().out
+    assert "left out: 1 pair drawn for people and skipped by them" in said
+    assert f"left out: {whole - 100} pairs that the other graded, not drawn for people" in said
     assert run(["agree", str(coll), "human2", "llm", "--json", "--unweighted"]) == 0
     assert sum(map(sum, json.loads(capsys.readouterr().out)["confusion"])) == 99
     assert run(taken) == 0, "importing the same sheet again changes nothing"

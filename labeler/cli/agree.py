@@ -54,7 +54,11 @@ def command(
         typer.Option("-s", "--statistic", help="A statistic, or 'all' of them; repeatable."),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="cluster-bootstrap, expanded, percentile, bca or jackknife.")
+        str,
+        typer.Option(
+            help="cluster-bootstrap (percentiles over queries, stretched as t is, never narrower "
+            "than the jackknife), expanded, percentile, bca or jackknife."
+        ),
     ] = "cluster-bootstrap",
     draws: Annotated[
         int | None,
@@ -107,6 +111,10 @@ def command(
         tuple(gate.name for gate in gates),
     )
     opened = open_sources(sources, raters or (), runs or ())
+    if picture is not None:
+        from labeler.plotting import check_drawable
+
+        check_drawable(picture, len(opened.others))
     found = agree_all(opened, wanted)
     if as_json:
         say(json.dumps(to_json(found, details=details), ensure_ascii=False, indent=2))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from labeler.agreement.align import number
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.files import numbered_lines
@@ -41,9 +42,10 @@ def read_labels(path: Path) -> Labels:
     for query_id, doc_id, label in _rows(path):
         row = labels.setdefault(query_id, {})
         known = row.get(doc_id)
-        repeated += known == label
         row.setdefault(doc_id, label)
-        if known not in (None, label):
+        if known is not None and _is_same(known, label):
+            repeated += 1
+        elif known is not None:
             conflicts.add(Pair(query_id, doc_id))
     if not labels:
         raise BadInput.at(path, 1, "no line in it; expected query iteration document label")
@@ -55,10 +57,16 @@ def read_labels(path: Path) -> Labels:
     return Labels(labels, dict.fromkeys(sorted(conflicts), CONFLICT), repeated)
 
 
+def _is_same(one: str, other: str) -> bool:
+    """Whether two labels say the same, as `2` and `2.0` do."""
+    value = None if one == other else number(one)
+    return one == other or (value is not None and value == number(other))
+
+
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
     """Query, document and label of every line that is neither blank nor a comment."""
     beir = False
-    for number, line in numbered_lines(path):
+    for line_number, line in numbered_lines(path):
         columns = line.split(maxsplit=_COLUMNS - 1)
         if not columns or columns[0].startswith("#"):
             continue
@@ -66,7 +74,7 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
             beir = True
         elif len(columns) < _COLUMNS - 1:
             problem = f"expected query iteration document label, found {len(columns)} columns"
-            raise BadInput.at(path, number, problem)
+            raise BadInput.at(path, line_number, problem)
         elif beir:
             yield columns[0], columns[1], " ".join(columns[2:])
         else:
