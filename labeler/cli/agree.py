@@ -107,6 +107,10 @@ def command(
         tuple(gate.name for gate in gates),
     )
     opened = open_sources(sources, raters or (), runs or ())
+    if picture is not None:
+        from labeler.plotting import check_picture
+
+        check_picture(picture, len(opened.others))
     found = agree_all(opened, wanted)
     if as_json:
         say(json.dumps(to_json(found, details=details), ensure_ascii=False, indent=2))
