@@ -17,8 +17,9 @@ from labeler.errors import CallFailed, MayPass, Misconfigured
 from labeler.formats.beir import read_corpus, write_corpus
 from labeler.formats.judgements import read_judgements
 from labeler.formats.trec import read_qrels
+from labeler.models.addresses import masked
 from labeler.models.answers import read_answer
-from labeler.models.server import masked, server_model
+from labeler.models.server import server_model
 from labeler.testing import Answer, Call, FakeServer, completion
 
 ASKED = Request((Message("user", "grade this"),), {"max_tokens": 5})
@@ -202,6 +203,50 @@ def test_an_address_with_a_password_is_masked_everywhere(
         for path in tmp_path.rglob("*"):
             assert path.is_dir() or secret.encode() not in path.read_bytes()
     assert masked("https://u:p@h.example:8443/v1?k=s#f") == "https://h.example:8443/v1"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "u:QSECRETQ99@127.0.0.1:9/v1",
+        "http://u:QSECRETQ99@127.0.0.1:99999/v1",
+        "http://u:QSECRET?Q99@127.0.0.1:9/v1",
+        "http://u:p@QSECRETQ99@127.0.0.1:9/v1",
+        "//u:QSECRETQ99@127.0.0.1:9/v1",
+        "http://127.0.0.1:abc/v1?QSECRETQ99",
+        "http://127.0.0.1:99999/v1",
+        "http://[::1/v1",
+        "http://two words:9/v1",
+        "http://:9/v1",
+        "http:///v1",
+        "http://@/v1",
+        "ftp://127.0.0.1/v1",
+        "127.0.0.1:9/v1",
+    ],
+)
+@pytest.mark.parametrize("command", ["judge", "doctor"])
+def test_what_is_no_address_is_refused_in_one_line_without_its_secrets(
+    address: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    folder = [str(tmp_path)] if command == "judge" else []
+    assert run([command, *folder, "--model", "fake", "--base-url", address]) == 78
+    said = capsys.readouterr()
+    assert len(said.err.splitlines()) == 1
+    for secret in ("QSECRET", "Q99"):
+        assert secret not in said.out + said.err
+
+
+def test_a_redirect_to_an_address_with_a_password_is_shown_without_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    headers = {"location": "http://u:QSECRETQ99@there.example/v1?k=QSECRETQ99"}
+    with FakeServer(lambda _: Answer({}, 307, headers)) as server:
+        assert judge(tmp_path, server) == 78
+    said = capsys.readouterr().err
+    assert "redirects to http://there.example/v1;" in said
+    assert "QSECRETQ99" not in said
 
 
 def test_a_proxy_in_the_environment_does_not_serve_this_machine(

@@ -14,6 +14,7 @@ from typing import Any
 
 from labeler.data import Reply, whole
 from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion
+from labeler.models.addresses import masked
 
 LONGEST_WAIT = 300.0
 """Seconds; whatever a server asks for beyond them, another try tells."""
@@ -37,6 +38,7 @@ def without_key(body: bytes, key: str) -> bytes:
     """A body with `[key]` wherever a server echoes the key: plain, in base64, or in JSON's escapes,
     however often escaped. Log probabilities fall away then, as their tokens may spell the key.
     """
+    body = in_utf8(body)
     if len(key) < SHORTEST_KEY or not _may_spell(body, key):
         return body
     masked = _spellings(key).sub(b"[key]", body)
@@ -49,6 +51,14 @@ def without_key(body: bytes, key: str) -> bytes:
     except (ValueError, KeyError, TypeError, RecursionError):
         return masked
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def in_utf8(body: bytes) -> bytes:
+    """A body as UTF-8, so that a key in it is found: JSON may be in UTF-16 or UTF-32, too."""
+    found = json.detect_encoding(body)
+    if found.startswith("utf-8"):
+        return body
+    return body.decode(found, "replace").encode("utf-8", "replace")
 
 
 def hidden(text: str, key: str) -> str:
@@ -193,7 +203,7 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
         advice = _ADVICE.get(code, _ADVICE[402])
         raise Misconfigured(f"{where}: {code}: {advice} ({said})")
     if 300 <= code < 400:
-        there = headers.get("location", "another address").split("?")[0]
+        there = masked(headers.get("location", "")) or "another address"
         problem = f"{code}: redirects to {there}; the key does not follow, give that as --base-url"
         raise Misconfigured(f"{where}: {problem}")
     if code in {408, 409, 429} or code >= 500:
