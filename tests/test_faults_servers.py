@@ -543,6 +543,34 @@ def test_retry_after_is_read_in_seconds_milliseconds_and_as_a_date() -> None:
             assert caught.value.wait is None
 
 
+GOOD = {"token": "2", "logprob": -0.1, "top_logprobs": [{"token": "2", "logprob": -0.1}]}
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        {"content": [{**GOOD, "logprob": None}]},
+        {"content": [{**GOOD, "logprob": "low"}]},
+        {"content": [GOOD, {"logprob": -0.1}]},
+        {"content": [{**GOOD, "token": 2}]},
+        {"content": [{**GOOD, "top_logprobs": {"2": -0.1}}]},
+        {"content": [{**GOOD, "top_logprobs": [None]}]},
+        {"content": [None]},
+        {"content": {"token": "2"}},
+        {"content": None},
+        {"tokens": ["2"]},
+        [GOOD],
+        "none",
+    ],
+)
+def test_strange_log_probabilities_spoil_no_reply(logprobs: object) -> None:
+    body = json.dumps(completion('{"grade": 2}', logprobs=logprobs)).encode()
+    reply = read_answer(body, "here", {})
+    assert (reply.text, reply.top_tokens) == ('{"grade": 2}', ())
+    good = json.dumps(completion('{"grade": 2}', logprobs={"content": [GOOD]})).encode()
+    assert read_answer(good, "here", {}).top_tokens == ({"2": -0.1},)
+
+
 def test_rate_limit_headers_hold_further_calls_back() -> None:
     body = json.dumps(completion("x")).encode()
     headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}

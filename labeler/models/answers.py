@@ -158,13 +158,18 @@ def _count(value: object) -> int | None:
 
 
 def _top_tokens(logprobs: Any) -> tuple[Mapping[str, float], ...]:
-    if not isinstance(logprobs, dict) or not isinstance(logprobs.get("content"), list):
+    """The log probabilities; none where they are not as they should be, which spoils no reply."""
+    try:
+        return tuple(
+            {whole(entry["token"]): float(entry["logprob"])}
+            | {
+                whole(top["token"]): float(top["logprob"])
+                for top in entry.get("top_logprobs") or ()
+            }
+            for entry in logprobs["content"]
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return ()
-    return tuple(
-        {whole(entry["token"]): float(entry["logprob"])}
-        | {whole(top["token"]): float(top["logprob"]) for top in entry.get("top_logprobs") or ()}
-        for entry in logprobs["content"]
-    )
 
 
 def _thought(message: Mapping[str, Any], usage: Mapping[str, Any]) -> bool:
