@@ -139,6 +139,56 @@ def test_what_no_retry_mends_ends_the_run_with_78_and_advice(
     assert "Traceback" not in said
 
 
+TOO_LOW = "Your credit balance is too low to access the API."
+OURS = "You exceeded your current quota, please check your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "ends"),
+    [
+        (400, {"error": {"message": TOO_LOW, "type": "invalid_request_error"}}, True),
+        (400, {"error": {"message": "x", "code": "billing_hard_limit_reached"}}, True),
+        (402, {"detail": "Insufficient credits"}, True),
+        (429, {"error": "quota"}, True),
+        (429, [{"error": {"code": 429, "message": "quota exceeded"}}], True),
+        (429, {"error": {"message": OURS, "type": "insufficient_quota"}}, True),
+        (429, {"error": {"message": OURS}}, True),
+        (429, {"error": {"message": f"{OURS} Please retry in 7 s."}}, False),
+        (429, {"error": {"message": "Quota exceeded: 60 requests per minute"}}, False),
+        (429, {"error": {"message": "Rate limit reached, try again in 20 ms"}}, False),
+        (400, {"error": {"message": "the text of a quota of fish, not exceeded"}}, False),
+        (500, {"error": {"message": TOO_LOW}}, False),
+    ],
+)
+def test_an_account_that_may_spend_no_more_ends_the_run(
+    status: int, body: object, ends: bool
+) -> None:
+    answer = Answer(json.dumps(body).encode(), status)
+    wanted = pytest.raises(Misconfigured if ends else CallFailed)
+    with FakeServer(lambda _: answer) as server, wanted as caught:
+        ask(server)
+    assert not ends or "no credit left" in str(caught.value)
+
+
+def test_a_server_that_begins_to_refuse_every_request_ends_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path, queries=4, documents=60)
+
+    def refusal(call: Call) -> Answer:
+        said = f"unknown field: model (request 7f{len(server.calls)})"
+        return Answer({"error": {"message": said}}, 400)
+
+    with FakeServer(for_pairs(refusal)) as server:
+        assert judge(tmp_path, server, "--concurrency", "4") == 78
+        assert 50 <= len(pair_calls(server)) < 70
+        assert "unknown field: model" in capsys.readouterr().err
+        too_long = Answer({"error": {"message": "too many tokens"}}, 400)
+        server.answer = for_pairs(lambda _: too_long)
+        assert judge(tmp_path, server, "--concurrency", "4") == 3
+        assert outcomes(tmp_path) == {"call_failed": 240}
+
+
 def test_a_401_in_the_middle_keeps_what_was_answered(tmp_path: Path) -> None:
     make_collection(tmp_path, queries=2, documents=50)
     refused = Answer({"error": {"message": "revoked"}}, 401)

@@ -204,7 +204,7 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
     said, named = _said(body)
     if code == 400 and "content_filter" in named:
         return Reply("", "content_filter", refusal=said, body=body)
-    if code in _ADVICE or "insufficient_quota" in named:
+    if code in _ADVICE or _is_spent(code, named, said, headers):
         advice = _ADVICE.get(code, _ADVICE[402])
         raise Misconfigured(f"{where}: {code}: {advice} ({said})")
     if 300 <= code < 400:
@@ -218,13 +218,45 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
     raise CallFailed(problem, refused=code in {400, 422})
 
 
+_SPENT_CODES = {
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "insufficient_credits",
+    "insufficient_balance",
+    "credit_balance_too_low",
+}
+_SPENT = re.compile(
+    r"(credit )?balance is too low|insufficient (credit|balance|fund|quota)|out of credit|"
+    r"billing.{0,20}limit|exceeded your current quota|quota.{0,12}(exceeded|exhausted|used up)|"
+    r"^\W*(quota|out of quota)\W*$",
+    re.IGNORECASE,
+)
+_PACE = re.compile(
+    r"\b(per|a|each)[ -]?(second|minute|hour|day)|/min|\b[rt]p[md]\b|\brate\b|\bretry|try again",
+    re.IGNORECASE,
+)
+"""What a server says where waiting would do."""
+
+
+def _is_spent(code: int, named: set[str], said: str, headers: Mapping[str, str]) -> bool:
+    """Whether the account may spend no more; a 429 that names a pace or a time may pass."""
+    if named & _SPENT_CODES:
+        return True
+    may_pass = code == 429 and (_PACE.search(said) or "retry-after" in headers)
+    return code in {400, 429} and not may_pass and bool(_SPENT.search(said))
+
+
 def _said(body: bytes) -> tuple[str, set[str]]:
     """The server's own words, on one line and cut, and the code and type that it names."""
     try:
-        error = json.loads(body)["error"]
+        answer = json.loads(body)
+        error = (answer[0] if isinstance(answer, list) else answer)["error"]
+        if isinstance(error, str):
+            error = {"message": error}
         named = {str(error[name]) for name in ("code", "type") if error.get(name)}
         message = str(error.get("message") or "")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         message, named = body[: 4 * SHOWN].decode("utf-8", "replace"), set()
     return whole(" ".join(message.split())[:SHOWN]), set(map(whole, named))
 
