@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import re
 import time
 from collections.abc import Callable
 from email.utils import formatdate
@@ -253,6 +254,32 @@ def test_an_address_with_a_password_is_masked_everywhere(
         for path in tmp_path.rglob("*"):
             assert path.is_dir() or secret.encode() not in path.read_bytes()
     assert masked("https://u:p@h.example:8443/v1?k=s#f") == "https://h.example:8443/v1"
+
+
+def test_where_a_query_chooses_who_answers_no_other_reply_is_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        server.answer = lambda c: '{"grade": 3}' if "dep=b" in c.path else '{"grade": 0}'
+        assert judge(tmp_path, f"{server.base_url}?dep=a") == 0
+        assert judge(tmp_path, f"{server.base_url}?dep=b", "--as", "b") == 0
+        assert len(pair_calls(server)) == 20
+        assert judge(tmp_path, f"{server.base_url}?dep=a", "--as", "c") == 0
+        assert len(pair_calls(server)) == 20
+        assert judge(tmp_path, f"{server.base_url}?dep=c", "--as", "d", "--max-calls", "1") == 4
+        said = capsys.readouterr().err
+        (shown,) = re.findall(r"\S+\?hidden=[0-9a-f]{8}", said)
+        assert "with what is hidden of the address" in said
+        assert judge(tmp_path, shown.strip("'")) == 78
+        assert "dep=c" not in said
+        assert run(["relabel", str(tmp_path), "--from", "a", "--as", "e"]) == 2
+    grades = [set(read_qrels(collection.qrels(name))["q0"].values()) for name in "abc"]
+    assert grades == [{0}, {3}, {0}]
+
+
+def test_the_identity_of_an_address_without_a_query_is_its_address() -> None:
+    assert server_model("m", "http://h.example/v1/", "k").id == "http://h.example/v1 m"
 
 
 @pytest.mark.parametrize(

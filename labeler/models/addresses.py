@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -9,6 +10,8 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 from labeler.errors import Misconfigured
 
 OPENAI = "https://api.openai.com/v1"
+HIDDEN = "?hidden="
+"""What stands in place of a query, before a hash of it: a query may choose who answers."""
 
 
 def server_address(base_url: str | None) -> str:
@@ -20,7 +23,17 @@ def server_address(base_url: str | None) -> str:
     if parts.username or parts.password:
         problem = "the address holds a user or a password; give the key in OPENAI_API_KEY instead"
         raise Misconfigured(f"{masked(address)}: {problem}")
+    if HIDDEN in address:
+        problem = "the query of this address is not kept, only a hash of it; give the whole address"
+        raise Misconfigured(f"{masked(address)}: {problem}")
     return address
+
+
+def identity(address: str) -> str:
+    """What tells an address from all others, without its secrets."""
+    query = address.partition("?")[2].partition("#")[0]
+    digest = hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return masked(address) + (f"{HIDDEN}{digest}" if query else "")
 
 
 def masked(address: str) -> str:

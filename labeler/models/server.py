@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.data import Model, Reply, Request, whole
 from labeler.errors import LabelerError
+from labeler.models import addresses
 from labeler.models.addresses import masked, server_address
 from labeler.models.answers import (
     hidden,
@@ -48,7 +49,7 @@ def server_model(
     async def ask(request: Request) -> Reply:
         return await connection.ask(request_body(name, request))
 
-    named = identity or f"{masked(address)} {name}"
+    named = identity or f"{addresses.identity(address)} {name}"
     return Model(named, ask, close=connection.close, is_server=True)
 
 
