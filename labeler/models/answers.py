@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from labeler.data import Reply, whole
-from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion
+from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion, NotThere
 from labeler.models.addresses import masked
 
 LONGEST_WAIT = 300.0
@@ -206,7 +206,8 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
         return Reply("", "content_filter", refusal=said, body=body)
     if code in _ADVICE or _is_spent(code, named, said, headers):
         advice = _ADVICE.get(code, _ADVICE[402])
-        raise Misconfigured(f"{where}: {code}: {advice} ({said})")
+        kind = NotThere if code == 404 else Misconfigured
+        raise kind(f"{where}: {code}: {advice} ({said})")
     if 300 <= code < 400:
         there = masked(headers.get("location", "")) or "another address"
         problem = f"{code}: redirects to {there}; the key does not follow, give that as --base-url"
