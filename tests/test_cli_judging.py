@@ -288,7 +288,10 @@ def test_equal_requests_of_a_first_run_are_not_called_answers_from_the_store(
         command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
         assert run([*command, "--as", "a"]) == 0
         said = capsys.readouterr().out
-        assert "from the store: 0 (0%); as an equal request: 4; asked now: 4" in said
+        assert (
+            "from the store: 0 (0%); as an equal pair or by another process: 4; asked now: 4"
+            in said
+        )
         assert run([*command, "--as", "a"]) == 0
     assert "from the store: 8 (100%); asked now: 0" in capsys.readouterr().out
 
