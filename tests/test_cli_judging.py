@@ -16,6 +16,7 @@ from labeler.formats.trec import read_qrels
 from labeler.models.budget import Budget
 from labeler.models.limiting import Ceiling, Gate
 from labeler.models.prices import Price
+from labeler.prompt import prompt_folder
 from labeler.testing import Answer, Call, FakeServer, completion
 
 
@@ -294,6 +295,33 @@ def test_equal_requests_of_a_first_run_are_not_called_answers_from_the_store(
         )
         assert run([*command, "--as", "a"]) == 0
     assert "from the store: 8 (100%); asked now: 0" in capsys.readouterr().out
+    assert run(["status", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^a +umbrela@\w{8} +8 +0 +4 ", said, re.M), said
+    assert "store: 4 replies" in said
+
+
+def test_status_names_the_file_of_a_prompt_in_the_command_that_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_collection(tmp_path / "coll")
+    monkeypatch.chdir(tmp_path)
+    shipped = prompt_folder() / "basic.md"
+    Path("mine.md").write_text(shipped.read_text() + "\nThink.\n")
+    with FakeServer(answer) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a"]
+        assert run(["judge", "coll", "--prompt", "mine.md", *options]) == 3
+        capsys.readouterr()
+        assert run(["status", "coll"]) == 0
+        said = capsys.readouterr().out
+        command = re.search(r"to go on: labeler (.*)", said)
+        assert command
+        assert "stands for" not in said
+        assert run([*command[1].split(), "--dry-run"]) == 0
+    Path("mine.md").write_text(shipped.read_text())
+    capsys.readouterr()
+    assert run(["status", "coll"]) == 0
+    assert "(mine.md stands for the prompt's file as it was: mine@" in capsys.readouterr().out
 
 
 def test_a_dry_run_counts_the_call_that_finds_out_what_the_server_accepts(
