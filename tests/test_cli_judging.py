@@ -301,6 +301,24 @@ def test_equal_requests_of_a_first_run_are_not_called_answers_from_the_store(
     assert "store: 4 replies" in said
 
 
+def test_a_run_that_is_refused_in_the_middle_says_how_far_it_came(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+
+    def refused(call: Call) -> Answer | str:
+        return Answer(status=401) if pair_of(call) == ("q1", "d1") else grade_in(call)
+
+    with FakeServer(refused) as server:
+        command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
+        assert run([*command, "--as", "a", "--concurrency", "1", "--json-progress"]) == 78
+        said = capsys.readouterr().err
+        lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        assert [line["done"] for line in lines] == [0, 6]
+        assert run([*command, "--as", "a", "--concurrency", "1"]) == 78
+    assert "judging: 6/10 pairs" in capsys.readouterr().err
+
+
 def test_status_names_the_file_of_a_prompt_in_the_command_that_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
