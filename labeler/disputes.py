@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 STATED = re.compile(
-    r"\b(?:grade|score|relevance|rating)\**\s*(?:is|[:=])[\s*]*(-?[0-9]{1,1000})\b"
+    r"\b(?:grade|score|relevance|rating)\**\s*(?:is|[:=])[\s*]*(-?[0-9]+)\b"
     r"(?!\s*(?:%|[-–/.,]\s*[0-9]|(?:to|or)\s+[0-9]))",
     re.IGNORECASE,
 )
@@ -46,6 +46,7 @@ _IN_WORDS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A grade spelled as a word, right behind a word for a grade, or alone on its line."""
+_MOST_DIGITS = 30
 _NUMBER = rf"(-?[0-9]{{1,3}}|{'|'.join(_SPELLED)})\b"
 _FITS = (
     r"\s+(?:is|was|would be|might be|may be|seems?|feels?|fits?|sounds?)\s+(?:\w+\s+)?"
@@ -92,9 +93,17 @@ def grades_after(text: str) -> list[float]:
     return [_number(also[1])] if also else []
 
 
+def integer(written: str) -> int:
+    """An integer in digits; of a longer one than any scale has, its first digits."""
+    digits = written.lstrip("-0")[:_MOST_DIGITS]
+    return int(digits or "0") * (-1 if written.startswith("-") else 1)
+
+
 def _number(written: str) -> float:
     spelled = _SPELLED.get(written.lower())
-    return float(written if spelled is None else spelled)
+    if spelled is not None:
+        return float(spelled)
+    return float(written) if "." in written else float(integer(written))
 
 
 _APOLOGY = re.compile(

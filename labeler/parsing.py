@@ -18,6 +18,7 @@ from labeler.disputes import (
     doubts,
     entries_inside,
     grades_after,
+    integer,
     mentioned_grades,
     named_grades,
     refuses,
@@ -250,12 +251,14 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=integer
+)
 
 
 def _text_verdict(text: str) -> tuple[int, None, int]:
     """The one score that a text states, as `##final score: 2`, or a bare integer, and where."""
-    bare = re.fullmatch(r"\s*(-?[0-9]{1,1000})\s*", text)
+    bare = re.fullmatch(r"\s*(-?[0-9]+)\s*", text)
     found = [bare] if bare else list(STATED.finditer(text))
     if not found:
         _raise_no_verdict(text)
@@ -263,7 +266,7 @@ def _text_verdict(text: str) -> tuple[int, None, int]:
         raise _NoGrade("conflict", f"{len(found)} verdicts in one reply")
     if re.match(r"\s*~\s*[0-9]", text[found[0].end() :]):
         raise _NoGrade("conflict", "a range, where one score was asked for")
-    grade = int(found[0][1])
+    grade = integer(found[0][1])
     _check_around(grade, text, text[found[0].start(1) :])
     return grade, None, found[0].start(1)
 
