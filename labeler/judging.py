@@ -172,6 +172,8 @@ class _Desk:
                 await self._free.acquire()
                 if self.pace.brake.pulled:
                     raise Stopped("stopped; another process is asking this pair") from None
+                if self.pace.brake.is_over:
+                    raise BudgetReached("stopped at --deadline: another process asks") from None
 
     def _count_failure(self, error: CallFailed) -> None:
         """End the run when the server fails every call, rather than fail every pair."""

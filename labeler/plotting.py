@@ -25,8 +25,8 @@ MOST_NAMED = 20
 LONGEST = 28
 
 
-def check_drawable(path: Path, assessors: int) -> None:
-    """What would keep `plot` from drawing so many assessors to this path, before any work."""
+def check_picture(path: Path, assessors: int) -> None:
+    """Refuse what `plot` could not draw: another ending, too many assessors, no matplotlib."""
     if path.suffix.lower() not in ENDINGS:
         raise Misuse(f"{path}: expected a picture's name to end in {', '.join(ENDINGS)}")
     if assessors > MOST_ROWS:
@@ -37,7 +37,7 @@ def check_drawable(path: Path, assessors: int) -> None:
 
 def plot(findings: Sequence[Finding], path: Path) -> list[str]:
     """Draw a row of panels for each assessor; returns what a reader of the picture should know."""
-    check_drawable(path, len(findings))
+    check_picture(path, len(findings))
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -26,7 +26,8 @@ def write(path: Path, text: str) -> Path:
 def test_a_label_that_is_no_grade_is_kept_as_it_stands(tmp_path: Path) -> None:
     text = "# made by hand\r\nq1 0 a ERROR: timed out\n\nq1\tQ0\tb\t2.5\r\nq1 0 c\nq1 0 007 1\n"
     found = read_labels(write(tmp_path / "x", text))
-    assert found.labels == {"q1": {"a": "ERROR: timed out", "b": "2.5", "c": "(none)", "007": "1"}}
+    assert found.labels == {"q1": {"a": "ERROR: timed out", "b": "2.5", "007": "1"}}
+    assert found.failures == {Pair("q1", "c"): "malformed"}
 
 
 def test_beirs_tsv_is_read_as_well(tmp_path: Path) -> None:
@@ -39,6 +40,17 @@ def test_two_different_labels_of_a_pair_are_a_conflict_and_no_grade(tmp_path: Pa
     assert found.labels == {"q": {"b": "1"}}
     assert found.failures == {Pair("q", "a"): "conflict"}
     assert found.repeated == 2
+
+
+def test_a_line_without_a_label_is_malformed_and_no_pair(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = write(tmp_path / "people.qrels", "q 0 a 1\nq 0 b 2\nr 0 a 1\n")
+    other = write(tmp_path / "other.txt", "q 0 a\nq 0 b 2\nr 0 a 1\n")
+    assert run(["agree", str(people), str(other), "-s", "agreement", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pairs"] == 2
+    assert found["left_out"]["failures"] == {"malformed": 1}
 
 
 @pytest.mark.parametrize("text", ["", "\n# only a comment\n", "q1 a\n", "q1 a 1\nq1 b 0\n"])

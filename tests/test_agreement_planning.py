@@ -1,6 +1,8 @@
 """How much more must be graded, and the picture of what was found."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import run
 from labeler.data import Pair, Qrels
-from labeler.formats.trec import read_qrels
+from labeler.formats.trec import read_qrels, write_qrels
 
 
 def made(queries: int, pairs: int, seed: int) -> tuple[Qrels, Qrels]:
@@ -126,18 +128,24 @@ def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None
         assert "1112341" in drawn
 
 
-def test_a_picture_of_unknown_kind_is_misuse(shared: Path, tmp_path: Path) -> None:
+def test_a_picture_of_unknown_kind_is_misuse_before_anything_is_computed(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     files = [str(shared / "dl19" / f"{name}.qrels") for name in ("nist", "gpt-4o")]
     assert run(["agree", *files, "-s", "kappa", "--plot", str(tmp_path / "p.doc")]) == 2
-
-
-def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("p", "o"):
-        (tmp_path / name).write_text("q 0 a 1\nq 0 b 0\n", encoding="utf-8")
-    files = [str(tmp_path / name) for name in ("p", "o")]
-    assert run(["agree", *files, "--plot", str(tmp_path / "x.foo")]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert "expected a picture's name to end in" in said.err
+    assert "p.doc: expected a picture's name to end in .png, .svg, .pdf" in said.err
+
+
+def test_without_matplotlib_a_picture_is_refused_before_anything_is_computed(
+    tmp_path: Path,
+) -> None:
+    write_qrels(tmp_path / "a.qrels", {"q": {"d": 1}})
+    files = [str(tmp_path / "a.qrels"), str(tmp_path / "a.qrels")]
+    asked = ["agree", *files, "--plot", str(tmp_path / "p.png")]
+    absent = "import sys; sys.modules['matplotlib'] = None"
+    code = f"{absent}; from labeler.cli import run; sys.exit(run({asked!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (78, "")
+    assert "--plot needs matplotlib: pip install 'labeler[plot]'" in done.stderr

@@ -161,6 +161,24 @@ def test_the_key_does_not_follow_a_redirect(tmp_path: Path, key: str) -> None:
         assert server.calls[0].headers["authorization"].endswith(key)
 
 
+def test_a_server_gets_the_key_and_no_header_that_nobody_asked_for(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    usual = {"host", "accept", "accept-encoding", "authorization", "content-type", "user-agent"}
+    with FakeServer() as server:
+        assert run(["doctor", "--model", "fake", "--base-url", server.base_url]) == 0
+        assert set(server.calls[0].headers) == usual | {"content-length"}
+        assert server.calls[0].headers["authorization"] == f"Bearer {key}"
+        assert not [value for value in server.calls[0].headers.values() if "object at" in value]
+        monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+        monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+        assert run(["doctor", "--model", "fake", "--base-url", server.base_url]) == 0
+        sent = server.calls[-1].headers
+        assert (sent["openai-organization"], sent["openai-project"]) == ("org-1", "proj-1")
+
+
 def test_a_server_that_repeats_the_key_does_not_get_it_on_the_screen(
     tmp_path: Path, key: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

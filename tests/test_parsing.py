@@ -253,6 +253,12 @@ def test_a_text_reply_is_its_score_or_its_failure(text: str, meant: int | str) -
         (Reply('{"grade": 2}', "refusal"), "refused"),
         (Reply("", "content_filter", "policy"), "filtered"),
         (Reply("", "tool_calls"), "unparsable"),
+        (Reply('{"grade": 0}', "content-filter"), "filtered"),
+        (Reply('{"grade": 0}', "model_length"), "truncated"),
+        (Reply('{"grade": 0}', "error"), "unparsable"),
+        (Reply('{"grade": 0}', "abort"), "unparsable"),
+        (Reply('{"grade": 0}', "cancelled"), "unparsable"),
+        (Reply('{"grade": 0}', "insufficient_system_resource"), "unparsable"),
     ],
 )
 def test_how_a_reply_ended_is_looked_at_before_its_text(reply: Reply, status: str) -> None:
@@ -262,8 +268,10 @@ def test_how_a_reply_ended_is_looked_at_before_its_text(reply: Reply, status: st
     assert outcome.status in FAILURES
 
 
-@pytest.mark.parametrize("finish_reason", ["stop", "", "eos", "end_turn", "STOP"])
-def test_any_other_ending_is_an_answer(finish_reason: str) -> None:
+@pytest.mark.parametrize(
+    "finish_reason", ["stop", "", "eos", "end_turn", "STOP", "FINISH_REASON_STOP"]
+)
+def test_a_good_ending_is_an_answer(finish_reason: str) -> None:
     outcome = parse_grade(PAIR, Reply('{"grade": 2}', finish_reason), SCALE)
     assert outcome == Judgement(PAIR, 2)
 

@@ -179,18 +179,39 @@ def test_a_sheet_goes_out_blind_and_comes_back_weighted(
     assert run(taken) == 0, "importing the same sheet again changes nothing"
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_scale_of_twelve_grades_does_not_hide_the_separator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], separator: str
+) -> None:
+    coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    option = ["--pairs", "30", "--scale", "0:11", "-o", str(sheet)]
+    assert run(["sample", str(coll), *option]) == 0
+    graded(sheet, separator)
+    assert run(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    assert "29 grades; 1 row skipped" in capsys.readouterr().out
+
+
 def test_no_cell_begins_a_formula(tmp_path: Path) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
     assert run(["sample", str(coll), "--pairs", "100", "-o", str(sheet)]) == 0
     with sheet.open(encoding="utf-8-sig", newline="") as lines:
         cells = [cell for row in csv.reader(lines) for cell in row]
-    assert not [cell for cell in cells if cell[:1] in "=+-@\t\r" and cell]
+    parted = sheet.read_text(encoding="utf-8-sig").replace("\n", ";").split(";")
+    for cell in (*cells, *parted):
+        assert not cell.startswith(tuple("=+-@\t\r＝＋－＠"))
     assert not [cell for cell in cells if "\x1b" in cell]
 
 
 @pytest.mark.parametrize(
     ("text", "cell"),
-    [("=1", "'=1"), ("a=1", "a=1"), ("-", "'-"), ("x" * 40_000, "x" * 29_999 + "…"), ("", "")],
+    [
+        *[("=1", "'=1"), ("a=1", "a=1"), ("-", "'-"), ("", "")],
+        ("x" * 40_000, "x" * 29_999 + "…"),
+        *[("＝1+1", "'＝1+1"), ("＠x", "'＠x"), ("＋1", "'＋1"), ("－1", "'－1")],
+        *[("a;=1+1", "a;'=1+1"), ("a\t@x", "a\t'@x"), ("a\n=1", "a\n'=1"), ("; =1", ";' =1")],
+        *[("a;b - c", "a;b - c"), (" =1", "' =1"), ("\t1", "'\t1")],
+        *[("a\n- b\n- c", "a\n- b\n- c"), ("a\n- cmd|' /C'!A0", "a\n'- cmd|' /C'!A0")],
+    ],
 )
 def test_harmless(text: str, cell: str) -> None:
     assert harmless(text) == cell

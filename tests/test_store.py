@@ -329,15 +329,36 @@ def test_a_lease_ends_by_the_clock_that_nobody_can_set(tmp_path: Path) -> None:
         other.close()
 
 
-@pytest.mark.parametrize("how", ["kept", "failed", "closed"])
+def test_what_failed_for_another_process_fails_here_and_is_asked_by_a_later_one(
+    tmp_path: Path,
+) -> None:
+    key, news = b"k" * 32, Failed(b"k" * 32, "call_failed", "x")
+    one, beside = (Store(tmp_path / "replies.db") for _ in range(2))
+    one.write(Batch(claimed=[key]))
+    assert beside.write(Batch(claimed=[key])).leases == frozenset()
+    one.write(Batch(failed=[news]))
+    late = Store(tmp_path / "replies.db")
+    for other in (beside, late):
+        granted = other.write(Batch(claimed=[key]))
+        assert (granted.failures, granted.leases) == ({key: news}, frozenset())
+    assert one.write(Batch(claimed=[key])).leases == {key}
+    assert late.write(Batch(claimed=[key])).failures == {}
+    one.write(Batch(failed=[news]))
+    one.close()
+    assert beside.write(Batch(claimed=[key])).failures == {key: news}
+    beside.close()
+    late.close()
+    with open_store(tmp_path / "replies.db") as later:
+        assert later.write(Batch(claimed=[key])).leases == {key}
+
+
+@pytest.mark.parametrize("how", ["kept", "closed"])
 def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
     one, other = (Store(tmp_path / "replies.db") for _ in range(2))
     key = b"k" * 32
     one.write(Batch(claimed=[key]))
     if how == "kept":
         one.write(Batch([Kept(key, "m", "", Reply("there"))]))
-    elif how == "failed":
-        one.write(Batch(failed=[Failed(key, "call_failed", "x")]))
     else:
         one.close()
     granted = other.write(Batch(claimed=[key]))
@@ -346,6 +367,12 @@ def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
     else:
         assert granted.leases == {key}
     other.close()
+
+
+def test_a_link_that_leads_nowhere_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "replies.db").symlink_to(tmp_path / "gone.db")
+    with pytest.raises(FileProblem, match="which is not there"):
+        Store(tmp_path / "replies.db")
 
 
 def test_a_locked_store_is_74_in_one_line(tmp_path: Path) -> None:

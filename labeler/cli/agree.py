@@ -112,9 +112,9 @@ def command(
     )
     opened = open_sources(sources, raters or (), runs or ())
     if picture is not None:
-        from labeler.plotting import check_drawable
+        from labeler.plotting import check_picture
 
-        check_drawable(picture, len(opened.others))
+        check_picture(picture, len(opened.others))
     found = agree_all(opened, wanted)
     if as_json:
         say(json.dumps(to_json(found, details=details), ensure_ascii=False, indent=2))

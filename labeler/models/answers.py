@@ -81,14 +81,16 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
         answer = json.loads(body)
         choice = answer["choices"][0]
         message = choice["message"]
-        usage = answer.get("usage") or {}
+        usage = answer.get("usage") if isinstance(answer.get("usage"), dict) else {}
+        text = _text(message.get("content"))
+        tokens = tokens_used(usage, text)
         return Reply(
-            text=_text(message.get("content")),
+            text=text,
             finish_reason=_text(choice.get("finish_reason")),
             refusal=_text(message.get("refusal")) or None,
             model=_text(answer.get("model")),
-            prompt_tokens=_count(usage.get("prompt_tokens")),
-            completion_tokens=_count(usage.get("completion_tokens")),
+            prompt_tokens=tokens[0],
+            completion_tokens=tokens[1],
             top_tokens=_top_tokens(choice.get("logprobs")),
             body=body,
             hold=_hold(headers),
@@ -117,8 +119,32 @@ def _text(value: object) -> str:
     return whole(value) if isinstance(value, str) else ""
 
 
-def _count(value: object) -> int:
-    return value if type(value) is int and value >= 0 else 0
+def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
+    """The tokens of the request and of the reply; two zeros where a server does not say both.
+
+    Where it only says their sum, as many are the reply's as its text can have: one for a byte.
+    """
+    inside = _count(usage.get("prompt_tokens", usage.get("input_tokens")))
+    outside = _count(usage.get("completion_tokens", usage.get("output_tokens")))
+    both = _count(usage.get("total_tokens"))
+    if both and inside is None:
+        most = len(text.encode("utf-8", "replace"))
+        outside = min(both, most) if outside is None else outside
+        inside = both - outside
+    if outside is None and inside is not None:
+        outside = both - inside if both else None if text else 0
+    if not inside or inside < 0 or outside is None or outside < 0:
+        return 0, 0
+    return inside, outside
+
+
+def _count(value: object) -> int | None:
+    """A count as servers write it: `100`, `100.0` or `"100"`; None for anything else."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value < 1e12 and value == int(value) else None
 
 
 def _top_tokens(logprobs: Any) -> tuple[Mapping[str, float], ...]:

@@ -152,11 +152,12 @@ class _Connection:
         import openai
 
         client = openai.AsyncOpenAI(base_url=self._address, api_key=self._key)
+        headers: dict[str, object] = {**client.default_headers, **client.auth_headers}
         return {
-            name: str(value)
-            for name, value in {**client.default_headers, **client.auth_headers}.items()
-            if not name.lower().startswith("x-stainless")
-        } | {"Accept-Encoding": "gzip"}
+            name: value
+            for name, value in headers.items()
+            if isinstance(value, str) and not name.lower().startswith("x-stainless")
+        } | {"Accept-Encoding": "gzip"}  # what is unset is no text but a mark of the client's own
 
     async def models(self) -> list[str]:
         """The models that the server lists."""

@@ -186,7 +186,7 @@ def record_of(store: Store, key: bytes) -> Record | None:
 
 def failure_of(store: Store, key: bytes) -> tuple[float, str, str] | None:
     """When and how the last call under a key failed for good."""
-    query = "SELECT at, status, detail FROM failures WHERE key = ?"
+    query = "SELECT abs(at), status, detail FROM failures WHERE key = ?"
     with store.reading() as connection:
         row = connection.execute(query, (key,)).fetchone()
     return (float(row[0]), str(row[1]), str(row[2])) if row else None
