@@ -158,6 +158,14 @@ def test_a_grade_that_lies_in_few_queries_is_named_with_its_cut(shared: Path) ->
         assert "as if evenly in 10;" in rare
 
 
+def test_another_method_is_not_said_to_hold_as_often_as_the_default() -> None:
+    people, other = two_of(30)
+    options = Options(("tau-b", "prevalence"), method="percentile", draws=100)
+    orders, wide = compare_qrels(people, other, None, options).warnings
+    assert "of 100 default intervals" in orders
+    assert wide.startswith("prevalence: its interval is wide")
+
+
 def test_enough_queries_are_not_warned_of() -> None:
     assert compare_qrels(*two_of(60), None, Options(draws=100)).warnings == ()
 

@@ -510,6 +510,14 @@ def test_a_low_kappa_beside_high_agreement_is_explained(
     assert "Kappa is low beside so much agreement" in capsys.readouterr().out
 
 
+def test_a_handful_of_pairs_shows_no_reversed_scale() -> None:
+    people = {"q1": {"a": 0, "b": 1, "c": 2}, "q2": {"a": 1, "b": 2}}
+    other = {"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"a": 2, "b": 1}}
+    found = compare_qrels(people, other, None, Options(("spearman",)))
+    assert (found.statistics["spearman"].value or 0) < -0.3
+    assert not [warning for warning in found.warnings if "reversed" in warning]
+
+
 def test_chance_agreement_is_no_reversed_scale() -> None:
     rng = np.random.default_rng(1)
     people, other = (

@@ -30,6 +30,8 @@ COVERED_BY_MORE = "93 to 98"
 """Of 100 default intervals over 25 to 50 queries; of orders and rare grades, those below."""
 COVERED_OF_ORDERS, COVERED_OF_RARE = "86 to 95", "81 to 95"
 """Of 100 default intervals over 10 to 50 queries of TREC DL 2019."""
+TOO_WIDE = "prevalence"
+"""Held by up to 99 of 100 intervals, on TREC DL 2019 with llama-3.1-8b's labels."""
 RARE = 12
 """Where a grade lies in as few queries as this, intervals at its cut covered below 94 of 100."""
 DECISIVE = 3
@@ -47,11 +49,14 @@ def cautions(
     queries = len(sample.sums)
     told = [one for one in chosen if _has_width(estimates[one.name])]
     yield from _too_few(queries, method, told)
+    kind = "such" if method == DEFAULT_METHOD else "default"
     orders = [one.name for one in told if one.name in ORDERS and queries < MORE_QUERIES]
     if orders:
-        held = f"{COVERED_OF_ORDERS} of 100 such intervals held the truth on TREC DL 2019"
+        held = f"{COVERED_OF_ORDERS} of 100 {kind} intervals held the truth on TREC DL 2019"
         yield f"{_names(orders)}: a few odd queries can decide these; with 10 to 50 queries {held}"
-    yield from _rare(told, sample.sums, scale)
+    yield from _rare(told, sample.sums, scale, kind)
+    if any(one.name == TOO_WIDE for one in told):
+        yield f"{TOO_WIDE}: its interval is wide, and held the truth up to 99 times of 100"
     if queries >= FEW_QUERIES:
         yield from _decided_by_few(told, sample, np.array(scale, dtype=np.float64))
     unused = unused_cuts(chosen, sample.total, scale)
@@ -75,10 +80,12 @@ def _too_few(queries: int, method: str, told: Sequence[Statistic]) -> Iterator[s
         yield f"{queries} queries: in simulations with 25 to 50 of them {held}"
 
 
-def _rare(told: Sequence[Statistic], tables: FloatArray, scale: tuple[int, ...]) -> Iterator[str]:
+def _rare(
+    told: Sequence[Statistic], tables: FloatArray, scale: tuple[int, ...], kind: str
+) -> Iterator[str]:
     """Statistics at a cut whose rarer side lies in a few of the queries."""
     by_grade = tables.sum(axis=-1)
-    held = f"{COVERED_OF_RARE} of 100 such intervals held the truth on TREC DL 2019"
+    held = f"{COVERED_OF_RARE} of 100 {kind} intervals held the truth on TREC DL 2019"
     found: dict[str, list[str]] = {}
     for one in told:
         if one.cut is None:

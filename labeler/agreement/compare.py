@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -97,7 +98,7 @@ def agree(
     headline = [find_statistic(name, scale) for name in HEADLINE]
     estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in chosen}
     also = {s.name: estimate(s, sample, grades, options, pairs) for s in headline}
-    against = _against_each_other(also["spearman"])
+    against = _against_each_other(also["spearman"], pairs)
     warnings = [
         *_weighted(sample.total, pairs, weights is not None),
         *suspicions(people, other, rules, scale, against),
@@ -148,11 +149,12 @@ def _scenario(
     return Scenario(value_of(chosen, agree, grades), value_of(chosen, differ, grades))
 
 
-def _against_each_other(e: Estimate) -> float | None:
-    """The rank correlation, where it is far below 0, or surely below."""
-    if e.value is None or e.value >= 0:
+def _against_each_other(e: Estimate, pairs: int) -> float | None:
+    """The rank correlation, where it is surely below 0, or far below in more than a few pairs."""
+    if e.value is None:
         return None
-    return e.value if e.value <= FAR_BELOW or (e.high is not None and e.high < 0) else None
+    far = e.value <= FAR_BELOW and e.value * math.sqrt(pairs) < -2
+    return e.value if far or (e.high is not None and e.high < 0) else None
 
 
 def _weighted(table: FloatArray, pairs: int, weighted: bool) -> Iterator[str]:

@@ -161,7 +161,7 @@ def _astray(people: Qrels, rules: Rules) -> Iterator[str]:
         yield (
             f"people give the grade {last} to {count} of {mapped.total():,} pairs, the others at "
             f"most {before}: a slip? --map people:{last}={before} would mend that, "
-            f"--scale {grades[0]}:{last} say that it is none"
+            f"--scale {grades[0]}:{last} would say that it is none"
         )
 
 
