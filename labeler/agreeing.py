@@ -210,3 +210,14 @@ def _against(finding: Finding, first: Finding, wanted: Wanted) -> Finding:
     chosen = chosen_statistics(wanted.options, mine.scale)
     found = differences(mine.paired, others.paired, chosen, wanted.options)
     return replace(finding, against=first.other, differences=tuple(found))
+
+
+def scale_names(sources: Sources, source: Source, wanted: Wanted) -> Mapping[int, str]:
+    """What the compared grades mean: people's names, else the other's; of mapped grades neither."""
+    cut, maps = wanted.rules.cut, wanted.maps
+    if cut is not None:
+        return {0: f"below {cut}", 1: f"at least {cut}"}
+    if maps[""]:
+        return {}
+    people = {} if maps["people"] else sources.scale_names
+    return people or ({} if maps["other"] else source.scale_names)

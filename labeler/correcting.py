@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
-from labeler.corrections import CorrectedDifference, CorrectedScores, Corrections
+from labeler.corrections import CorrectedDifference, CorrectedScores, Corrections, unused
 from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, chosen
 from labeler.evaluation_warnings import qrels_warnings, run_warnings
@@ -140,7 +140,7 @@ def _correct(people: Path, assessor: Path, runs: Mapping[str, Path], wanted: Wan
     rows = [row for i in range(len(measures)) for row in _rows(sides, i, measures[i], wanted)]
     rows.sort(key=lambda row: list(runs).index(row.run))
     warnings += _warnings(len(some), extra, sides)
-    warnings += _exact(rows)
+    warnings += [*_exact(rows), *unused(rows)]
     paired = _common(sides, warnings)
     compared = tuple(_comparisons(paired, measures, wanted)) if len(sides) > 1 else ()
     return Corrections(wanted.target, tuple(rows), compared, tuple(warnings))

@@ -11,7 +11,7 @@ from scipy import stats
 from labeler.agreement.align import Rules
 from labeler.agreement.calibration import calibration
 from labeler.agreement.ceiling import ceiling
-from labeler.agreement.circularity import circularities, families
+from labeler.agreement.circularity import circularities, families, kinship
 from labeler.agreement.compare import Options, compare_qrels
 from labeler.agreement.details import by_class
 from labeler.agreement.differences import differences
@@ -20,7 +20,7 @@ from labeler.agreement.raters import JOINT, icc_of_many, query_coincidences, rat
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import run
 from labeler.data import Pair, Qrels, Run
-from labeler.formats.trec import read_qrels, write_qrels
+from labeler.formats.trec import read_qrels, write_qrels, write_run
 from labeler.metrics import evaluate, parse
 
 GRADES = (0, 1, 2, 3)
@@ -184,10 +184,73 @@ def test_favour_to_its_own_kin_is_named_with_its_evidence() -> None:
         ("gemma-3", {"Gemini or Gemma"}),
         ("monot5-base", {"T5"}),
         ("hybrid", set()),
+        ("llama-3-8b-gptq", {"Llama"}),
+        ("rankgpt", {"GPT"}),
+        ("glm-4-plus", {"GLM"}),
+        ("test5", set()),
+        ("bge-base-retriever", {"BGE"}),
     ],
 )
 def test_families_are_read_from_names(name: str, family: set[str]) -> None:
     assert families(name) == family
+
+
+@pytest.mark.parametrize(
+    ("called", "model", "kin"),
+    [
+        (["a", "my-judge-7b"], "my-judge-7b", ["my-judge-7b"]),
+        (["acme/My-Judge-7B"], "my-judge-7b", ["my-judge-7b"]),
+        (["solar-reranker"], "upstage/solar-pro", ["solar"]),
+        (["glm-4-reranker"], "glm-4-plus", ["GLM"]),
+        (["rerank-gpt-4.1"], "gpt-4o, gpt-4o-2024-08-06", ["GPT"]),
+        (["other", "run1"], "other", []),
+        (["solarium"], "solar-pro", []),
+        (["test-7"], "test-judge", []),
+        (["my-ranker"], "my-judge", []),
+    ],
+)
+def test_kin_is_known_by_family_or_by_name(called: list[str], model: str, kin: list[str]) -> None:
+    assert kinship(called, model) == kin
+
+
+def with_card(folder: Path, card: dict[str, object]) -> Path:
+    """The toy world as a collection without judgements, and its card."""
+    people, other, runs = toy()
+    for name, qrels in (("human", people), ("judge1", other)):
+        write_qrels(folder / f"qrels/{name}.qrels", qrels)
+    for place, (name, tag) in enumerate(zip(runs, ("rerank-gpt-4.1", "b", "c"), strict=True)):
+        write_run(folder / f"runs/r{place}.trec", runs[name], tag)
+    (folder / "card.json").write_text(json.dumps(card))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("card", "said"),
+    [
+        ({"judge": {"judge1": {"model": "gpt-4o"}}}, "circular: r0 and the assessor gpt-4o"),
+        (
+            {"judge": {"judge1": {"model": "claude-3", "served": ["claude-3", "gpt-4o"]}}},
+            "circular: r0 and the assessor claude-3, gpt-4o",
+        ),
+        (
+            {
+                "judge": {"judge1": {"model": "o3-mini"}},
+                "pool": {"runs": {"r1": "text-embedding-3-large"}},
+            },
+            "circular: r1 and the assessor o3-mini",
+        ),
+        ({"generate": {"model": "gpt-4.1"}}, "circular: r0 and the query writer gpt-4.1"),
+        ({"judge": "x", "pool": {"runs": ["r1"]}, "generate": 3}, ""),
+    ],
+)
+def test_models_that_only_the_card_names_are_kin_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], card: dict[str, object], said: str
+) -> None:
+    coll = with_card(tmp_path / "c", card)
+    assert run(["agree", str(coll), "human", "judge1", "-s", "agreement", "--json"]) == 0
+    warnings = json.loads(capsys.readouterr().out)["warnings"]
+    circular = [warning for warning in warnings if warning.startswith("circular")]
+    assert any(warning.startswith(said) for warning in circular) if said else not circular
 
 
 def test_the_paired_difference_is_surer_than_two_intervals() -> None:

@@ -258,6 +258,22 @@ def test_corrected_intervals_cover_and_are_narrower_than_peoples_alone(
     assert found.width["corrected"] < width * found.width["people"]
 
 
+def test_scores_for_which_the_assessor_is_not_followed_are_counted_with_the_reason(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = corrected_two(shared, tmp_path)
+    assert run(asked) == 0
+    assert not [w for w in json.loads(capsys.readouterr().out)["warnings"] if "lambda" in w]
+    asked[1] = str(tmp_path / "flat.qrels")
+    people = read_qrels(shared / "dl19/nist.qrels")
+    write_qrels(Path(asked[1]), {q: dict.fromkeys(row, 1) for q, row in people.items()})
+    assert run([*asked, "-m", "RR"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    flat = [row for row in found["scores"] if row["measure"] == "RR"]
+    assert all(row["power"] == 0 and row["corrected"] == row["people"] for row in flat)
+    assert any("lambda is 0 for" in warning for warning in found["warnings"])
+
+
 def test_target_and_assessor_need_people(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -191,6 +191,56 @@ def test_a_scale_of_twelve_grades_does_not_hide_the_separator(
     assert "29 grades; 1 row skipped" in capsys.readouterr().out
 
 
+NAMED = {"0": "incorrect", "1": "related", "2": "incomplete", "3": "excellent"}
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        {"fetch": {"scale": NAMED}},
+        {"judge": {"llm": {"model": "m", "scale": NAMED}}},
+        {"judge": {"llm": {"scale": NAMED}}, "fetch": {"scale": {"0": "no", "x": 1}}},
+    ],
+)
+def test_the_scales_names_of_the_card_are_on_the_sheet_and_in_the_matrix(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], card: dict[str, object]
+) -> None:
+    coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    (coll / "card.json").write_text(json.dumps(card))
+    assert run(["sample", str(coll), "--pairs", "300", "-o", str(sheet)]) == 0
+    header = sheet.read_text(encoding="utf-8-sig").splitlines()[0]
+    assert "grade (0 = incorrect; 1 = related; 2 = incomplete; 3 = excellent)" in header
+    graded(sheet)
+    assert run(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    capsys.readouterr()
+    asked = ["agree", str(coll), "human2", "llm", "-s", "agreement"]
+    assert run(asked) == 0
+    assert "2 incomplete" in capsys.readouterr().out
+    assert run([*asked, "--cut", "2"]) == 0
+    cut = capsys.readouterr().out
+    assert "1 at least 2" in cut
+    assert "incorrect" not in cut
+
+
+def test_the_sheets_own_scale_names_peoples_grades(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    assert run(["sample", str(coll), "--pairs", "300", "--scale", "0:3", "-o", str(sheet)]) == 0
+    graded(sheet)
+    assert run(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    card = json.loads((coll / "card.json").read_text())
+    (sample,) = card["samples"].values()
+    sample["scale"] = NAMED
+    (coll / "card.json").write_text(json.dumps(card))
+    capsys.readouterr()
+    assert run(["agree", str(coll), "human2", "llm", "-s", "agreement"]) == 0
+    assert "3 excellent" in capsys.readouterr().out
+    asked = ["agree", str(coll), "human2", "llm", "-s", "agreement"]
+    assert run([*asked, "--map", "people:0=1,1=2,2=3,3=3"]) == 0
+    assert "excellent" not in capsys.readouterr().out
+
+
 def test_no_cell_begins_a_formula(tmp_path: Path) -> None:
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
     assert run(["sample", str(coll), "--pairs", "100", "-o", str(sheet)]) == 0

@@ -92,7 +92,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say how far labels agree with people's, how sure that is, and what was left out."""
-    from labeler.agreeing import Wanted, agree_all
+    from labeler.agreeing import Wanted, agree_all, scale_names
     from labeler.agreement.align import Rules
     from labeler.agreement.compare import Options
     from labeler.agreement.options import parse_maps, parse_scale
@@ -119,7 +119,7 @@ def command(
     if as_json:
         say(json.dumps(to_json(found, details=details), ensure_ascii=False, indent=2))
     else:
-        names = {source.name: source.scale_names for source in opened.others}
+        names = {source.name: scale_names(opened, source, wanted) for source in opened.others}
         _show_all(found, names, opened.query_texts(), details)
     if picture is not None:
         from labeler.plotting import plot
