@@ -47,7 +47,6 @@ WITH_HALF = json.dumps({"reason": HALF, "grade": 1}, ensure_ascii=False)
         completion(VERDICT),
         completion(WITH_HALF),
         completion(VERDICT, model="fake\udc00"),
-        completion(VERDICT, finish_reason="stop\ud800"),
         json.dumps(completion(WITH_HALF), ensure_ascii=False).encode("utf-8", "surrogatepass"),
     ],
 )
@@ -81,9 +80,17 @@ def test_half_a_character_the_key_and_refusals_end_no_generating(tmp_path: Path)
     assert "a refusal" in (tmp_path / "rejected.jsonl").read_text()
 
 
-def test_a_failure_of_half_a_character_is_kept_as_a_failure(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "refused",
+    [
+        Answer({"error": {"message": HALF, "code": "bad\ud800"}}, 400),
+        Answer(completion(VERDICT, finish_reason="stop\ud800")),  # which is no known ending
+    ],
+)
+def test_a_failure_of_half_a_character_is_kept_as_a_failure(
+    refused: Answer, tmp_path: Path
+) -> None:
     make_collection(tmp_path, 1, 2)
-    refused = Answer({"error": {"message": HALF, "code": "bad\ud800"}}, 400)
     with FakeServer(lambda call: refused if pair_of(call) else grade_in(call)) as server:
         judge(tmp_path, server)
     assert [isinstance(one, Failure) for one in outcomes(tmp_path)] == [True, True]
