@@ -363,6 +363,26 @@ def test_a_budget_stops_with_4_and_the_same_command_goes_on(
     assert "unknown" in capsys.readouterr().err
 
 
+def test_no_call_outlasts_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    make_collection(tmp_path, queries=1, documents=12)
+    with FakeServer(grade_in) as server:
+        server.answer = lambda c: Answer(fault="hang") if len(server.calls) > 5 else grade_in(c)
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+        command = ["judge", str(tmp_path), *options]
+        began = time.monotonic()
+        assert run([*command, "--deadline", "1.5"]) == 4
+        assert time.monotonic() - began < 4
+        said = capsys.readouterr()
+        assert "stopped at --deadline 1.5" in said.err
+        assert "to go on: labeler judge" in said.err
+        assert "4 of 12 pairs judged" in said.out
+        server.answer = grade_in
+        assert run([*command, "--deadline", "60"]) == 0
+
+
 def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_pool(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
