@@ -12,31 +12,26 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, ValidationError
 
 from labeler.data import Failure, Judgement, Outcome, Pair, Reply, whole
-from labeler.disputes import STATED, entries_inside, mentioned_grades, named_grades
+from labeler.disputes import (
+    STATED,
+    apologizes,
+    doubts,
+    entries_inside,
+    grades_after,
+    integer,
+    mentioned_grades,
+    named_grades,
+    refuses,
+    said_inside,
+)
+from labeler.endings import status_of_ending
 
 LONGEST = 1_000_000
 """Characters; a longer reply is no verdict on one pair."""
 
-_FILTERED = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist")
-_FINISHED_BADLY = {
-    **dict.fromkeys(("length", "max_tokens"), "truncated"),
-    **dict.fromkeys(_FILTERED, "filtered"),
-    "refusal": "refused",
-}
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
 _THOUGHT_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>")
 _UNFINISHED_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
-_APOLOGY = re.compile(
-    r"\A\W*(i['’]?m (very )?sorry|sorry\b|i apologi[sz]e|i (can['’]?t|cannot|can not|won['’]?t)\b"
-    r"|i['’]?m (unable|not able)|i am (sorry|unable|not able)|as an ai\b|unfortunately,? i )",
-    re.IGNORECASE,
-)
-_REFUSES = re.compile(
-    r"\A\W*(?:(?:i['’]?m |i am )?(?:very )?sorry\b\W+(?:but )?)?(?:i|we) "
-    r"(?:can['’]?t|cannot|can not|won['’]?t|am unable to|am not able to) "
-    r"(?:assist|help|fulfil|comply|answer|grade|judge|rate|evaluate|assess|provide|process)",
-    re.IGNORECASE,
-)
 _BARE = re.compile(r'\s*\{\s*"grade"\s*:\s*(-?(?:0|[1-9][0-9]{0,8}))\s*\}\s*', re.ASCII)
 _MANY_OBJECTS = 1000
 _MANY_LISTS = 100
@@ -84,7 +79,7 @@ def parse_grade(pair: Pair, reply: Reply, grades: Sequence[int], *, text: bool =
 
 
 def _check_ending(reply: Reply) -> None:
-    status = _FINISHED_BADLY.get(reply.finish_reason.lower())
+    status = status_of_ending(reply.finish_reason)
     if status == "filtered":
         raise _NoGrade(status, reply.refusal or "the server's content filter stopped the reply")
     if reply.refusal:
@@ -147,11 +142,10 @@ def _json_verdict(text: str) -> tuple[int, str | None, int]:
     only = verdicts[0]
     _check_list(only, text)
     verdict = _validated(only.value)
-    if _REFUSES.match(text[: only.start]):
-        raise _NoGrade("conflict", f"the reply refuses, and says {verdict.grade} all the same")
-    around = text[: only.start] + "\n" + text[only.end :]
+    _check_inside(verdict.grade, only.value)
     named = [number for one in found for number in named_grades(one.value)]
-    _check_agreement(verdict.grade, [*named, *mentioned_grades(around)])
+    around = text[: only.start] + "\n" + text[only.end :]
+    _check_around(verdict.grade, around, text[only.end :], named)
     return verdict.grade, verdict.reason, only.start + _grade_offset(text[only.start : only.end])
 
 
@@ -159,7 +153,7 @@ def _raise_no_verdict(text: str) -> None:
     if not text.strip():
         raise _NoGrade("unparsable", "an empty reply")
     shown = " ".join(text.split())[:80]
-    if _APOLOGY.match(text):
+    if apologizes(text):
         raise _NoGrade("refused", shown)
     raise _NoGrade("unparsable", f"no JSON object with a grade: {shown}")
 
@@ -180,6 +174,20 @@ def _check_list(only: _Found, text: str) -> None:
         with suppress(ValueError, RecursionError):
             if _DECODER.raw_decode(text, bracket.start())[1] >= only.end:
                 raise _NoGrade("unparsable", "a list, where one object was asked for")
+
+
+def _check_inside(grade: int, value: object) -> None:
+    """Raise where a reason refuses to give what stands beside it."""
+    if any(map(refuses, said_inside(value))):
+        raise _NoGrade("conflict", f"the reply refuses, and says {grade} all the same")
+
+
+def _check_around(grade: int, around: str, after: str, named: Sequence[float] = ()) -> None:
+    """Raise where the prose around a verdict refuses it, withdraws it or names another grade."""
+    doubt = doubts(around, after)
+    if doubt:
+        raise _NoGrade("conflict", f"the reply says {grade}, and {doubt} all the same")
+    _check_agreement(grade, [*named, *mentioned_grades(around), *grades_after(after)])
 
 
 def _check_agreement(grade: int, others: Sequence[float]) -> None:
@@ -243,12 +251,14 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=integer
+)
 
 
 def _text_verdict(text: str) -> tuple[int, None, int]:
     """The one score that a text states, as `##final score: 2`, or a bare integer, and where."""
-    bare = re.fullmatch(r"\s*(-?[0-9]{1,1000})\s*", text)
+    bare = re.fullmatch(r"\s*(-?[0-9]+)\s*", text)
     found = [bare] if bare else list(STATED.finditer(text))
     if not found:
         _raise_no_verdict(text)
@@ -256,8 +266,8 @@ def _text_verdict(text: str) -> tuple[int, None, int]:
         raise _NoGrade("conflict", f"{len(found)} verdicts in one reply")
     if re.match(r"\s*~\s*[0-9]", text[found[0].end() :]):
         raise _NoGrade("conflict", "a range, where one score was asked for")
-    grade = int(found[0][1])
-    _check_agreement(grade, mentioned_grades(text))
+    grade = integer(found[0][1])
+    _check_around(grade, text, text[found[0].start(1) :])
     return grade, None, found[0].start(1)
 
 

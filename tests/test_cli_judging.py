@@ -16,6 +16,7 @@ from labeler.formats.trec import read_qrels
 from labeler.models.budget import Budget
 from labeler.models.limiting import Ceiling, Gate
 from labeler.models.prices import Price
+from labeler.prompt import prompt_folder
 from labeler.testing import Answer, Call, FakeServer, completion
 
 
@@ -288,9 +289,57 @@ def test_equal_requests_of_a_first_run_are_not_called_answers_from_the_store(
         command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
         assert run([*command, "--as", "a"]) == 0
         said = capsys.readouterr().out
-        assert "from the store: 0 (0%); as an equal request: 4; asked now: 4" in said
+        assert (
+            "from the store: 0 (0%); as an equal pair or by another process: 4; asked now: 4"
+            in said
+        )
         assert run([*command, "--as", "a"]) == 0
     assert "from the store: 8 (100%); asked now: 0" in capsys.readouterr().out
+    assert run(["status", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^a +umbrela@\w{8} +8 +0 +4 ", said, re.M), said
+    assert "store: 4 replies" in said
+
+
+def test_a_run_that_is_refused_in_the_middle_says_how_far_it_came(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+
+    def refused(call: Call) -> Answer | str:
+        return Answer(status=401) if pair_of(call) == ("q1", "d1") else grade_in(call)
+
+    with FakeServer(refused) as server:
+        command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
+        assert run([*command, "--as", "a", "--concurrency", "1", "--json-progress"]) == 78
+        said = capsys.readouterr().err
+        lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        assert [line["done"] for line in lines] == [0, 6]
+        assert run([*command, "--as", "a", "--concurrency", "1"]) == 78
+    assert "judging: 6/10 pairs" in capsys.readouterr().err
+
+
+def test_status_names_the_file_of_a_prompt_in_the_command_that_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_collection(tmp_path / "coll")
+    monkeypatch.chdir(tmp_path)
+    shipped = prompt_folder() / "basic.md"
+    Path("mine.md").write_text(shipped.read_text() + "\nThink.\n")
+    with FakeServer(answer) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a"]
+        assert run(["judge", "coll", "--prompt", "mine.md", *options]) == 3
+        capsys.readouterr()
+        assert run(["status", "coll"]) == 0
+        said = capsys.readouterr().out
+        command = re.search(r"to go on: labeler (.*)", said)
+        assert command
+        assert "stands for" not in said
+        assert run([*command[1].split(), "--dry-run"]) == 0
+    Path("mine.md").write_text(shipped.read_text())
+    capsys.readouterr()
+    assert run(["status", "coll"]) == 0
+    assert "(mine.md stands for the prompt's file as it was: mine@" in capsys.readouterr().out
 
 
 def test_a_dry_run_counts_the_call_that_finds_out_what_the_server_accepts(

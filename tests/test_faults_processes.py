@@ -128,6 +128,24 @@ def test_processes_share_the_work_and_ask_nothing_twice(tmp_path: Path, processe
     assert read_qrels(collection.qrels("a")) == expected(3, 100)
 
 
+def test_processes_ask_for_a_pair_that_fails_once(tmp_path: Path) -> None:
+    make_collection(tmp_path, queries=1, documents=60)
+
+    def answer(call: Call) -> Answer:
+        pair = pair_of(call)
+        if pair and int(pair.doc_id[1:]) % 10 == 3:
+            error = {"error": {"code": "context_length_exceeded", "message": "too long"}}
+            return Answer(error, status=400, delay=0.02)
+        return slowly(call)
+
+    with FakeServer(answer) as server:
+        started = [start(tmp_path, server, "--concurrency", "4") for _ in range(3)]
+        assert {finish(process, 120)[0] for process in started} == {3}
+        assert max(Counter(pair_calls(server)).values()) == 1
+        assert finish(start(tmp_path, server))[0] == 3
+        assert sorted(Counter(pair_calls(server)).values()) == [1] * 54 + [2] * 6
+
+
 def test_the_leases_of_a_killed_process_hold_nobody_up(tmp_path: Path) -> None:
     make_collection(tmp_path, queries=1, documents=30)
     with FakeServer(slowly) as server:

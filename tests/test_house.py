@@ -21,6 +21,7 @@ FLOORS = {
     "pooling": PURE,
     "parsing": PURE,
     "disputes": PURE,
+    "endings": PURE,
     "in_common": PURE,
     "wording": PURE,
     "chunking": PURE,

@@ -135,6 +135,7 @@ def test_a_dry_run_asks_nothing_and_shows_a_request(
     make_collection(tmp_path)
     with FakeServer(grade_in) as server:
         assert judge(tmp_path, server, "--dry-run") == 0
+        assert not list(tmp_path.rglob("replies.db*"))
         assert server.calls == []
     said = capsys.readouterr().out
     assert "what q0?" in said

@@ -73,7 +73,9 @@ JSON_SHAPES: list[tuple[str, int | str]] = [
     ('{"grade": +2}', "unparsable"),
     ('{"grade": 0x2}', "unparsable"),
     ('{"grade": 2/3}', "unparsable"),
-    ('{"grade": ' + "9" * 5000 + "}", "unparsable"),
+    ('{"grade": ' + "9" * 5000 + "}", "out_of_scale"),
+    ('{"grade": -' + "9" * 5000 + "}", "out_of_scale"),
+    ('{"grade": 2, "seed": ' + "9" * 5000 + "}", 2),
     # not JSON
     ("{'grade': 2}", "unparsable"),
     ("{grade: 2}", "unparsable"),
@@ -218,8 +220,9 @@ TEXT_SHAPES: list[tuple[str, int | str]] = [
     ("##final score: 2~3", "conflict"),
     ("##final score: 2%", "unparsable"),
     ("12345678901", "out_of_scale"),
-    ("9" * 5000, "unparsable"),
-    ("score: " + "9" * 5000, "unparsable"),
+    ("9" * 5000, "out_of_scale"),
+    ("score: " + "9" * 5000, "out_of_scale"),
+    ("0" * 5000 + "2", 2),
     ("maybe score: 1 </think>", "unparsable"),
     ("maybe score: 1 </think>score: 2", 2),
     ("##final score: 2.5", "unparsable"),
@@ -253,6 +256,12 @@ def test_a_text_reply_is_its_score_or_its_failure(text: str, meant: int | str) -
         (Reply('{"grade": 2}', "refusal"), "refused"),
         (Reply("", "content_filter", "policy"), "filtered"),
         (Reply("", "tool_calls"), "unparsable"),
+        (Reply('{"grade": 0}', "content-filter"), "filtered"),
+        (Reply('{"grade": 0}', "model_length"), "truncated"),
+        (Reply('{"grade": 0}', "error"), "unparsable"),
+        (Reply('{"grade": 0}', "abort"), "unparsable"),
+        (Reply('{"grade": 0}', "cancelled"), "unparsable"),
+        (Reply('{"grade": 0}', "insufficient_system_resource"), "unparsable"),
     ],
 )
 def test_how_a_reply_ended_is_looked_at_before_its_text(reply: Reply, status: str) -> None:
@@ -262,8 +271,10 @@ def test_how_a_reply_ended_is_looked_at_before_its_text(reply: Reply, status: st
     assert outcome.status in FAILURES
 
 
-@pytest.mark.parametrize("finish_reason", ["stop", "", "eos", "end_turn", "STOP"])
-def test_any_other_ending_is_an_answer(finish_reason: str) -> None:
+@pytest.mark.parametrize(
+    "finish_reason", ["stop", "", "eos", "end_turn", "STOP", "FINISH_REASON_STOP"]
+)
+def test_a_good_ending_is_an_answer(finish_reason: str) -> None:
     outcome = parse_grade(PAIR, Reply('{"grade": 2}', finish_reason), SCALE)
     assert outcome == Judgement(PAIR, 2)
 

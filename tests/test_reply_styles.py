@@ -2,9 +2,11 @@
 
 # ruff: noqa: E501 - a reply is as long as it is
 
+import json
+
 import pytest
 
-from labeler.data import Judgement, Pair, Reply
+from labeler.data import Failure, Judgement, Pair, Reply
 from labeler.parsing import parse_grade
 
 PAIR = Pair("q1", "d1")
@@ -157,9 +159,23 @@ JSON_STYLES: list[tuple[str, int | str]] = [
     ('{"results":[{"id":1,"grade":2}]}', "unparsable"),
     ('{"1": 2}', "unparsable"),
     ('{"grade":{"grade":2}}', "unparsable"),
+    ('{"grade": 1} or 2', "conflict"),
+    ('{"grade": 1}, or maybe 2', "conflict"),
+    ('抱歉，我无法回答这个问题。{"grade": 0}', "conflict"),
 ]
 
 TEXT_STYLES: list[tuple[str, int | str]] = [
+    ("I'm sorry, I can't give a score: 0 would be unfair.", "conflict"),
+    ("I cannot assist with this request. Score: 0", "conflict"),
+    ("As an AI I cannot judge. relevance: 0", "conflict"),
+    ("score: 1 is wrong, 2 is right", "conflict"),
+    ("score: 1 is wrong", "conflict"),
+    ("Score: 3. Correction: 1", "conflict"),
+    ("Score: 2 ... no wait: 1", "conflict"),
+    ("The relevance is 3 on a scale where 10 is best", "conflict"),
+    ("The relevance is 2 on a scale of 0 to 3.", 2),
+    ("I must decline to grade this.", "refused"),
+    ("Wait, it names the tea. ##final score: 2", 2),
     ("##final score: 2", 2),
     ("## final score: 2\n", 2),
     ("##Final Score: 3", 3),
@@ -217,6 +233,107 @@ PROSE = [
     "Thus 2.5 liters.",
     "It answers the question: 5 liters of water.",
 ]
+
+
+REFUSALS = [
+    "I apologize, but I'm unable to evaluate this content.",
+    "As an AI language model, I cannot judge this passage.",
+    "Unfortunately, I am not able to assess this.",
+    "Sorry, I can't.",
+    "I must decline to grade this.",
+    "I'm sorry, I can't actually judge this.",
+    "I cannot assist with that request.",
+    "I won't provide a relevance score for this.",
+    "I’m not comfortable rating this passage.",
+    "I can't help with that.",
+    "This passage cannot be graded.",
+    "We are unable to comply.",
+    "It is not possible to judge this.",
+]
+
+CORRECTIONS = [
+    "Correction: 1",
+    "Edit: should be 1",
+    "On reflection, 1 is more accurate.",
+    "On second thought, one.",
+    "No wait, 1.",
+    "Actually, 1.",
+    "-> 1",
+    "or maybe 1",
+    "Sorry, I meant 1.",
+    "1 would be better.",
+    "Make that 1.",
+    "I changed it to 1.",
+    "Scratch that.",
+    "That is wrong.",
+    "Please disregard the above.",
+]
+
+LEADS = [
+    "I'd say 0, ",
+    "It's a 0: ",
+    "Therefore it is a 0. ",
+    "I think 0. ",
+    "I lean towards 0. ",
+    "I'll go with 0: ",
+]
+
+HARMLESS = [
+    "Unfortunately, the passage does not answer the question.",
+    "I cannot find the answer in the passage.",
+    "I cannot rate it higher than 2.",
+    "I can't give it a higher grade.",
+    "I cannot grade this as perfectly relevant.",
+    "I can't help but notice that it is short.",
+    "Sorry for the delay.",
+    "Actually, the passage names 5 teas.",
+    "Wait for 3 minutes, it says.",
+    "The passage can't help a reader who wants to know.",
+    "3 would be better if it named the tea.",
+    "It should be steeped for 3 minutes.",
+    "Instead it lists 3 teas.",
+    "Updated in 2019 and edited in 2020.",
+    "I think it has 3 parts.",
+    "It is a 5 star hotel.",
+]
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+def test_a_refusal_beside_a_verdict_never_becomes_its_grade(said: str) -> None:
+    verdict = '{"grade": 0}'
+    replies = (
+        f"{said} {verdict}",
+        f"{verdict}\n{said}",
+        json.dumps({"grade": 0, "reason": said}),
+        json.dumps({"reason": f"It is harmful. {said}", "grade": 0}),
+    )
+    statuses = [getattr(parse_grade(PAIR, Reply(reply), SCALE), "status", 0) for reply in replies]
+    assert statuses == ["conflict"] * 4
+    outcome = parse_grade(PAIR, Reply(f"{said} Score: 0"), SCALE, text=True)
+    assert isinstance(outcome, Failure)
+
+
+@pytest.mark.parametrize("said", CORRECTIONS)
+@pytest.mark.parametrize(("verdict", "text"), [('{"grade": 3}', False), ("##final score: 3", True)])
+def test_a_verdict_that_is_corrected_becomes_no_grade(said: str, verdict: str, text: bool) -> None:
+    outcome = parse_grade(PAIR, Reply(f"{verdict}\n{said}"), SCALE, text=text)
+    assert isinstance(outcome, Failure)
+    if not text:
+        assert outcome.status == "conflict"
+
+
+@pytest.mark.parametrize("said", LEADS)
+def test_prose_that_leads_to_another_grade_is_a_conflict(said: str) -> None:
+    outcome = parse_grade(PAIR, Reply(said + '{"grade": 3}'), SCALE)
+    assert isinstance(outcome, Failure)
+    assert outcome.status == "conflict"
+    assert parse_grade(PAIR, Reply(said + '{"grade": 0}'), SCALE) == Judgement(PAIR, 0)
+
+
+@pytest.mark.parametrize("said", HARMLESS)
+def test_harmless_prose_around_one_verdict_leaves_it_its_grade(said: str) -> None:
+    for reply in (said + ' {"grade": 2}', '{"grade": 2}\n\n' + said):
+        assert parse_grade(PAIR, Reply(reply), SCALE) == Judgement(PAIR, 2)
 
 
 @pytest.mark.parametrize(("text", "meant"), JSON_STYLES, ids=lambda value: str(value)[:40])

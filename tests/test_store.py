@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from labeler.data import Message, Model, Reply, Request
 from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError
 from labeler.formats.jsonl import read_rows
-from labeler.store import Store, key_of, open_store, remembered, upkeep
+from labeler.store import Store, exported, key_of, open_store, remembered, upkeep
+from labeler.store.keys import canonical, checksum, key_of_text
 from labeler.store.leases import Now
 from labeler.store.opening import network_file_system
 from labeler.store.replies import Batch, Failed, Kept
@@ -163,8 +164,8 @@ def newer(path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
 
 
-def made(path: Path) -> None:
-    with open_store(path) as store:
+def made(path: Path, *, redacted: bool = False) -> None:
+    with open_store(path, redacted=redacted) as store:
         rows = [
             Kept(bytes([n]) * 32, "m", "x" * 500, Reply(f"answer {n}", body=b"b" * 900))
             for n in range(64)
@@ -329,15 +330,36 @@ def test_a_lease_ends_by_the_clock_that_nobody_can_set(tmp_path: Path) -> None:
         other.close()
 
 
-@pytest.mark.parametrize("how", ["kept", "failed", "closed"])
+def test_what_failed_for_another_process_fails_here_and_is_asked_by_a_later_one(
+    tmp_path: Path,
+) -> None:
+    key, news = b"k" * 32, Failed(b"k" * 32, "call_failed", "x")
+    one, beside = (Store(tmp_path / "replies.db") for _ in range(2))
+    one.write(Batch(claimed=[key]))
+    assert beside.write(Batch(claimed=[key])).leases == frozenset()
+    one.write(Batch(failed=[news]))
+    late = Store(tmp_path / "replies.db")
+    for other in (beside, late):
+        granted = other.write(Batch(claimed=[key]))
+        assert (granted.failures, granted.leases) == ({key: news}, frozenset())
+    assert one.write(Batch(claimed=[key])).leases == {key}
+    assert late.write(Batch(claimed=[key])).failures == {}
+    one.write(Batch(failed=[news]))
+    one.close()
+    assert beside.write(Batch(claimed=[key])).failures == {key: news}
+    beside.close()
+    late.close()
+    with open_store(tmp_path / "replies.db") as later:
+        assert later.write(Batch(claimed=[key])).leases == {key}
+
+
+@pytest.mark.parametrize("how", ["kept", "closed"])
 def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
     one, other = (Store(tmp_path / "replies.db") for _ in range(2))
     key = b"k" * 32
     one.write(Batch(claimed=[key]))
     if how == "kept":
         one.write(Batch([Kept(key, "m", "", Reply("there"))]))
-    elif how == "failed":
-        one.write(Batch(failed=[Failed(key, "call_failed", "x")]))
     else:
         one.close()
     granted = other.write(Batch(claimed=[key]))
@@ -346,6 +368,12 @@ def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
     else:
         assert granted.leases == {key}
     other.close()
+
+
+def test_a_link_that_leads_nowhere_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "replies.db").symlink_to(tmp_path / "gone.db")
+    with pytest.raises(FileProblem, match="which is not there"):
+        Store(tmp_path / "replies.db")
 
 
 def test_a_locked_store_is_74_in_one_line(tmp_path: Path) -> None:
@@ -376,7 +404,7 @@ def test_a_redacted_store_keeps_no_request_text(tmp_path: Path) -> None:
 
 
 def test_what_is_exported_can_be_imported(tmp_path: Path) -> None:
-    made(tmp_path / "a" / "replies.db")
+    made(tmp_path / "a" / "replies.db", redacted=True)
     file = tmp_path / "out.jsonl.gz"
     with open_store(tmp_path / "a" / "replies.db") as store:
         assert upkeep.export(store, file) == 64
@@ -392,6 +420,51 @@ def test_what_is_exported_can_be_imported(tmp_path: Path) -> None:
         file.write_bytes(b'{"key": "00"}\n')
         with pytest.raises(BadInput, match="not a row"):
             upkeep.import_rows(store, read_rows(file), file)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"text": "another"}, "was it edited"),
+        ({"body": "AAAA"}, "was it edited"),
+        ({"text": None}, "text: null"),
+        ({"top_tokens": "nojson"}, "top_tokens"),
+        ({"top_tokens": "5"}, "top_tokens"),
+        ({"top_tokens": "[5]"}, "top_tokens"),
+        ({"key": "00"}, "key"),
+        ({"prompt_tokens": True}, "prompt_tokens"),
+        ({"at": float("nan")}, "at"),
+        ({"checksum": "zz"}, "non-hexadecimal"),
+    ],
+    ids=str,
+)
+def test_a_changed_row_is_never_imported(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+    file, row = exported_row(tmp_path)
+    with open_store(tmp_path / "b.db") as store:
+        file.write_text("\n" + json.dumps(row | change))
+        with pytest.raises(BadInput, match=rf"out\.jsonl:2: .*{says}"):
+            upkeep.import_rows(store, read_rows(file), file)
+        assert len(store) == 0
+        file.write_text(json.dumps(row))
+        assert upkeep.import_rows(store, read_rows(file), file) == 1
+
+
+def test_a_row_under_the_key_of_another_request_is_never_imported(tmp_path: Path) -> None:
+    file, row = exported_row(tmp_path)
+    swapped = checksum(bytes(32), *[row[name] for name in exported.COLUMNS[1:]]).hex()
+    file.write_text(json.dumps(row | {"key": bytes(32).hex(), "checksum": swapped}))
+    with open_store(tmp_path / "b.db") as store, pytest.raises(BadInput, match="its request"):
+        upkeep.import_rows(store, read_rows(file), file)
+
+
+def exported_row(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """A file of one exported row, and that row."""
+    request, file = canonical("m", ASKED), folder / "out.jsonl"
+    reply = Reply("one", top_tokens=({"2": -0.5},), body=b"b")
+    with open_store(folder / "a.db") as store:
+        store.write(Batch([Kept(key_of_text(request), "m", request, reply)]))
+        upkeep.export(store, file)
+    return file, json.loads(file.read_text())
 
 
 def test_pruned_replies_are_gone_and_their_room_comes_back(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from labeler.cli.board import Board, How, how_shown, shown
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from labeler.models.brake import Brake
     from labeler.models.budget import Spending
     from labeler.models.prices import Price
+    from labeler.store import Store
 
     PairsFor = Callable[[Collection, Texts], Pairs]
     """Which pairs of a collection to judge; the texts are those that they should be among."""
@@ -59,7 +63,6 @@ async def label(
     from labeler.guarding import guarded, knows
     from labeler.labeling import Job, check_free, label_name, texts_of
     from labeler.prompt import find_prompt
-    from labeler.store import open_store
 
     prompt = find_prompt(asked.prompt)
     how = how_shown(asked.manner.quiet, asked.manner.json_progress)
@@ -72,7 +75,7 @@ async def label(
     gc.freeze()  # texts and pairs stay to the end: nobody need look through them for garbage
     async with ready(choice, texts.documents.values(), asked.limits.timeout) as there:
         say_where_it_lies(collection.store)
-        with open_store(collection.store, redacted=asked.manner.redact) as store:
+        with opened(collection.store, asked.manner) as store:
             at_once = asked.manner.concurrency or there.concurrency
             guard = guard_of(asked.limits, at_once, price, brake, asked.spent)
             model = guarded(there.model, store, guard, patient=False)
@@ -90,6 +93,17 @@ async def label(
     if choice.caveat:
         note(choice.caveat)
     return tally
+
+
+@contextmanager
+def opened(path: Path, manner: Manner) -> Iterator[Store]:
+    """The store; a dry run makes none, and where there is none it is shown an empty one."""
+    from labeler.store import open_store
+
+    with TemporaryDirectory() as folder:
+        there = path if path.exists() or not manner.dry_run else Path(folder) / path.name
+        with open_store(there, redacted=manner.redact) as store:
+            yield store
 
 
 async def relabel_from_store(

@@ -98,7 +98,7 @@ class Board:
         parts = [
             f"{f['done']:,}/{f['total']:,} pairs",
             f"{earlier:,} from the store" if earlier else "",
-            f"{f['shared']:,} as an equal request" if f["shared"] else "",
+            f"{f['shared']:,} as an equal pair or by another process" if f["shared"] else "",
             f"{f['per_second']:,.1f}/s",
             f"{_duration(f['seconds_left'])} left" if f["seconds_left"] and not ended else "",
             f"{f['calls']:,} calls" if f["calls"] and self.asks else "",
@@ -122,7 +122,7 @@ class Board:
             ("from the store", f"{f['remembered'] - f['shared']:,}"),
         ]
         if f["shared"]:
-            rows.append(("as an equal request", f"{f['shared']:,}"))
+            rows.append(("as an equal pair or by another process", f"{f['shared']:,}"))
         if self.asks:
             rows += [
                 ("calls", f"{f['calls']:,}, using {f['tokens']:,} tokens"),
@@ -163,14 +163,19 @@ def shown(
 ) -> Iterator[Callable[[Judged], None]]:
     """Show the board as long as the block runs; what it gives is told of every pair.
 
-    Outside of a terminal, a line every so many seconds, also while nothing is done.
+    Outside of a terminal, a line every so many seconds, also while nothing is done, and one in the
+    end, however it ends; as JSON also one at the beginning.
     """
     if how == "quiet":
         yield board.told
         return
     if how == "panel" and sys.stderr.isatty():
-        with _live(board):
-            yield board.told
+        try:
+            with _live(board):
+                yield board.told
+        except BaseException:
+            note(f"judging: {board.line(ended=True)}")
+            raise
         return
 
     def show(*, ended: bool = False) -> None:
@@ -184,12 +189,14 @@ def shown(
     over = threading.Event()
     showing = threading.Thread(target=keep_showing, daemon=True)
     showing.start()
+    if how == "json":
+        show()
     try:
         yield board.told
     finally:
         over.set()
         showing.join()
-    show(ended=True)
+        show(ended=True)
 
 
 @contextmanager

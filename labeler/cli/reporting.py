@@ -93,7 +93,7 @@ def _sources(tally: Tally) -> str:
     """Where the outcomes come from, judged and failed, in counts that add up to them all."""
     earlier = tally.remembered - tally.shared
     share = earlier / tally.pairs if tally.pairs else 0.0
-    shared = f"; as an equal request: {tally.shared:,}" if tally.shared else ""
+    shared = f"; as an equal pair or by another process: {tally.shared:,}" if tally.shared else ""
     asked = tally.pairs - tally.remembered
     return f"from the store: {earlier:,} ({share:.0%}){shared}; asked now: {asked:,}"
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from labeler.cli.board import dollars
 from labeler.cli.options import Folder
 from labeler.cli.reporting import show_failures
 from labeler.cli.screen import say, table
+from labeler.errors import LabelerError
 
 if TYPE_CHECKING:
     from labeler.formats.collection import Collection
     from labeler.formats.judgements import Origin
     from labeler.labeling import Tally
+    from labeler.repeats import Repeats
 
 
 class _Labels(NamedTuple):
@@ -34,7 +37,9 @@ def command(folder: Folder) -> None:
     pool = len(pool_pairs(collection.pool)) if collection.pool.exists() else 0
     if pool:
         say(f"pool: {pool:,} pairs")
-    found = [_labels(collection, name) for name in collection.judgement_names()]
+    names = list(collection.judgement_names())
+    repeats = _repeats(collection) if names else None
+    found = [_labels(collection, name, repeats) for name in names]
     if found:
         head = ("labels", "prompt", "judged", "failed", "attempts", "tokens", "cost", "failures")
         table(head, map(_row, found), left=2)
@@ -46,16 +51,30 @@ def command(folder: Folder) -> None:
         _show_store(collection)
 
 
-def _labels(collection: Collection, name: str) -> _Labels:
+def _repeats(collection: Collection) -> Repeats | None:
+    """What tells pairs of equal texts; None where the texts are not there any more."""
+    from labeler.labeling import texts_of
+    from labeler.repeats import Repeats
+
+    if not (collection.corpus.exists() and collection.queries.exists()):
+        return None
+    return Repeats(texts_of(collection))
+
+
+def _labels(collection: Collection, name: str, repeats: Repeats | None) -> _Labels:
+    """What a set of labels holds; a reply that several pairs share is counted once."""
     from labeler.formats.judgements import read_judgements
     from labeler.labeling import Tally
 
     tally, origin, attempts, cost = Tally(name), None, 0, None
     for row in read_judgements(collection.judgements(name)):
-        tally.add(row.judged)
-        origin, attempts = row.origin, attempts + row.judged.attempts
-        if row.judged.cost is not None:
-            cost = (cost or 0.0) + row.judged.cost
+        judged = row.judged
+        if repeats and repeats.repeats(name, judged.outcome.pair):
+            judged = replace(judged, attempts=0, prompt_tokens=0, completion_tokens=0, cost=None)
+        tally.add(judged)
+        origin, attempts = row.origin, attempts + judged.attempts
+        if judged.cost is not None:
+            cost = (cost or 0.0) + judged.cost
     return _Labels(tally, origin, attempts, cost)
 
 
@@ -78,19 +97,41 @@ def _show_rest(collection: Collection, labels: _Labels, pool: int) -> None:
     retry = ["--retry-failed"] if tally.failed > tally.failures["call_failed"] else []
     words = ["judge", str(collection.folder), *_asked(labels.origin), "--as", tally.name, *retry]
     say(f"to go on: {shlex.join(['labeler', *words])}")
+    _say_where_prompt_is(labels.origin)
 
 
 def _asked(origin: Origin) -> list[str]:
-    """The options that ask the same model with the same prompt; a prompt's file by its name."""
+    """The options that ask the same model with the same prompt."""
     from labeler.trust import embedded_name
 
-    prompt = ["--prompt", origin.prompt.partition("@")[0]]
+    prompt = ["--prompt", _prompt_name(origin.prompt)]
     if name := embedded_name(origin.model):
         return [*prompt, "--model", name]
     address, _, served = origin.model.partition(" ")
     if "://" not in address:
         return prompt
     return [*prompt, "--model", served, "--base-url", address]
+
+
+def _prompt_name(identity: str) -> str:
+    """What finds a prompt again: its name, or the name of its file, seen from here."""
+    from labeler.prompt import prompt_files
+
+    name = identity.partition("@")[0]
+    return name if name in prompt_files() or not name else f"{name}.md"
+
+
+def _say_where_prompt_is(origin: Origin) -> None:
+    """Say so where the prompt's file is not here as it was."""
+    from labeler.prompt import find_prompt
+
+    name = _prompt_name(origin.prompt)
+    try:
+        found = find_prompt(name).id
+    except LabelerError:
+        found = ""
+    if origin.prompt and found != origin.prompt:
+        say(f"({name} stands for the prompt's file as it was: {origin.prompt})")
 
 
 def _show_store(collection: Collection) -> None:

@@ -108,7 +108,12 @@ def claim(connection: sqlite3.Connection, owner: int, keys: Iterable[bytes]) -> 
     wanted = list(keys)
     rows = ((key, owner) for key in wanted)
     connection.executemany("INSERT OR IGNORE INTO leases VALUES (?, ?)", rows)
-    mine: set[bytes] = set()
+    return held_by(connection, owner, wanted)
+
+
+def held_by(connection: sqlite3.Connection, owner: int, keys: Iterable[bytes]) -> set[bytes]:
+    """Those of these keys that a process has leases on."""
+    wanted, mine = list(keys), set[bytes]()
     for start in range(0, len(wanted), KEYS_OF_A_QUERY):
         some = wanted[start : start + KEYS_OF_A_QUERY]
         marks = ",".join("?" * len(some))

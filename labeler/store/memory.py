@@ -45,6 +45,8 @@ def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
             known = await clerk.claim(key)
         if isinstance(known, Reply):
             return known
+        if isinstance(known, Failed):
+            raise CallFailed(known.detail, known.status)
         if not known:
             raise Elsewhere("another process is asking this")
         try:
@@ -64,8 +66,8 @@ def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
     return replace(model, ask=ask, recall=recall, close=close)
 
 
-_Claimed = Reply | bool
-"""A reply that is there, or whether the lease is given."""
+_Claimed = Reply | Failed | bool
+"""A reply that is there, what failed in another process, or whether the lease is given."""
 
 
 @dataclass(slots=True)
@@ -92,8 +94,9 @@ class _Clerk:
         self._held: dict[bytes, asyncio.Event] = {}
 
     async def claim(self, key: bytes) -> _Claimed:
-        """The reply if it is there, or whether the caller may ask: nobody else does, here or
-        in another process. Equal requests of this one wait for the first.
+        """The reply if it is there, or how the call failed in another process, or whether the
+        caller may ask: nobody else does, here or elsewhere. Equal requests of this process wait
+        for the first.
         """
         while key in self._held:
             await self._held[key].wait()
@@ -174,7 +177,8 @@ class _Clerk:
 def _settle(work: _Waiting, granted: Granted) -> None:
     for done, key in work.waiters:
         if not done.done():
-            done.set_result(granted.replies.get(key) or key in granted.leases)
+            there = granted.replies.get(key) or granted.failures.get(key)
+            done.set_result(there or key in granted.leases)
 
 
 def _fail(work: _Waiting, error: Exception) -> None:

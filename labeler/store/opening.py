@@ -53,6 +53,8 @@ def connect(path: Path) -> sqlite3.Connection:
     """A connection to the store in a file, made where there is none or an empty one."""
     with store_problems(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink() and not path.exists():
+            raise FileProblem(f"{path}: a link to {path.readlink()}, which is not there")
         while not path.exists() or path.stat().st_size == 0:
             _create(path)
         _check_head(path)

@@ -6,16 +6,28 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.data import Reply
 from labeler.errors import BadInput, LabelerError
 from labeler.store.keys import checksum
-from labeler.store.leases import Now, bury, claim, enter, give_back, leave, now, renew, this_process
+from labeler.store.leases import (
+    Now,
+    bury,
+    claim,
+    enter,
+    give_back,
+    held_by,
+    leave,
+    now,
+    renew,
+    this_process,
+)
+from labeler.store.news import fresh_failures, grow_old, last_failure
 from labeler.store.opening import connect, store_problems
 from labeler.store.schema import REPLY
 
@@ -51,12 +63,14 @@ class Batch:
 
 @dataclass(slots=True)
 class Granted:
-    """What came of a batch: replies that were there before it, and leases that were given.
+    """What came of a batch: replies that were there before it, what failed for another process
+    meanwhile, and leases that were given.
 
-    A claimed key in neither is leased by another process.
+    A claimed key in none of them is leased by another process.
     """
 
     replies: Mapping[bytes, Reply] = field(default_factory=dict)
+    failures: Mapping[bytes, Failed] = field(default_factory=dict)
     leases: frozenset[bytes] = frozenset()
 
 
@@ -70,14 +84,16 @@ class Store:
         self._connection = connect(path)
         self._lock = threading.Lock()
         self._owner: int | None = None
-        self._newest = self._last_number()
+        self._newest, self._last_failure = self._newest_of_all()
 
-    def _last_number(self) -> int:
-        """The number of the newest reply; those after it came while this store was open."""
+    def _newest_of_all(self) -> tuple[int, float]:
+        """The number of the newest reply and the time of the last failure; those after them came
+        while this store was open.
+        """
         try:
             with self.reading() as connection:
-                query = "SELECT coalesce(max(id), 0) FROM replies"
-                return int(connection.execute(query).fetchone()[0])
+                reply = connection.execute("SELECT coalesce(max(id), 0) FROM replies").fetchone()
+                return int(reply[0]), last_failure(connection)
         except LabelerError:
             self._connection.close()
             raise
@@ -104,17 +120,17 @@ class Store:
     def write(self, batch: Batch) -> Granted:
         """Do all of a batch in one transaction, which is on the disk when this returns.
 
-        A key that is there already keeps its first reply.
+        A key that is there already keeps its first reply. A key whose call failed stays leased, so
+        that no other process that runs now asks for it again.
         """
         with self.writing() as connection:
             late = [kept.key for kept in batch.kept if not self._insert(connection, kept)]
             rows = ((key, time.time(), status, detail) for key, status, detail in batch.failed)
             connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
             give_back(connection, [kept.key for kept in batch.kept])
-            give_back(connection, [failed.key for failed in batch.failed])
             granted = self._grant(connection, batch.claimed)
             earlier = self._select(connection, late) if late else {}
-        return Granted({**earlier, **granted.replies}, granted.leases)
+        return replace(granted, replies={**earlier, **granted.replies})
 
     def _insert(self, connection: sqlite3.Connection, kept: Kept) -> bool:
         """Whether the reply is the first under its key, and so was kept."""
@@ -139,11 +155,26 @@ class Store:
         renew(connection, self._owner, moment)
         there = self._select(connection, keys)
         open_keys = [key for key in keys if key not in there]
+        before = held_by(connection, self._owner, open_keys)
         mine = claim(connection, self._owner, open_keys)
         if len(mine) < len(set(open_keys)):
             bury(connection, this_process(), moment)
             mine = claim(connection, self._owner, open_keys)
-        return Granted(there, frozenset(mine))
+        failed = self._failed_elsewhere(connection, set(open_keys) - before, mine)
+        give_back(connection, mine & failed.keys())
+        grow_old(connection, mine - failed.keys())
+        return Granted(there, failed, frozenset(mine - failed.keys()))
+
+    def _failed_elsewhere(
+        self, connection: sqlite3.Connection, keys: Iterable[bytes], mine: Set[bytes]
+    ) -> dict[bytes, Failed]:
+        """What failed for a process that still runs, or since this store was opened."""
+        news = fresh_failures(connection, keys)
+        return {
+            key: Failed(key, status, detail)
+            for key, (at, status, detail) in news.items()
+            if key not in mine or at > self._last_failure
+        }
 
     def renew(self) -> None:
         """Say that the leases of this process are still held."""

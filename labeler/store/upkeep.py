@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import sqlite3
@@ -13,11 +12,11 @@ from typing import Any, NamedTuple
 
 from labeler.errors import BadInput
 from labeler.files import replacing
+from labeler.store import exported
 from labeler.store.keys import checksum
 from labeler.store.replies import Store, rows_of
 from labeler.store.schema import REPLY
 
-_COLUMNS = REPLY.split(", ")
 _WIRE = "checksum, request, body"
 
 
@@ -77,25 +76,20 @@ def export(store: Store, path: Path) -> int:
 
 
 def _exported(store: Store) -> Iterator[dict[str, Any]]:
-    names = ", ".join(f"r.{name}" for name in _COLUMNS)
+    names = ", ".join(f"r.{name}" for name in exported.COLUMNS)
     last = 0
     while True:
         query = (
-            f"SELECT r.id, {names}, w.request, w.body FROM replies r JOIN wires w USING (id)"
-            " WHERE r.id > ? ORDER BY r.id LIMIT 500"
+            f"SELECT r.id, r.checksum, w.checksum, w.request, w.body, {names} FROM replies r"
+            " JOIN wires w USING (id) WHERE r.id > ? ORDER BY r.id LIMIT 500"
         )
         with store.reading() as connection:
             rows = connection.execute(query, (last,)).fetchall()
         if not rows:
             return
-        for number, key, *values, request, body in rows:
+        for number, reply_sum, wire_sum, request, body, *reply in rows:
             last = number
-            yield {
-                "key": key.hex(),
-                **dict(zip(_COLUMNS[1:], values, strict=True)),
-                "request": request,
-                "body": base64.b64encode(body).decode("ascii"),
-            }
+            yield exported.written(exported.Row(reply, reply_sum, (request, body), wire_sum))
 
 
 def import_rows(store: Store, rows: Iterator[tuple[int, dict[str, Any]]], path: Path) -> int:
@@ -109,17 +103,16 @@ def import_rows(store: Store, rows: Iterator[tuple[int, dict[str, Any]]], path: 
 
 def _take_in(connection: sqlite3.Connection, row: dict[str, Any], path: Path, number: int) -> int:
     try:
-        values = (bytes.fromhex(row["key"]), *(row[name] for name in _COLUMNS[1:]))
-        wire = (row["request"], base64.b64decode(row["body"], validate=True))
-        marks = ",".join("?" * len(values))
-        query = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {marks})"
-        done = connection.execute(query, (checksum(*values), *values))
-        if done.rowcount == 1:
-            placed = (done.lastrowid, checksum(*wire), *wire)
-            connection.execute("INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)", placed)
-    except (KeyError, TypeError, ValueError, sqlite3.IntegrityError) as error:
-        problem = f"not a row that `labeler store export` wrote ({type(error).__name__}: {error})"
+        found = exported.read(row)
+    except ValueError as error:
+        problem = f"not a row that `labeler store export` wrote ({error})"
         raise BadInput.at(path, number, problem) from error
+    marks = ",".join("?" * len(found.reply))
+    query = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {marks})"
+    done = connection.execute(query, (found.reply_sum, *found.reply))
+    if done.rowcount == 1:
+        placed = (done.lastrowid, found.wire_sum, *found.wire)
+        connection.execute("INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)", placed)
     return done.rowcount
 
 
@@ -186,7 +179,7 @@ def record_of(store: Store, key: bytes) -> Record | None:
 
 def failure_of(store: Store, key: bytes) -> tuple[float, str, str] | None:
     """When and how the last call under a key failed for good."""
-    query = "SELECT at, status, detail FROM failures WHERE key = ?"
+    query = "SELECT abs(at), status, detail FROM failures WHERE key = ?"
     with store.reading() as connection:
         row = connection.execute(query, (key,)).fetchone()
     return (float(row[0]), str(row[1]), str(row[2])) if row else None
