@@ -188,9 +188,9 @@ def test_a_short_key_is_masked_in_errors_where_it_stands_alone(
     answer = Answer({"error": {"message": "Incorrect key: sho, should be longer"}}, status)
     with FakeServer(lambda call: answer if pair_of(call) else grade_in(call)) as server:
         judge(tmp_path, server)
-    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
         server.listing = answer
         run(["judge", str(tmp_path), "--base-url", server.base_url, "--as", "b"])
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     shown = "".join(capfd.readouterr()).encode()
     assert b"Incorrect key: [key], should be longer" in written + shown
     assert b": sho," not in written + shown
