@@ -47,7 +47,6 @@ WITH_HALF = json.dumps({"reason": HALF, "grade": 1}, ensure_ascii=False)
         completion(VERDICT),
         completion(WITH_HALF),
         completion(VERDICT, model="fake\udc00"),
-        completion(VERDICT, finish_reason="stop\ud800"),
         json.dumps(completion(WITH_HALF), ensure_ascii=False).encode("utf-8", "surrogatepass"),
     ],
 )
@@ -63,6 +62,15 @@ def test_half_a_character_ends_no_run(body: dict[str, object] | bytes, tmp_path:
     expected = (1, "half \ufffd pair")
     found = [one for one in outcomes(tmp_path) if isinstance(one, Judgement)]
     assert [(one.grade, one.reason) for one in found] == [expected] * 2
+
+
+def test_half_a_character_in_an_ending_makes_it_one_that_nobody_knows(tmp_path: Path) -> None:
+    make_collection(tmp_path, 1, 2)
+    ended = Answer(completion(VERDICT, finish_reason="stop\ud800"))
+    with FakeServer(lambda call: ended if pair_of(call) else grade_in(call)) as server:
+        assert judge(tmp_path, server) == 3
+    found = [one for one in outcomes(tmp_path) if isinstance(one, Failure)]
+    assert ["stop\ufffd" in one.detail for one in found] == [True, True]
 
 
 def test_half_a_character_the_key_and_refusals_end_no_generating(tmp_path: Path) -> None:
