@@ -10,6 +10,7 @@ from typing import NamedTuple
 from labeler.assessing import Assessor, Texts
 from labeler.data import Failure, Judged, Judgement, Outcome, Pair, Reply, Request
 from labeler.errors import Stopped
+from labeler.models.tokens import Tokens, about, at_most
 
 TRIES = 3
 """The first attempt and two re-asks."""
@@ -124,32 +125,31 @@ def _recall_more(known: list[Task], assessor: Assessor) -> None:
 
 
 class Plan(NamedTuple):
-    """What judging would take: calls, the pairs that need none, tokens, and one request."""
+    """What judging would take: calls, the pairs that need none, tokens (about, and at most), and
+    one request.
+    """
 
     calls: int
     remembered: int
-    tokens_in: int
-    tokens_out: int
+    about: Tokens
+    at_most: Tokens
     example: Request | None
-
-
-CHARACTERS_OF_A_TOKEN = 4
-"""A rule of thumb for English; the true number is the server's to say."""
 
 
 def plan(
     pairs: Iterable[Pair], texts: Texts, assessor: Assessor, retry_failed: bool = False
 ) -> Plan:
     """What judging these pairs would take, with every reply right at the first attempt."""
-    calls = remembered = characters = 0
+    calls = remembered = 0
+    thought, most = Tokens(0, 0), Tokens(0, 0)
     example: Request | None = None
     for chunk in in_chunks(pairs):
         example = example or assessor.request(*texts.of(chunk[0]))
         for found in recalled(chunk, texts, assessor):
             if isinstance(found, Task) and found.calls_left(retry_failed):
                 calls += 1
-                characters += sum(len(turn.content) for turn in found.request.messages)
+                thought = thought.plus(about(found.request))
+                most = most.plus(at_most(found.request))
             else:
                 remembered += 1
-    most = int(assessor.asked_with.get("max_tokens") or 0)
-    return Plan(calls, remembered, characters // CHARACTERS_OF_A_TOKEN, calls * most, example)
+    return Plan(calls, remembered, thought, most, example)

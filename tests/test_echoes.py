@@ -64,6 +64,15 @@ def test_half_a_character_ends_no_run(body: dict[str, object] | bytes, tmp_path:
     assert [(one.grade, one.reason) for one in found] == [expected] * 2
 
 
+def test_half_a_character_in_an_ending_makes_it_one_that_nobody_knows(tmp_path: Path) -> None:
+    make_collection(tmp_path, 1, 2)
+    ended = Answer(completion(VERDICT, finish_reason="stop\ud800"))
+    with FakeServer(lambda call: ended if pair_of(call) else grade_in(call)) as server:
+        assert judge(tmp_path, server) == 3
+    found = [one for one in outcomes(tmp_path) if isinstance(one, Failure)]
+    assert ["stop\ufffd" in one.detail for one in found] == [True, True]
+
+
 def test_half_a_character_the_key_and_refusals_end_no_generating(tmp_path: Path) -> None:
     texts = [" ".join(f"word{n}x{i}" for i in range(60)) for n in range(6)]
     write_corpus(tmp_path / "corpus.jsonl", [Document(f"d{n}", t) for n, t in enumerate(texts)])
@@ -186,7 +195,54 @@ def test_a_placeholder_for_a_key_hides_no_word_of_the_server(
     assert "none of that" in capsys.readouterr().err
 
 
-def test_a_short_key_is_no_secret_and_changes_no_reply() -> None:
+@pytest.mark.parametrize("status", [400, 401])
+def test_a_short_key_is_masked_in_errors_where_it_stands_alone(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sho")
+    make_collection(tmp_path, 1, 2)
+    answer = Answer({"error": {"message": "Incorrect key: sho, should be longer"}}, status)
+    with FakeServer(lambda call: answer if pair_of(call) else grade_in(call)) as server:
+        judge(tmp_path, server)
+        server.listing = answer
+        run(["judge", str(tmp_path), "--base-url", server.base_url, "--as", "b"])
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    shown = "".join(capfd.readouterr()).encode()
+    assert b"Incorrect key: [key], should be longer" in written + shown
+    assert b": sho," not in written + shown
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        (f"{KEY}\n", 0),
+        (f" {KEY}\r\n", 0),
+        ("sk-ab\ncd-12345", 78),
+        ("sk-\u00e4\u00f6-12345", 78),
+        ("sk-\u2028-12345", 78),
+    ],
+)
+def test_a_key_that_no_header_can_hold_is_refused_in_one_line(
+    key: str,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    make_collection(tmp_path, 1, 2)
+    with FakeServer(grade_in) as server:
+        assert judge(tmp_path, server) == code
+        said = capsys.readouterr().err.splitlines()
+        if code:
+            assert server.calls == []
+            assert "OPENAI_API_KEY" in said[-1]
+            assert "12345" not in "".join(said)
+        else:
+            assert server.calls[-1].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_short_key_changes_no_reply() -> None:
     assert without_key(b'{"a": "none"}', "none") == b'{"a": "none"}'
 
 

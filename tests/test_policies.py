@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -20,7 +21,7 @@ from labeler.models.budget import Budget, budgeted
 from labeler.models.limiting import Bucket, Ceiling, Gate, limited
 from labeler.models.prices import Price, price_of
 from labeler.models.retrying import Patience, retried
-from labeler.testing import Answer, FakeServer, completion, fake_model
+from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 
 
 def request(number: int = 0) -> Request:
@@ -361,6 +362,52 @@ def test_a_budget_stops_with_4_and_the_same_command_goes_on(
         assert run([*command, "--max-calls", "0"]) == 0
         assert run([*command, "--max-cost", "1"]) == 78
     assert "unknown" in capsys.readouterr().err
+
+
+def test_a_dry_run_says_no_less_than_what_a_text_of_any_script_costs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    collection = make_collection(tmp_path, queries=1, documents=5)
+    rows = collection.corpus.read_text().replace("about", "漢字" * 500 + " about")
+    collection.corpus.write_text(rows)
+    own = tmp_path / "prices.toml"
+    own.write_text('as_of = "2026-11-01"\n[hosts."127.0.0.1"]\n')
+    own.write_text(own.read_text() + "fake = { tokens_in = 4.0, tokens_out = 10.0 }\n")
+
+    def answer(call: Call) -> Answer:
+        length = sum(len(turn["content"]) for turn in call.body["messages"])
+        usage = {"prompt_tokens": length, "completion_tokens": call.body["max_tokens"]}
+        return Answer(completion(grade_in(call), usage=usage))
+
+    with FakeServer(answer) as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        command = ["judge", str(tmp_path), *where, "--as", "a"]
+        assert run([*command, "--dry-run"]) == 0
+        (most,) = re.findall(r"at most \$([\d.]+),", capsys.readouterr().out)
+        assert run(command) == 0
+        (cost,) = re.findall(r"cost of this run: \$([\d.]+)", capsys.readouterr().out)
+    assert 0.3 * float(most) < float(cost) <= float(most)
+
+
+def test_no_call_outlasts_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    make_collection(tmp_path, queries=1, documents=12)
+    with FakeServer(grade_in) as server:
+        server.answer = lambda c: Answer(fault="hang") if len(server.calls) > 5 else grade_in(c)
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+        command = ["judge", str(tmp_path), *options]
+        began = time.monotonic()
+        assert run([*command, "--deadline", "1.5"]) == 4
+        assert time.monotonic() - began < 4
+        said = capsys.readouterr()
+        assert "stopped at --deadline 1.5" in said.err
+        assert "to go on: labeler judge" in said.err
+        assert "4 of 12 pairs judged" in said.out
+        server.answer = grade_in
+        assert run([*command, "--deadline", "60"]) == 0
 
 
 def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_pool(

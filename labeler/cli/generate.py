@@ -125,12 +125,16 @@ def show_plan(
     preflight: bool,
 ) -> None:
     """Print how many calls there would be, about how many tokens, and one request in full."""
+    from functools import reduce
+
     from labeler.generating import chosen_passages, generation_requests
+    from labeler.models.tokens import Tokens, about, at_most
 
     chosen = chosen_passages(documents.values(), writer.seed)[:wanted]
     requests = [request for d in chosen for request in generation_requests(d, writer)]
-    characters = sum(len(turn.content) for request in requests for turn in request.messages)
-    most = writer.prompt.front.max_tokens * len(requests)
+    none = Tokens(0, 0)
+    thought = reduce(Tokens.plus, map(about, requests), none)
+    most = reduce(Tokens.plus, map(at_most, requests), none)
     say(f"passages    {len(chosen):,}, more where a candidate is no good")
-    show_calls(len(requests), (characters // 4, most), price, preflight=preflight)
+    show_calls(len(requests), (thought, most), price, preflight=preflight)
     show_request(requests[0] if requests else None)

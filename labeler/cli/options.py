@@ -64,7 +64,7 @@ class Limits:
     ] = None
     deadline: Annotated[
         float | None,
-        typer.Option(min=0, metavar="SECONDS", help="Begin no call after so long, and stop."),
+        typer.Option(min=0, metavar="SECONDS", help="Stop after so long; no call outlasts it."),
     ] = None
     prices: Prices = None
     timeout: Annotated[

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from labeler.labeling import Job, Tally
     from labeler.models.budget import Budget
     from labeler.models.prices import Price
+    from labeler.models.tokens import Tokens
 
 
 def show_plan(
@@ -26,20 +27,25 @@ def show_plan(
     planned = plan(job.pairs, job.texts, assessor, retry_failed)
     say(f"pairs       {len(job.pairs):,}")
     say(f"remembered  {planned.remembered:,}")
-    show_calls(planned.calls, (planned.tokens_in, planned.tokens_out), price, preflight=preflight)
+    tokens = (planned.about, planned.at_most)
+    show_calls(planned.calls, tokens, price, preflight=preflight)
     show_request(planned.example)
 
 
 def show_calls(
-    calls: int, tokens: tuple[int, int], price: Price | None, *, preflight: bool
+    calls: int, tokens: tuple[Tokens, Tokens], price: Price | None, *, preflight: bool
 ) -> None:
-    """Print how many calls, tokens (in, and at most out) and dollars that would be."""
-    tokens_in, tokens_out = tokens
+    """Print how many calls, tokens and dollars that would be: about, and at most."""
+    thought, most = tokens
     one_more = " (and 1 before them, to find out what the server accepts)" if preflight else ""
-    at_most = f"at most {dollars(price.of(*tokens))}, {price.said}" if price else "unknown"
+    cost = "unknown"
+    if price:
+        full = f"about {dollars(price.of(*thought))} with replies of full length, "
+        costs = price.of(*most)
+        cost = f"{full if costs else ''}at most {dollars(costs)}, {price.said}"
     say(f"calls       {calls:,}, without re-asks{one_more if calls else ''}")
-    say(f"tokens      about {tokens_in:,} in, at most {tokens_out:,} out")
-    say(f"cost        {at_most if calls else '$0: nothing to ask'}")
+    say(f"tokens      about {thought.inside:,} in, at most {most.outside:,} out")
+    say(f"cost        {cost if calls else '$0: nothing to ask'}")
 
 
 def show_request(request: Request | None) -> None:

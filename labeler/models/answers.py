@@ -31,7 +31,7 @@ _ADVICE = {
 
 
 SHORTEST_KEY = 8
-"""Characters; what is shorter is no secret, and stands in many a word."""
+"""Characters; what is shorter may be a name of JSON's own, and is masked in errors alone."""
 
 
 def without_key(body: bytes, key: str) -> bytes:
@@ -62,8 +62,10 @@ def in_utf8(body: bytes) -> bytes:
 
 
 def hidden(text: str, key: str) -> str:
-    """A text with `[key]` in place of the key."""
-    return text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
+    """A text with `[key]` in place of the key; a short one is one only where it stands alone."""
+    if len(key) >= SHORTEST_KEY:
+        return text.replace(key, "[key]")
+    return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text) if key else text
 
 
 def _may_spell(body: bytes, key: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
@@ -66,6 +66,19 @@ class Budget:
             await self._settled.wait()
         self.reserved.add(most)
 
+    async def in_time(self, call: Awaitable[Reply]) -> Reply:
+        """The reply of a call; `BudgetReached` where it has not ended by the deadline."""
+        if self.max_seconds is None:
+            return await call
+        try:
+            async with asyncio.timeout(max(0.0, self.ends - self.clock())) as over:
+                return await call
+        except TimeoutError:
+            if not over.expired():
+                raise
+            problem = f"stopped at --deadline {self.max_seconds:g}, with calls under way given up"
+            raise BudgetReached(problem) from None
+
     def settle(self, most: Spending, actual: Spending) -> None:
         """Put what a call took in place of what was reserved for it."""
         self.reserved.add(most, -1)
@@ -99,7 +112,7 @@ def budgeted(model: Model, budget: Budget) -> Model:
         await budget.reserve(most)
         actual = Spending(calls=1)
         try:
-            reply = await model.ask(request)
+            reply = await budget.in_time(model.ask(request))
             said = Tokens(reply.prompt_tokens, reply.completion_tokens)
             if model.is_server and not said.inside:
                 actual = replace(most, unknown=1)
@@ -107,6 +120,9 @@ def budgeted(model: Model, budget: Budget) -> Model:
             budget.reported.learn(thought, said)
             actual = _spending(said, budget.price)
             return replace(reply, cost=_cost(actual, budget.price))
+        except BudgetReached:  # given up: it may have taken all that was reserved
+            actual = replace(most, unknown=1)
+            raise
         finally:
             budget.settle(most, actual)
 

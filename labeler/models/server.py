@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from labeler.data import Model, Reply, Request, whole
-from labeler.errors import LabelerError
+from labeler.errors import LabelerError, Misconfigured
 from labeler.models import addresses
 from labeler.models.addresses import masked, server_address
 from labeler.models.answers import (
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 CALL_SECONDS = 600.0
 CONNECT_SECONDS = 10.0
+NO_KEY = "none"
+"""What is sent where there is no key; servers on one's own machine ask for none."""
 
 
 def server_model(
@@ -87,12 +89,21 @@ def request_body(name: str, request: Request) -> dict[str, Any]:
     return body
 
 
+def _checked(key: str) -> str:
+    """A key as it can be sent, without the line break that ends the file it came from."""
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        problem = "the API key holds a character that no header can (a line break, or not ASCII)"
+        raise Misconfigured(f"{problem}; see OPENAI_API_KEY")
+    return "" if key == NO_KEY else key
+
+
 class _Connection:
     """A wire that is opened when first used, and again after it was closed."""
 
     def __init__(self, address: str, api_key: str | None, seconds: float) -> None:
         self._address = address
-        self._key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
+        self._key = _checked(api_key or os.environ.get("OPENAI_API_KEY") or "")
         self._seconds = seconds
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
@@ -110,8 +121,11 @@ class _Connection:
                 return read_answer(received, where, answer.headers)
             return read_refusal(answer.status, received, where, answer.headers)
         except LabelerError as problem:
-            problem.args = tuple(whole(hidden(str(part), self._key)) for part in problem.args)
-            raise
+            raise self._without_key(problem) from problem.__cause__
+
+    def _without_key(self, problem: LabelerError) -> LabelerError:
+        problem.args = tuple(whole(hidden(str(part), self._key)) for part in problem.args)
+        return problem
 
     def _open(self) -> Wire:
         if self._wire is None:
@@ -130,7 +144,7 @@ class _Connection:
         """The headers of OpenAI's client, which knows what its environment variables ask for."""
         import openai
 
-        client = openai.AsyncOpenAI(base_url=self._address, api_key=self._key)
+        client = openai.AsyncOpenAI(base_url=self._address, api_key=self._key or NO_KEY)
         headers: dict[str, object] = {**client.default_headers, **client.auth_headers}
         return {
             name: value
@@ -146,9 +160,12 @@ class _Connection:
         finally:
             await wire.close()
         received = without_key(answer.body, self._key)
-        if answer.status == 200:
-            return read_models(received, where)
-        read_refusal(answer.status, received, where, answer.headers)
+        try:
+            if answer.status == 200:
+                return read_models(received, where)
+            read_refusal(answer.status, received, where, answer.headers)
+        except LabelerError as problem:
+            raise self._without_key(problem) from problem.__cause__
         return []
 
     async def close(self) -> None:

@@ -27,6 +27,10 @@ class Tokens(NamedTuple):
     inside: int
     outside: int
 
+    def plus(self, other: Tokens) -> Tokens:
+        """The sum of both."""
+        return Tokens(self.inside + other.inside, self.outside + other.outside)
+
 
 def about(request: Request) -> Tokens:
     """About how many tokens a request takes, and the most that its reply may."""
