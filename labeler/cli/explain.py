@@ -61,7 +61,7 @@ async def _explain(collection: Collection, pair: Pair, name: str, prompt: str | 
     say(f"== {name}: {row.origin.prompt}, {row.origin.model}")
     say(f"now: {_verdict(row.judged.outcome)}")
     texts = texts_of(collection)
-    with open_store(collection.store) as store:
+    with open_store(collection.store, reading=True) as store:
         try:
             model = only_remembered(row.origin.model, store)
             assessor = await same_assessor(row.origin, model, prompt, texts)
