@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from labeler.agreement.align import Rules, grades_of_other, grades_of_people, scale_of
-from labeler.agreement.calibration import calibration
+from labeler.agreement.align import LeftOut, Rules, grades_of_other, grades_of_people, scale_of
+from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.ceiling import Ceiling, ceiling
 from labeler.agreement.circularity import circularities
 from labeler.agreement.compare import Agreement, Options, agree, chosen_statistics
@@ -49,25 +49,34 @@ class Wanted:
 def agree_all(sources: Sources, wanted: Wanted) -> list[Finding]:
     """How far each of the others agrees with people, alone and beside the others.
 
-    What cannot be answered is refused before anything is computed.
+    What cannot be answered is refused before anything is computed. One of several others that has
+    no pair in common with people is named among the warnings.
     """
+    apart = [source for source in sources.others if not _meet(sources, source)]
+    if len(apart) == len(sources.others):
+        names = sources.people_name, apart[0].name
+        labels = apart[0].other.labels
+        raise BadInput(no_pair_in_common(names[0], sources.people, names[1], labels))
     for source in sources.others:
-        _check(sources, source, wanted)
+        _check_gates(sources, source, wanted)
     findings = [_finding(sources, source, wanted) for source in sources.others]
     if len(findings) > 1 or sources.raters:
         together = joint(_all_raters(sources, wanted), wanted.options)
         findings = [replace(finding, joint=together) for finding in findings]
-    return [findings[0], *(_against(other, findings[0], wanted) for other in findings[1:])]
+    first = next((one for one in findings if one.agreement.pairs), findings[0])
+    return [one if one is first else _against(one, first, wanted) for one in findings]
 
 
-def _check(sources: Sources, source: Source, wanted: Wanted) -> None:
-    """`BadInput` without a pair in common, `Misuse` of a gate that this scale does not have."""
-    labels = source.other.labels
-    failed = any(q in sources.people and d in sources.people[q] for q, d in source.other.failures)
-    if not failed and not share_a_pair(sources.people, labels):
-        names = sources.people_name, source.name
-        raise BadInput(no_pair_in_common(names[0], sources.people, names[1], labels))
-    rules = rules_for(sources.people, labels, wanted.maps, wanted.rules)
+def _meet(sources: Sources, source: Source) -> bool:
+    """Whether the other has a label or a failure of any of people's pairs."""
+    people = sources.people
+    failed = any(q in people and d in people[q] for q, d in source.other.failures)
+    return failed or share_a_pair(people, source.other.labels)
+
+
+def _check_gates(sources: Sources, source: Source, wanted: Wanted) -> None:
+    """`Misuse` of a gate that this scale does not have."""
+    rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
     scale = scale_of(sources.people, rules) if rules.cut is None else (0, 1)
     for name in wanted.gated:
         find_statistic(name, scale)
@@ -76,17 +85,19 @@ def _check(sources: Sources, source: Source, wanted: Wanted) -> None:
 def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
     options = wanted.options
     rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
-    found = agree(sources.people, source.other, rules, options, _weights(sources, wanted))
+    named = replace(source.other, name=source.name)
+    found = agree(sources.people, named, rules, options, _weights(sources, wanted))
+    found = replace(found, left_out=_of_sample(found.left_out, sources, source))
     people, other = _mapped(sources, source, rules)
-    runs = sources.runs if sources.weights is None else {}
+    runs = sources.runs if sources.weights is None and found.pairs else {}
     board = leaderboard(people, other, runs, parse(wanted.measure), options.seed)
     models = {"assessor": source.model, "query writer": sources.writer}
-    named = {role: model for role, model in models.items() if model}
+    kin = {role: model for role, model in models.items() if model}
     details = Details(
         by_class(found.confusion, found.scale),
         bias_by_grade(found, options),
         by_query(found),
-        calibration(people, source.distributions, found.scale[1:]),
+        _calibration(sources, source, rules, wanted),
     )
     return Finding(
         sources.people_name,
@@ -94,11 +105,43 @@ def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
         found,
         details,
         board,
-        tuple(circularities(board, sources.tags, named)) if board else (),
+        tuple(circularities(board, sources.tags, kin)) if board else (),
         ceiling=_ceilings(sources, source, rules, wanted),
         plans=_plans(found, wanted),
         notes=(*sources.notes, *source.notes, *_notes(rules, wanted)),
     )
+
+
+def _of_sample(out: LeftOut, sources: Sources, source: Source) -> LeftOut:
+    """With what a sample tells of the pairs that people did not grade: never drawn, or skipped."""
+    if sources.weights is None:
+        return out
+    drawn, people = sources.weights.keys(), sources.people
+    skipped = {pair for pair in drawn if pair.doc_id not in people.get(pair.query_id, {})}
+    labels = source.other.labels
+    alone = {Pair(q, d) for q, row in labels.items() for d in row if d not in people.get(q, {})}
+    return replace(
+        out,
+        only_other=0,
+        skipped_by_people=len(skipped),
+        not_drawn=len(alone - drawn),
+    )
+
+
+def _calibration(
+    sources: Sources, source: Source, rules: Rules, wanted: Wanted
+) -> list[Calibration]:
+    """At each cut of the uncut scale, or at the one cut; none that people's map leaves no grade at.
+
+    A distribution is over the other's grades, so that it is mapped as they are.
+    """
+    scale = scale_of(sources.people, rules)
+    people = grades_of_people(sources.people, scale, replace(rules, cut=None))
+    held = {grade for row in people.values() for grade in row.values()}
+    cuts = [cut for cut in scale[1:] if cut in held or cut not in rules.map_people]
+    cuts = cuts if rules.cut is None else [rules.cut]
+    shares = renamed(source.distributions, rules.map_other)
+    return calibration(people, shares, cuts, _weights(sources, wanted))
 
 
 def _notes(rules: Rules, wanted: Wanted) -> tuple[str, ...]:
@@ -115,7 +158,7 @@ def _plans(found: Agreement, wanted: Wanted) -> tuple[Plan, ...]:
         return ()
     names = wanted.options.names or PLANNED
     chosen = chosen_statistics(replace(wanted.options, names=names), found.scale)
-    plans = (plan(found, one, wanted.width, wanted.options.seed) for one in chosen)
+    plans = (plan(found, one, wanted.width, wanted.options) for one in chosen)
     return tuple(one for one in plans if one is not None)
 
 
@@ -142,17 +185,13 @@ def _ceilings(
 
 
 def _all_raters(sources: Sources, wanted: Wanted) -> Ratings:
-    """Everybody's grades on people's pairs."""
+    """Everybody's grades, on pairs too that the first lacks: whoever it is, the figures agree."""
     raters: dict[str, Qrels] = {}
     for source in sources.others:
         rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
         people, other = _mapped(sources, source, rules)
         raters.setdefault(sources.people_name, people)
-        raters[source.name] = {
-            query_id: {doc_id: grade for doc_id, grade in row.items() if doc_id in people[query_id]}
-            for query_id, row in other.items()
-            if query_id in people
-        }
+        raters[source.name] = other
     scale = scale_of(sources.people, rules)
     for name, labels in sources.raters.items():
         raters[name] = grades_of_people(labels, scale, rules)
@@ -171,3 +210,14 @@ def _against(finding: Finding, first: Finding, wanted: Wanted) -> Finding:
     chosen = chosen_statistics(wanted.options, mine.scale)
     found = differences(mine.paired, others.paired, chosen, wanted.options)
     return replace(finding, against=first.other, differences=tuple(found))
+
+
+def scale_names(sources: Sources, source: Source, wanted: Wanted) -> Mapping[int, str]:
+    """What the compared grades mean: people's names, else the other's; of mapped grades neither."""
+    cut, maps = wanted.rules.cut, wanted.maps
+    if cut is not None:
+        return {0: f"below {cut}", 1: f"at least {cut}"}
+    if maps[""]:
+        return {}
+    people = {} if maps["people"] else sources.scale_names
+    return people or ({} if maps["other"] else source.scale_names)

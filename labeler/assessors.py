@@ -11,14 +11,14 @@ from labeler.agreement.calibration import Distributions
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import FileProblem, Misuse
 from labeler.formats.beir import read_queries
-from labeler.formats.collection import Collection, open_collection, read_card
+from labeler.formats.collection import Collection, card_section, open_collection, read_card
 from labeler.formats.judgements import read_judgements
 from labeler.formats.labels import read_labels
 from labeler.formats.samples import people_path, read_people
 from labeler.formats.tags import read_tag
 from labeler.formats.trec import read_qrels, read_run
-from labeler.prompt import find_prompt, prompt_files
 from labeler.run_names import RUN_SUFFIXES, named_runs
+from labeler.scale_names import names_of_labels
 
 Warn = Callable[[str], None]
 JUDGEMENTS = (".jsonl", ".jsonl.gz")
@@ -45,7 +45,8 @@ class Sources:
 
     `raters` are more people; `writer` is the model that wrote the queries, empty where none did;
     `weights` are one over the probabilities with which people's pairs were drawn, if they were;
-    `notes` are of people's files.
+    `tags` are what runs and the collection's card call their systems; `scale_names` what people's
+    grades mean; `notes` are of people's files.
     """
 
     people_name: str
@@ -57,6 +58,7 @@ class Sources:
     writer: str = ""
     weights: Mapping[Pair, float] | None = None
     collection: Collection | None = None
+    scale_names: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def query_texts(self) -> dict[str, str]:
@@ -96,11 +98,19 @@ def _with_runs(opened: Sources, given: Sequence[Path]) -> Sources:
     if not given and opened.collection is not None:
         paths = [opened.collection.run(name) for name in opened.collection.run_names()]
     runs = named_runs(paths)
+    pooled = _pooled_tags(opened.collection)
     return replace(
         opened,
         runs={name: read_run(path) for name, path in runs.items()},
-        tags={name: read_tag(path) for name, path in runs.items()},
+        tags={name: f"{read_tag(path)} {pooled.get(name, '')}" for name, path in runs.items()},
     )
+
+
+def _pooled_tags(collection: Collection | None) -> dict[str, str]:
+    """What the card calls the systems that were pooled."""
+    card = {} if collection is None else read_card(collection)
+    runs = card_section(card_section(card, "pool"), "runs")
+    return {name: tag for name, tag in runs.items() if isinstance(tag, str)}
 
 
 def _run_files(folder: Path) -> list[Path]:
@@ -129,7 +139,7 @@ def _of_collection(
 ) -> Sources:
     for name in (*names, *raters):
         collection.existing_qrels(name)
-    writer = read_card(collection).get("generate", {}).get("model", "")
+    writer = card_section(read_card(collection), "generate").get("model", "")
     return Sources(
         names[0],
         read_qrels(collection.qrels(names[0]), warn),
@@ -138,6 +148,7 @@ def _of_collection(
         writer=str(writer),
         weights=_weights(collection, names[0]),
         collection=collection,
+        scale_names=names_of_labels(collection, names[0]),
     )
 
 
@@ -149,15 +160,28 @@ def _weights(collection: Collection, name: str) -> dict[Pair, float] | None:
 
 
 def _judged(collection: Collection, name: str) -> Source:
-    """The grades of the qrels; of the judgements, where they are there, all else."""
+    """The grades of the qrels; of the judgements, where they are there, all else; or of the card.
+
+    Judgements name the models that answered; the card also knows them where no judgements are.
+    """
     path, judgements = collection.qrels(name), collection.judgements(name)
+    model = _model_of_card(collection, name) or name
     if not judgements.exists():
-        return _of_file(path, name)
+        named = names_of_labels(collection, name)
+        return replace(_of_file(path, name), model=model, scale_names=named)
     said = _said(judgements)
     found = _of_file(path, name) if path.stat().st_size else Source(name, Other({}))
     other = Other(found.other.labels, {**found.other.failures, **said.failures})
-    named = scale_names(said.prompts)
-    return Source(name, other, said.model(name), said.shares, named, found.notes)
+    named = names_of_labels(collection, name, said.prompts)
+    return Source(name, other, said.model(model), said.shares, named, found.notes)
+
+
+def _model_of_card(collection: Collection, name: str) -> str:
+    """The model asked and those that answered, as the card says."""
+    entry = card_section(card_section(read_card(collection), "judge"), name)
+    served = entry.get("served")
+    named = [entry.get("model"), *(served if isinstance(served, list) else [])]
+    return ", ".join(dict.fromkeys(one for one in named if isinstance(one, str) and one))
 
 
 @dataclass
@@ -188,13 +212,3 @@ def _said(path: Path) -> _Said:
         if outcome.distribution:
             said.shares[outcome.pair] = outcome.distribution
     return said
-
-
-def scale_names(prompts: set[str]) -> dict[int, str]:
-    """What the grades are called in the one prompt used, if it is a shipped one, unchanged."""
-    name = next(iter(prompts)).partition("@")[0] if len(prompts) == 1 else ""
-    if name not in prompt_files():
-        return {}
-    prompt = find_prompt(name)
-    named = {int(grade): text for grade, text in prompt.front.scale.items()}
-    return named if {prompt.id} == prompts else {}

@@ -41,11 +41,10 @@ class Task:
     def take_in(self, reply: Reply, outcome: Outcome) -> None:
         """Count a reply and what it says, and make the request that would follow it."""
         self.outcome = outcome
+        self.cost = reply.cost if not self.attempts else _sum(self.cost, reply.cost)
         self.attempts += 1
         self.prompt_tokens += reply.prompt_tokens
         self.completion_tokens += reply.completion_tokens
-        if reply.cost is not None:
-            self.cost = (self.cost or 0.0) + reply.cost
         self.model = reply.model or self.model
         self.remembered = self.remembered and reply.remembered
         self.shared = self.shared or reply.shared
@@ -69,6 +68,11 @@ class Task:
         spent = (self.prompt_tokens, self.completion_tokens, self.cost)
         shared = self.remembered and self.shared
         return Judged(self.outcome, self.attempts, *spent, self.model, self.remembered, shared)
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    """A sum of costs, unknown where either is."""
+    return None if one is None or other is None else one + other
 
 
 def next_request(request: Request, outcome: Outcome) -> Request:

@@ -13,15 +13,9 @@ from labeler.catalog.cache import sha256_of
 from labeler.catalog.model_file import EMBEDDED, model_path
 from labeler.data import Document, Model
 from labeler.errors import Misconfigured, Misuse
+from labeler.models.addresses import masked, server_address
 from labeler.models.embedded import engine_id, serving
-from labeler.models.server import (
-    CALL_SECONDS,
-    answers,
-    masked,
-    served_models,
-    server_address,
-    server_model,
-)
+from labeler.models.server import CALL_SECONDS, answers, served_models, server_model
 from labeler.models.similar import cosine_of, similarity_model
 from labeler.search.dense import encode, encoder_id
 from labeler.search.engines import text_to_search
@@ -116,9 +110,9 @@ def _embedded(task: Task, name: str, base_url: str | None, said: str) -> Choice:
 
 async def _server(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:
     if base_url:
-        return base_url, "--base-url"
+        return server_address(base_url), "--base-url"
     if environment.get("OPENAI_BASE_URL"):
-        return environment["OPENAI_BASE_URL"], "OPENAI_BASE_URL is set"
+        return server_address(environment["OPENAI_BASE_URL"]), "OPENAI_BASE_URL is set"
     if environment.get("OPENAI_API_KEY"):
         return server_address(None), "OPENAI_API_KEY is set"
     ollama = f"{_ollama(environment)}/v1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
@@ -62,6 +62,16 @@ class Corrections:
     rows: tuple[CorrectedScores, ...]
     comparisons: tuple[CorrectedDifference, ...]
     warnings: tuple[str, ...]
+
+
+def unused(rows: Sequence[CorrectedScores]) -> list[str]:
+    """Where the assessor was not followed though queries are unlabelled, and why."""
+    open_ones = [row for row in rows if row.found.labelled < row.found.queries]
+    count = sum(row.found.power == 0 for row in open_ones)
+    if not count:
+        return []
+    why = "the labelled queries do not show that the assessor foretells people's score"
+    return [f"lambda is 0 for {count} of {len(open_ones)} scores, people's own: {why}"]
 
 
 def as_json(corrections: Corrections, *, per_query: bool = False) -> dict[str, Any]:

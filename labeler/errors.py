@@ -15,6 +15,7 @@
     │           └── NoCompletion   what came back is no chat completion
     ├── FileProblem       74   a file could not be read or written
     └── Misconfigured     78   a key, an address, an extra or a model is missing or refused
+        └── NotThere           … the server knows no such address or model (404)
 
 A message is one line: what is wrong, where, and what would have worked.
 """
@@ -141,3 +142,7 @@ class Misconfigured(LabelerError):
     """A key, an address, an optional package or a model is missing or was refused."""
 
     exit_code = 78
+
+
+class NotThere(Misconfigured):
+    """The server has no such address or model; some say so of a parameter, too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
 from labeler.errors import CallFailed
@@ -39,12 +39,15 @@ def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -
         asked = limited(asked, guard.gate)
     tried = retried(asked, guard.patience, guard.brake.sleep)
     kept = remembered(tried, store, patient=patient)
-    return _adapted(kept, tried, store) if model.is_server else kept
+    few = replace(guard.patience, error_tries=2)
+    quick = retried(asked, few, guard.brake.sleep)
+    return _adapted(kept, tried, store, quick) if model.is_server else kept
 
 
-def _adapted(kept: Model, asked: Model, store: Store) -> Model:
+def _adapted(kept: Model, asked: Model, store: Store, quick: Model | None = None) -> Model:
     name = f"abilities of {asked.id}"
-    return adapted(kept, asked, lambda: store.fact(name), lambda text: store.learn(name, text))
+    known, learn = lambda: store.fact(name), lambda text: store.learn(name, text)
+    return adapted(kept, asked, known, learn, quick)
 
 
 def knows(model: Model, store: Store) -> bool:

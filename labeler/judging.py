@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +11,15 @@ from dataclasses import dataclass, field
 from labeler.assessing import Assessor, Texts
 from labeler.attempts import REASKED, Task, in_chunks, recalled
 from labeler.data import Failure, Judged, Pair, Reply, Request
-from labeler.errors import BudgetReached, CallFailed, Elsewhere, MayPass, ProviderError, Stopped
+from labeler.errors import (
+    BudgetReached,
+    CallFailed,
+    Elsewhere,
+    MayPass,
+    Misconfigured,
+    ProviderError,
+    Stopped,
+)
 from labeler.models.brake import Brake
 
 WINDOW = 20_000
@@ -18,7 +27,10 @@ WINDOW = 20_000
 
 POLL_SECONDS = 1.0
 GRACE_SECONDS = 30.0
+_ABOUT_LENGTH = re.compile("context|length|too (long|large|many)|token", re.IGNORECASE)
 FAILED_IN_A_ROW = 8
+REFUSED_IN_A_ROW = 50
+"""Requests refused with the very same words, and none answered since: it is not the requests."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +104,8 @@ class _Desk:
         self._running: set[asyncio.Task[None]] = set()
         self._fatal: Exception | None = None
         self._failed_in_a_row = 0
+        self._refused_in_a_row = 0
+        self._refused_with = ""
 
     def pass_on(self, judged: Judged) -> None:
         """Take a pair that needs no asking."""
@@ -154,7 +168,7 @@ class _Desk:
             for _ in range(task.calls_left(self.pace.retry_failed)):
                 reply = await self._reply(task.request)
                 task.take_in(reply, self._assessor.verdict(task.pair, reply))
-                self._failed_in_a_row = 0
+                self._failed_in_a_row = self._refused_in_a_row = 0
                 if not isinstance(task.outcome, Failure) or task.outcome.status not in REASKED:
                     return
         except CallFailed as error:
@@ -172,13 +186,29 @@ class _Desk:
                 await self._free.acquire()
                 if self.pace.brake.pulled:
                     raise Stopped("stopped; another process is asking this pair") from None
+                if self.pace.brake.is_over:
+                    raise BudgetReached("stopped at --deadline: another process asks") from None
 
     def _count_failure(self, error: CallFailed) -> None:
         """End the run when the server fails every call, rather than fail every pair."""
-        self._failed_in_a_row += isinstance(error, MayPass)
+        if not isinstance(error, MayPass):
+            self._count_refusal(error)
+            return
+        self._failed_in_a_row += 1
         if self._failed_in_a_row >= max(FAILED_IN_A_ROW, self.pace.at_once):
             count = self._failed_in_a_row
             raise ProviderError(f"{count} pairs failed in a row, the last with: {error}")
+
+    def _count_refusal(self, error: CallFailed) -> None:
+        """Pairs that are too long may well stand in a row; they are refused for what they are."""
+        words = re.sub(r"\w*\d\w*", "", str(error))  # a request's own number makes no difference
+        same = words == self._refused_with and not _ABOUT_LENGTH.search(words)
+        self._refused_with = words
+        self._refused_in_a_row = self._refused_in_a_row + 1 if same else 1
+        if self._refused_in_a_row >= max(REFUSED_IN_A_ROW, self.pace.at_once):
+            count = self._refused_in_a_row
+            problem = f"the server refused {count} requests in a row, each with: {error}"
+            raise Misconfigured(f"{problem}; does labeler doctor find what it accepts now?")
 
     def done(self) -> Iterator[Judged]:
         """The pairs that can be handed back; raises what ended the run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,18 +25,23 @@ MOST_NAMED = 20
 LONGEST = 28
 
 
-def plot(findings: Sequence[Finding], path: Path) -> list[str]:
-    """Draw a row of panels for each assessor; returns what a reader of the picture should know."""
+def check_picture(path: Path, assessors: int) -> None:
+    """Refuse what `plot` could not draw: another ending, too many assessors, no matplotlib."""
     if path.suffix.lower() not in ENDINGS:
         raise Misuse(f"{path}: expected a picture's name to end in {', '.join(ENDINGS)}")
-    if len(findings) > MOST_ROWS:
-        raise Misuse(f"a picture holds {MOST_ROWS} assessors; these are {len(findings)}")
-    try:
-        from matplotlib import rc_context
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise Misconfigured("--plot needs matplotlib: pip install 'labeler[plot]'") from error
+    if assessors > MOST_ROWS:
+        raise Misuse(f"a picture holds {MOST_ROWS} assessors; these are {assessors}")
+    if find_spec("matplotlib") is None:
+        raise Misconfigured("--plot needs matplotlib: pip install 'labeler[plot]'")
+
+
+def plot(findings: Sequence[Finding], path: Path) -> list[str]:
+    """Draw a row of panels for each assessor; returns what a reader of the picture should know."""
+    check_picture(path, len(findings))
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     with rc_context({"text.parse_math": False, "svg.hashsalt": "labeler"}):
         figure = Figure(layout="constrained")
         FigureCanvasAgg(figure)

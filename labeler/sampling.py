@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labeler.agreement.drawing import Drawn, draw, share_out
-from labeler.assessors import scale_names
 from labeler.data import Document, Failure, Pair, Query
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.formats.beir import read_corpus, read_queries
@@ -28,6 +27,7 @@ from labeler.formats.samples import (
 )
 from labeler.formats.sheet import Answer, SheetRow, read_sheet, write_sheet
 from labeler.formats.trec import read_qrels, write_qrels
+from labeler.scale_names import names_of_labels
 
 Strata = dict[Pair, int | None]
 DEFAULT_SCALE = {0: "", 1: "", 2: "", 3: ""}
@@ -87,7 +87,8 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
     """Every pair of the pool with its grade, `None` where it has none; and the grades' names."""
     source = _only(collection) if source is None else source
     if source is None:
-        return {pooled.pair: None for pooled in read_pool(collection.pool)}, {}
+        pool: Strata = {pooled.pair: None for pooled in read_pool(collection.pool)}
+        return pool, names_of_labels(collection, "")
     judgements = collection.judgements(source)
     if judgements.exists():
         rows = list(read_judgements(judgements))
@@ -97,12 +98,13 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
             else row.judged.outcome.grade
             for row in rows
         }
-        return grades, scale_names({row.origin.prompt for row in rows})
+        prompts = {row.origin.prompt for row in rows}
+        return grades, names_of_labels(collection, source, prompts)
     qrels = read_qrels(collection.existing_qrels(source))
     graded: Strata = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items()}
     if collection.pool.exists():
         graded = {p.pair: graded.get(p.pair) for p in read_pool(collection.pool)} | graded
-    return graded, {}
+    return graded, names_of_labels(collection, source)
 
 
 def _only(collection: Collection) -> str | None:

@@ -5,7 +5,7 @@ TREC DL 2019: NIST's labels are kept for 10, 20 or 30 random queries and hidden 
 truth is each of eleven systems' mean over all 43. Prints the coverage of nominal 95 % intervals,
 and their width against people alone.
 
-Usage: simulate_correction.py [--draws 500] [--data ../shared/data/dl19]
+Usage: simulate_correction.py [--draws 2000] [--data ../shared/data/dl19]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from labeler.metrics import parse
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
     parser.add_argument("--measures", nargs="+", default=["nDCG@10", "P@10", "AP"])
     given = parser.parse_args()

@@ -26,7 +26,8 @@ def write(path: Path, text: str) -> Path:
 def test_a_label_that_is_no_grade_is_kept_as_it_stands(tmp_path: Path) -> None:
     text = "# made by hand\r\nq1 0 a ERROR: timed out\n\nq1\tQ0\tb\t2.5\r\nq1 0 c\nq1 0 007 1\n"
     found = read_labels(write(tmp_path / "x", text))
-    assert found.labels == {"q1": {"a": "ERROR: timed out", "b": "2.5", "c": "(none)", "007": "1"}}
+    assert found.labels == {"q1": {"a": "ERROR: timed out", "b": "2.5", "007": "1"}}
+    assert found.failures == {Pair("q1", "c"): "malformed"}
 
 
 def test_beirs_tsv_is_read_as_well(tmp_path: Path) -> None:
@@ -39,6 +40,17 @@ def test_two_different_labels_of_a_pair_are_a_conflict_and_no_grade(tmp_path: Pa
     assert found.labels == {"q": {"b": "1"}}
     assert found.failures == {Pair("q", "a"): "conflict"}
     assert found.repeated == 2
+
+
+def test_a_line_without_a_label_is_malformed_and_no_pair(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = write(tmp_path / "people.qrels", "q 0 a 1\nq 0 b 2\nr 0 a 1\n")
+    other = write(tmp_path / "other.txt", "q 0 a\nq 0 b 2\nr 0 a 1\n")
+    assert run(["agree", str(people), str(other), "-s", "agreement", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pairs"] == 2
+    assert found["left_out"]["failures"] == {"malformed": 1}
 
 
 @pytest.mark.parametrize("text", ["", "\n# only a comment\n", "q1 a\n", "q1 a 1\nq1 b 0\n"])
@@ -161,7 +173,7 @@ def test_no_statistic_changes_by_grades_of_the_scale_that_nobody_uses(top: int) 
         assert (found.value, found.low, found.high) == pytest.approx(
             (expected.value, expected.low, expected.high)
         ), name
-    assert not [w for w in usual.warnings if "undefined" not in w and "queries" not in w]
+    assert usual.warnings == short.warnings
 
 
 def test_binary_people_and_a_graded_other_agree_after_the_cut_that_is_named() -> None:
@@ -247,9 +259,44 @@ def test_a_suspicious_scale_is_named_with_what_would_mend_it(
     assert any(sign in warning and remedy in warning for warning in warnings), warnings
 
 
+def test_a_stray_grade_of_people_that_widens_the_scale_is_named() -> None:
+    people, other = many(0), many(0)
+    people["q0"]["d0"] = 10
+    found = compare_qrels(people, other, None, Options(("agreement",), draws=100))
+    assert found.scale == tuple(range(11))
+    (slip,) = (one for one in found.warnings if "slip" in one)
+    assert "the grade 10 to 1 of 600 pairs, the others at most 3" in slip
+    assert "--map people:10=3 would mend" in slip
+    for meant in (Rules(scale=tuple(range(11))), Rules(map_people={10: 3})):
+        again = compare_qrels(people, other, meant, Options(("agreement",), draws=100))
+        assert not [one for one in again.warnings if "slip" in one]
+
+
+def test_a_scale_that_is_moved_and_reversed_is_mended_by_one_map() -> None:
+    people, other = many(0), many(1, turn=True)
+    found = compare_qrels(people, other, None, Options(("agreement",), draws=100))
+    (turned,) = (one for one in found.warnings if "reversed" in one)
+    assert "--map other:1=3,2=2,3=1,4=0 " in turned
+    rules = Rules(map_other={1: 3, 2: 2, 3: 1, 4: 0})
+    mended = compare_qrels(people, other, rules, Options(("agreement",), draws=100))
+    assert mended.statistics["agreement"].value == 1.0
+
+
+@pytest.mark.parametrize("queries", [2, 3, 30])
+def test_a_reversed_scale_of_few_queries_is_named_too(queries: int) -> None:
+    rng = np.random.default_rng(2)
+    people = dict(list(many(0).items())[:queries])
+    other = {
+        q: {d: 3 - g if rng.random() < 0.7 else int(rng.integers(0, 4)) for d, g in row.items()}
+        for q, row in people.items()
+    }
+    found = compare_qrels(people, other, None, Options(("spearman",), draws=100))
+    assert found.statistics["spearman"].value == pytest.approx(-0.65, abs=0.2)
+    assert any("is one scale reversed" in one for one in found.warnings)
+
+
 def test_equal_scales_raise_no_suspicion() -> None:
-    few, warning = compare_qrels(many(0), many(0), None, Options(draws=100)).warnings
-    assert "tau-b, spearman: with 30 queries" in few
+    (warning,) = compare_qrels(many(0), many(0), None, Options(draws=100)).warnings
     assert "agreement, kappa, kappa-linear and 18 more: no width" in warning
 
 
@@ -400,6 +447,44 @@ def test_pairs_without_a_usable_label_are_said_and_are_no_crash(
     assert "Nothing can be compared" in capsys.readouterr().out
 
 
+def test_one_of_several_others_without_a_pair_in_common_does_not_stop_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = str(write(tmp_path / "p", "".join(f"q{d % 9} 0 d{d} {d % 3}\n" for d in range(90))))
+    near = str(write(tmp_path / "n", "".join(f"q{d % 9} 0 d{d} {d % 2}\n" for d in range(90))))
+    apart = str(write(tmp_path / "a", "q1 0 x1 2\nq2 0 x2 1\n"))
+    given = ["-s", "kappa", "--json"]
+    for order in ((near, apart), (apart, near)):
+        assert run(["agree", people, *order, *given]) == 0
+        found = {row["other"]: row for row in json.loads(capsys.readouterr().out)}
+        assert found[near]["statistics"]["kappa"]["value"] == pytest.approx(0.0, abs=0.2)
+        assert found[near]["statistics"]["kappa"]["low"] is not None
+        lost = found[apart]
+        assert lost["pairs"] == 0
+        assert lost["statistics"]["kappa"]["value"] is None
+        assert any(f"{apart} share queries, but no pair" in one for one in lost["warnings"])
+    assert run(["agree", people, apart, *given]) == 65
+    assert run(["agree", people, near, apart, *given, "--require", "kappa:-1"]) == 5
+
+
+def test_two_ways_to_write_a_grade_are_no_conflict(tmp_path: Path) -> None:
+    found = read_labels(write(tmp_path / "x", "q 0 a 2\nq 0 a 2.0\nq 0 b 2\nq 0 b 2.5\n"))
+    assert found.labels == {"q": {"a": "2"}}
+    assert found.failures == {Pair("q", "b"): "conflict"}
+    assert found.repeated == 1
+
+
+def test_a_bias_that_rounds_to_nothing_has_no_sign() -> None:
+    from labeler.agreement.words import signed
+
+    assert [signed(x, 2) for x in (-0.001, 0.001, -0.01, 0.01)] == [
+        "0.00",
+        "0.00",
+        "-0.01",
+        "+0.01",
+    ]
+
+
 def test_lines_that_stand_twice_are_among_the_warnings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -423,6 +508,14 @@ def test_a_low_kappa_beside_high_agreement_is_explained(
     files = [str(write(tmp_path / str(i), "".join(side))) for i, side in enumerate(lines)]
     assert run(["agree", *files, "-s", "kappa"]) == 0
     assert "Kappa is low beside so much agreement" in capsys.readouterr().out
+
+
+def test_a_handful_of_pairs_shows_no_reversed_scale() -> None:
+    people = {"q1": {"a": 0, "b": 1, "c": 2}, "q2": {"a": 1, "b": 2}}
+    other = {"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"a": 2, "b": 1}}
+    found = compare_qrels(people, other, None, Options(("spearman",)))
+    assert (found.statistics["spearman"].value or 0) < -0.3
+    assert not [warning for warning in found.warnings if "reversed" in warning]
 
 
 def test_chance_agreement_is_no_reversed_scale() -> None:

@@ -11,7 +11,7 @@ from scipy import stats
 from labeler.agreement.align import Rules
 from labeler.agreement.calibration import calibration
 from labeler.agreement.ceiling import ceiling
-from labeler.agreement.circularity import circularities, families
+from labeler.agreement.circularity import circularities, families, kinship
 from labeler.agreement.compare import Options, compare_qrels
 from labeler.agreement.details import by_class
 from labeler.agreement.differences import differences
@@ -20,6 +20,7 @@ from labeler.agreement.raters import JOINT, icc_of_many, query_coincidences, rat
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import run
 from labeler.data import Pair, Qrels, Run
+from labeler.formats.trec import read_qrels, write_qrels, write_run
 from labeler.metrics import evaluate, parse
 
 GRADES = (0, 1, 2, 3)
@@ -86,6 +87,15 @@ def test_a_rater_of_chorus_is_as_good_as_a_colleague_and_a_coin_is_not(shared: P
         found = ceiling(ratings({**people, "x": assessor}, GRADES), "x", chosen, Options(draws=300))
         assert found.pairs == 3188
         assert verdict in found.verdict
+
+
+def test_a_ceiling_that_tells_nothing_says_how_far_off_it_may_be(shared: Path) -> None:
+    people = people_of_chorus(shared)
+    found = ratings(people, GRADES)
+    third = ceiling(found, "agent_3", find_statistic("kappa-quadratic", GRADES), Options())
+    assert third.verdict.endswith(
+        "cannot be told: its difference may be anything from -0.09 to 0.01"
+    )
 
 
 def test_the_ceiling_is_the_mean_over_everybody_left_out(shared: Path) -> None:
@@ -174,10 +184,73 @@ def test_favour_to_its_own_kin_is_named_with_its_evidence() -> None:
         ("gemma-3", {"Gemini or Gemma"}),
         ("monot5-base", {"T5"}),
         ("hybrid", set()),
+        ("llama-3-8b-gptq", {"Llama"}),
+        ("rankgpt", {"GPT"}),
+        ("glm-4-plus", {"GLM"}),
+        ("test5", set()),
+        ("bge-base-retriever", {"BGE"}),
     ],
 )
 def test_families_are_read_from_names(name: str, family: set[str]) -> None:
     assert families(name) == family
+
+
+@pytest.mark.parametrize(
+    ("called", "model", "kin"),
+    [
+        (["a", "my-judge-7b"], "my-judge-7b", ["my-judge-7b"]),
+        (["acme/My-Judge-7B"], "my-judge-7b", ["my-judge-7b"]),
+        (["solar-reranker"], "upstage/solar-pro", ["solar"]),
+        (["glm-4-reranker"], "glm-4-plus", ["GLM"]),
+        (["rerank-gpt-4.1"], "gpt-4o, gpt-4o-2024-08-06", ["GPT"]),
+        (["other", "run1"], "other", []),
+        (["solarium"], "solar-pro", []),
+        (["test-7"], "test-judge", []),
+        (["my-ranker"], "my-judge", []),
+    ],
+)
+def test_kin_is_known_by_family_or_by_name(called: list[str], model: str, kin: list[str]) -> None:
+    assert kinship(called, model) == kin
+
+
+def with_card(folder: Path, card: dict[str, object]) -> Path:
+    """The toy world as a collection without judgements, and its card."""
+    people, other, runs = toy()
+    for name, qrels in (("human", people), ("judge1", other)):
+        write_qrels(folder / f"qrels/{name}.qrels", qrels)
+    for place, (name, tag) in enumerate(zip(runs, ("rerank-gpt-4.1", "b", "c"), strict=True)):
+        write_run(folder / f"runs/r{place}.trec", runs[name], tag)
+    (folder / "card.json").write_text(json.dumps(card))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("card", "said"),
+    [
+        ({"judge": {"judge1": {"model": "gpt-4o"}}}, "circular: r0 and the assessor gpt-4o"),
+        (
+            {"judge": {"judge1": {"model": "claude-3", "served": ["claude-3", "gpt-4o"]}}},
+            "circular: r0 and the assessor claude-3, gpt-4o",
+        ),
+        (
+            {
+                "judge": {"judge1": {"model": "o3-mini"}},
+                "pool": {"runs": {"r1": "text-embedding-3-large"}},
+            },
+            "circular: r1 and the assessor o3-mini",
+        ),
+        ({"generate": {"model": "gpt-4.1"}}, "circular: r0 and the query writer gpt-4.1"),
+        ({"judge": "x", "pool": {"runs": ["r1"]}, "generate": 3}, ""),
+    ],
+)
+def test_models_that_only_the_card_names_are_kin_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], card: dict[str, object], said: str
+) -> None:
+    coll = with_card(tmp_path / "c", card)
+    assert run(["agree", str(coll), "human", "judge1", "-s", "agreement", "--json"]) == 0
+    warnings = json.loads(capsys.readouterr().out)["warnings"]
+    circular = [warning for warning in warnings if warning.startswith("circular")]
+    assert any(warning.startswith(said) for warning in circular) if said else not circular
 
 
 def test_the_paired_difference_is_surer_than_two_intervals() -> None:
@@ -239,6 +312,101 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
     assert one.error == pytest.approx(
         sum(b.pairs * abs(b.said - b.true) for b in one.bins) / len(true)
     )
+
+
+def with_distributions(folder: Path) -> tuple[Path, list[dict[int, float]]]:
+    """A collection of which people graded 200 pairs, and an assessor's distributions over them."""
+    rng = np.random.default_rng(8)
+    shares: list[dict[int, float]] = []
+    people: Qrels = {}
+    other: Qrels = {}
+    (folder / "judgements").mkdir(parents=True)
+    (folder / "qrels").mkdir()
+    with (folder / "judgements/llm.jsonl").open("w", encoding="utf-8") as lines:
+        for i in range(200):
+            q, d, chances = f"q{i // 10:02}", f"d{i:03}", rng.dirichlet([2, 1, 1, 1])
+            shares.append(dict(enumerate(map(float, chances))))
+            grade = int(np.argmax(chances))
+            people.setdefault(q, {})[d] = int(rng.choice(4, p=chances))
+            other.setdefault(q, {})[d] = grade
+            row = {"query_id": q, "doc_id": d, "grade": grade, "status": "judged"}
+            row |= {"reason": None, "distribution": {str(g): c for g, c in shares[-1].items()}}
+            row |= {"attempts": 1, "prompt_tokens": 1, "completion_tokens": 1, "cost": None}
+            row |= {"model": "m", "prompt": "p@1", "asked": "m", "parameters": {}}
+            lines.write(json.dumps(row) + "\n")
+    write_qrels(folder / "qrels/human.qrels", people)
+    write_qrels(folder / "qrels/llm.qrels", other)
+    return folder, shares
+
+
+@pytest.mark.parametrize(
+    ("option", "cuts", "mapped"),
+    [
+        ([], [1, 2, 3], {}),
+        (["--cut", "2"], [2], {}),
+        (["--map", "other:0=3,1=2,2=1,3=0"], [1, 2, 3], {0: 3, 1: 2, 2: 1, 3: 0}),
+        (["--map", "people:1=0"], [2, 3], {}),
+    ],
+)
+def test_calibration_follows_cuts_and_maps(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    option: list[str],
+    cuts: list[int],
+    mapped: dict[int, int],
+) -> None:
+    folder, shares = with_distributions(tmp_path / "c")
+    people = read_qrels(folder / "qrels/human.qrels")
+    true = [grade for row in people.values() for grade in row.values()]
+    given = ["-s", "kappa", "--json", "--details", *option]
+    assert run(["agree", str(folder), "human", "llm", *given]) == 0
+    found = json.loads(capsys.readouterr().out)["details"]["calibration"]
+    assert [one["cut"] for one in found] == cuts
+    for one in found:
+        cut = one["cut"]
+        said = [sum(c for g, c in row.items() if mapped.get(g, g) >= cut) for row in shares]
+        errors = [(s - (t >= cut)) ** 2 for s, t in zip(said, true, strict=True)]
+        assert one["brier"] == pytest.approx(np.mean(errors))
+        places = np.minimum((np.array(said) * 10).astype(int), 9)
+        off = [
+            abs(np.sum((np.array(said) - (np.array(true) >= cut))[places == b])) for b in range(10)
+        ]
+        assert one["error"] == pytest.approx(sum(off) / len(true))
+
+
+def test_calibration_of_sampled_pairs_is_weighted_back() -> None:
+    people = {"q": {"a": 1, "b": 0}}
+    shares = {Pair("q", "a"): {0: 0.4, 1: 0.6}, Pair("q", "b"): {0: 0.9, 1: 0.1}}
+    (alone,) = calibration(people, shares, [1])
+    (found,) = calibration(people, shares, [1], {Pair("q", "a"): 9.0, Pair("q", "b"): 1.0})
+    assert alone.brier == pytest.approx((0.16 + 0.01) / 2)
+    assert found.brier == pytest.approx((9 * 0.16 + 0.01) / 10)
+    assert found.error == pytest.approx((9 * 0.4 + 0.1) / 10)
+    assert found.pairs == 2
+
+
+def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
+    tmp_path: Path, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(4)
+    files = []
+    holed = {}
+    for name, qrels in people_of_chorus(shared).items():
+        holed[name] = {
+            q.replace(" ", "_"): {d: g for d, g in row.items() if rng.random() < 0.6}
+            for q, row in qrels.items()
+        }
+        files.append(tmp_path / f"{name}.qrels")
+        write_qrels(files[-1], holed[name])
+    expected = query_coincidences(ratings(holed, GRADES)).sum(axis=0)
+    values = []
+    for order in ((0, 1, 2), (2, 0, 1)):
+        given = [str(files[place]) for place in order]
+        assert run(["agree", *given, "-s", "kappa", "--draws", "100", "--json"]) == 0
+        (first, _) = json.loads(capsys.readouterr().out)
+        values.append(first["joint"]["statistics"]["alpha-nominal"]["value"])
+    alpha = float(JOINT["alpha-nominal"](expected, np.arange(4.0)))
+    assert values == [pytest.approx(alpha), pytest.approx(alpha)]
 
 
 def test_a_gate_holds_the_low_end_and_fails_with_five(tmp_path: Path, shared: Path) -> None:

@@ -1,5 +1,8 @@
 """How much more must be graded, and the picture of what was found."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,13 +10,12 @@ import pytest
 
 from labeler.agreement.align import Other, Rules
 from labeler.agreement.compare import Options, agree, compare_qrels
-from labeler.agreement.intervals import Sample, jackknife
 from labeler.agreement.planning import Plan, in_words, plan
 from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import run
 from labeler.data import Pair, Qrels
-from labeler.formats.trec import read_qrels
+from labeler.formats.trec import read_qrels, write_qrels
 
 
 def made(queries: int, pairs: int, seed: int) -> tuple[Qrels, Qrels]:
@@ -31,14 +33,14 @@ def made(queries: int, pairs: int, seed: int) -> tuple[Qrels, Qrels]:
 
 
 def mean_width(chosen: Statistic, queries: int, pairs: int) -> float:
-    """Of the jackknife's intervals over worlds like these."""
+    """Of the intervals that are printed, over worlds like these."""
     widths = []
     for seed in range(30):
-        found = compare_qrels(*made(queries, pairs, seed), None, Options(("kappa",), draws=100))
-        low, high = jackknife(
-            Sample(found.tables), lambda t: chosen.compute(t, np.arange(4.0)), False
-        ) or (0, 0)
-        widths.append(high - low)
+        found = compare_qrels(*made(queries, pairs, seed), None, Options(("kappa",), draws=1000))
+        printed = found.statistics[chosen.name]
+        assert printed.low is not None
+        assert printed.high is not None
+        widths.append(printed.high - printed.low)
     return float(np.mean(widths))
 
 
@@ -58,6 +60,20 @@ def test_as_many_queries_or_pairs_as_planned_give_the_wished_width() -> None:
     pairs = [p.pairs for p in generous if p and p.pairs]
     assert len(pairs) > 20
     assert mean_width(kappa, 40, round(float(np.median(pairs)))) == pytest.approx(0.17, rel=0.12)
+
+
+def test_a_plan_starts_from_the_interval_that_is_printed(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    files = [str(folder / f"{name}.qrels") for name in ("nist", "gpt-4o")]
+    for method in ("cluster-bootstrap", "percentile"):
+        given = ["-s", "alpha-ordinal", "--how-many", "0.05", "--method", method, "--json"]
+        assert run(["agree", *files, *given]) == 0
+        found = json.loads(capsys.readouterr().out)
+        printed = found["statistics"]["alpha-ordinal"]
+        (planned,) = found["how_many"]
+        assert planned["width"] == pytest.approx(printed["high"] - printed["low"])
 
 
 def test_a_plan_weighs_sampled_pairs_by_their_chances() -> None:
@@ -112,6 +128,24 @@ def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None
         assert "1112341" in drawn
 
 
-def test_a_picture_of_unknown_kind_is_misuse(shared: Path, tmp_path: Path) -> None:
+def test_a_picture_of_unknown_kind_is_misuse_before_anything_is_computed(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     files = [str(shared / "dl19" / f"{name}.qrels") for name in ("nist", "gpt-4o")]
     assert run(["agree", *files, "-s", "kappa", "--plot", str(tmp_path / "p.doc")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "p.doc: expected a picture's name to end in .png, .svg, .pdf" in said.err
+
+
+def test_without_matplotlib_a_picture_is_refused_before_anything_is_computed(
+    tmp_path: Path,
+) -> None:
+    write_qrels(tmp_path / "a.qrels", {"q": {"d": 1}})
+    files = [str(tmp_path / "a.qrels"), str(tmp_path / "a.qrels")]
+    asked = ["agree", *files, "--plot", str(tmp_path / "p.png")]
+    absent = "import sys; sys.modules['matplotlib'] = None"
+    code = f"{absent}; from labeler.cli import run; sys.exit(run({asked!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (78, "")
+    assert "--plot needs matplotlib: pip install 'labeler[plot]'" in done.stderr

@@ -139,6 +139,28 @@ def test_however_it_is_spelled_no_reply_holds_the_key(spelled: str) -> None:
     assert b"c2stY2FuYXJ5" not in reply.body
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "utf-32", "utf-32-le"])
+@pytest.mark.parametrize("status", [200, 400, 401])
+def test_in_no_encoding_the_key_reaches_a_file_or_the_screen(
+    encoding: str, status: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path, 1, 2)
+    said = completion(json.dumps({"reason": f"you sent {KEY} é", "grade": 1}))
+    body = json.dumps(said if status == 200 else {"error": {"message": f"bad {KEY}"}})
+    pages = [body.encode(encoding), f"<html> no {KEY}".encode(encoding)]
+    for page in pages:
+        with FakeServer(grade_in) as server:
+            answer = Answer(page, status)
+            server.answer = lambda c, a=answer: a if pair_of(c) else grade_in(c)
+            judge(tmp_path, server)
+    shown = "".join(capfd.readouterr()).encode()
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    for part in (written, shown):
+        assert b"canary" not in part.replace(b"\0", b"")
+    if status != 401:
+        assert b"[key]" in written
+
+
 def test_tokens_that_spell_the_key_are_not_kept() -> None:
     tokens = [{"token": part, "logprob": -0.1} for part in ("sk-can", "ary-7d", "1f0a")]
     said = json.dumps(completion(KEY, logprobs={"content": tokens}))

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import re
 import time
 from collections.abc import Callable
 from email.utils import formatdate
@@ -17,8 +18,9 @@ from labeler.errors import CallFailed, MayPass, Misconfigured
 from labeler.formats.beir import read_corpus, write_corpus
 from labeler.formats.judgements import read_judgements
 from labeler.formats.trec import read_qrels
+from labeler.models.addresses import masked
 from labeler.models.answers import read_answer
-from labeler.models.server import masked, server_model
+from labeler.models.server import server_model
 from labeler.testing import Answer, Call, FakeServer, completion
 
 ASKED = Request((Message("user", "grade this"),), {"max_tokens": 5})
@@ -138,6 +140,56 @@ def test_what_no_retry_mends_ends_the_run_with_78_and_advice(
     assert "Traceback" not in said
 
 
+TOO_LOW = "Your credit balance is too low to access the API."
+OURS = "You exceeded your current quota, please check your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "ends"),
+    [
+        (400, {"error": {"message": TOO_LOW, "type": "invalid_request_error"}}, True),
+        (400, {"error": {"message": "x", "code": "billing_hard_limit_reached"}}, True),
+        (402, {"detail": "Insufficient credits"}, True),
+        (429, {"error": "quota"}, True),
+        (429, [{"error": {"code": 429, "message": "quota exceeded"}}], True),
+        (429, {"error": {"message": OURS, "type": "insufficient_quota"}}, True),
+        (429, {"error": {"message": OURS}}, True),
+        (429, {"error": {"message": f"{OURS} Please retry in 7 s."}}, False),
+        (429, {"error": {"message": "Quota exceeded: 60 requests per minute"}}, False),
+        (429, {"error": {"message": "Rate limit reached, try again in 20 ms"}}, False),
+        (400, {"error": {"message": "the text of a quota of fish, not exceeded"}}, False),
+        (500, {"error": {"message": TOO_LOW}}, False),
+    ],
+)
+def test_an_account_that_may_spend_no_more_ends_the_run(
+    status: int, body: object, ends: bool
+) -> None:
+    answer = Answer(json.dumps(body).encode(), status)
+    wanted = pytest.raises(Misconfigured if ends else CallFailed)
+    with FakeServer(lambda _: answer) as server, wanted as caught:
+        ask(server)
+    assert not ends or "no credit left" in str(caught.value)
+
+
+def test_a_server_that_begins_to_refuse_every_request_ends_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path, queries=4, documents=60)
+
+    def refusal(call: Call) -> Answer:
+        said = f"unknown field: model (request 7f{len(server.calls)})"
+        return Answer({"error": {"message": said}}, 400)
+
+    with FakeServer(for_pairs(refusal)) as server:
+        assert judge(tmp_path, server, "--concurrency", "4") == 78
+        assert 50 <= len(pair_calls(server)) < 70
+        assert "unknown field: model" in capsys.readouterr().err
+        too_long = Answer({"error": {"message": "too many tokens"}}, 400)
+        server.answer = for_pairs(lambda _: too_long)
+        assert judge(tmp_path, server, "--concurrency", "4") == 3
+        assert outcomes(tmp_path) == {"call_failed": 240}
+
+
 def test_a_401_in_the_middle_keeps_what_was_answered(tmp_path: Path) -> None:
     make_collection(tmp_path, queries=2, documents=50)
     refused = Answer({"error": {"message": "revoked"}}, 401)
@@ -159,6 +211,24 @@ def test_the_key_does_not_follow_a_redirect(tmp_path: Path, key: str) -> None:
         assert judge(tmp_path, server) == 78
         assert elsewhere.calls == []
         assert server.calls[0].headers["authorization"].endswith(key)
+
+
+def test_a_server_gets_the_key_and_no_header_that_nobody_asked_for(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    usual = {"host", "accept", "accept-encoding", "authorization", "content-type", "user-agent"}
+    with FakeServer() as server:
+        assert run(["doctor", "--model", "fake", "--base-url", server.base_url]) == 0
+        assert set(server.calls[0].headers) == usual | {"content-length"}
+        assert server.calls[0].headers["authorization"] == f"Bearer {key}"
+        assert not [value for value in server.calls[0].headers.values() if "object at" in value]
+        monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+        monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+        assert run(["doctor", "--model", "fake", "--base-url", server.base_url]) == 0
+        sent = server.calls[-1].headers
+        assert (sent["openai-organization"], sent["openai-project"]) == ("org-1", "proj-1")
 
 
 def test_a_server_that_repeats_the_key_does_not_get_it_on_the_screen(
@@ -184,6 +254,76 @@ def test_an_address_with_a_password_is_masked_everywhere(
         for path in tmp_path.rglob("*"):
             assert path.is_dir() or secret.encode() not in path.read_bytes()
     assert masked("https://u:p@h.example:8443/v1?k=s#f") == "https://h.example:8443/v1"
+
+
+def test_where_a_query_chooses_who_answers_no_other_reply_is_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        server.answer = lambda c: '{"grade": 3}' if "dep=b" in c.path else '{"grade": 0}'
+        assert judge(tmp_path, f"{server.base_url}?dep=a") == 0
+        assert judge(tmp_path, f"{server.base_url}?dep=b", "--as", "b") == 0
+        assert len(pair_calls(server)) == 20
+        assert judge(tmp_path, f"{server.base_url}?dep=a", "--as", "c") == 0
+        assert len(pair_calls(server)) == 20
+        assert judge(tmp_path, f"{server.base_url}?dep=c", "--as", "d", "--max-calls", "1") == 4
+        said = capsys.readouterr().err
+        (shown,) = re.findall(r"\S+\?hidden=[0-9a-f]{8}", said)
+        assert "with what is hidden of the address" in said
+        assert judge(tmp_path, shown.strip("'")) == 78
+        assert "dep=c" not in said
+        assert run(["relabel", str(tmp_path), "--from", "a", "--as", "e"]) == 2
+    grades = [set(read_qrels(collection.qrels(name))["q0"].values()) for name in "abc"]
+    assert grades == [{0}, {3}, {0}]
+
+
+def test_the_identity_of_an_address_without_a_query_is_its_address() -> None:
+    assert server_model("m", "http://h.example/v1/", "k").id == "http://h.example/v1 m"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "u:QSECRETQ99@127.0.0.1:9/v1",
+        "http://u:QSECRETQ99@127.0.0.1:99999/v1",
+        "http://u:QSECRET?Q99@127.0.0.1:9/v1",
+        "http://u:p@QSECRETQ99@127.0.0.1:9/v1",
+        "//u:QSECRETQ99@127.0.0.1:9/v1",
+        "http://127.0.0.1:abc/v1?QSECRETQ99",
+        "http://127.0.0.1:99999/v1",
+        "http://[::1/v1",
+        "http://two words:9/v1",
+        "http://:9/v1",
+        "http:///v1",
+        "http://@/v1",
+        "ftp://127.0.0.1/v1",
+        "127.0.0.1:9/v1",
+    ],
+)
+@pytest.mark.parametrize("command", ["judge", "doctor"])
+def test_what_is_no_address_is_refused_in_one_line_without_its_secrets(
+    address: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    folder = [str(tmp_path)] if command == "judge" else []
+    assert run([command, *folder, "--model", "fake", "--base-url", address]) == 78
+    said = capsys.readouterr()
+    assert len(said.err.splitlines()) == 1
+    for secret in ("QSECRET", "Q99"):
+        assert secret not in said.out + said.err
+
+
+def test_a_redirect_to_an_address_with_a_password_is_shown_without_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    headers = {"location": "http://u:QSECRETQ99@there.example/v1?k=QSECRETQ99"}
+    with FakeServer(lambda _: Answer({}, 307, headers)) as server:
+        assert judge(tmp_path, server) == 78
+    said = capsys.readouterr().err
+    assert "redirects to http://there.example/v1;" in said
+    assert "QSECRETQ99" not in said
 
 
 def test_a_proxy_in_the_environment_does_not_serve_this_machine(
@@ -359,6 +499,30 @@ def test_a_parameter_that_the_server_refuses_is_found_out_once_and_kept(
         assert len(server.calls) == first + 10
 
 
+@pytest.mark.parametrize("status", [404, 500, 501])
+def test_a_shape_that_is_refused_with_the_wrong_status_is_found_out_as_well(
+    status: int, tmp_path: Path
+) -> None:
+    make_collection(tmp_path)
+
+    def no_shapes(call: Call) -> Answer | str:
+        return Answer({}, status) if "response_format" in call.body else grade_in(call)
+
+    with FakeServer(no_shapes) as server:
+        assert judge(tmp_path, server, "--tries", "8") == 0
+        assert len(pair_calls(server)) == 10
+        assert "response_format" not in server.calls[-1].body
+        assert len(server.calls) < 20
+
+
+def test_a_server_that_fails_at_first_gets_the_schema_all_the_same(tmp_path: Path) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        server.answer = lambda c: Answer({}, 500) if len(server.calls) < 4 else grade_in(c)
+        assert judge(tmp_path, server, "--tries", "8") == 0
+        assert server.calls[-1].body["response_format"]["type"] == "json_schema"
+
+
 def test_json_object_is_tried_before_plain_text(tmp_path: Path) -> None:
     make_collection(tmp_path)
 
@@ -478,6 +642,34 @@ def test_retry_after_is_read_in_seconds_milliseconds_and_as_a_date() -> None:
             with pytest.raises(MayPass) as caught:
                 ask(server)
             assert caught.value.wait is None
+
+
+GOOD = {"token": "2", "logprob": -0.1, "top_logprobs": [{"token": "2", "logprob": -0.1}]}
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        {"content": [{**GOOD, "logprob": None}]},
+        {"content": [{**GOOD, "logprob": "low"}]},
+        {"content": [GOOD, {"logprob": -0.1}]},
+        {"content": [{**GOOD, "token": 2}]},
+        {"content": [{**GOOD, "top_logprobs": {"2": -0.1}}]},
+        {"content": [{**GOOD, "top_logprobs": [None]}]},
+        {"content": [None]},
+        {"content": {"token": "2"}},
+        {"content": None},
+        {"tokens": ["2"]},
+        [GOOD],
+        "none",
+    ],
+)
+def test_strange_log_probabilities_spoil_no_reply(logprobs: object) -> None:
+    body = json.dumps(completion('{"grade": 2}', logprobs=logprobs)).encode()
+    reply = read_answer(body, "here", {})
+    assert (reply.text, reply.top_tokens) == ('{"grade": 2}', ())
+    good = json.dumps(completion('{"grade": 2}', logprobs={"content": [GOOD]})).encode()
+    assert read_answer(good, "here", {}).top_tokens == ({"2": -0.1},)
 
 
 def test_rate_limit_headers_hold_further_calls_back() -> None:

@@ -1,8 +1,10 @@
 """Policies around a model: limits that learn, budgets that hold, retries that wait."""
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,13 @@ from labeler.cli import run
 from labeler.data import Message, Model, Reply, Request
 from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
 from labeler.formats.trec import read_qrels
+from labeler.models.answers import read_answer
 from labeler.models.brake import Brake, braked
 from labeler.models.budget import Budget, budgeted
 from labeler.models.limiting import Bucket, Ceiling, Gate, limited
 from labeler.models.prices import Price, price_of
 from labeler.models.retrying import Patience, retried
-from labeler.testing import FakeServer, fake_model
+from labeler.testing import Answer, FakeServer, completion, fake_model
 
 
 def request(number: int = 0) -> Request:
@@ -245,6 +248,33 @@ def test_a_pulled_brake_ends_waits_and_begins_nothing() -> None:
     assert asyncio.run(main()) < 1
 
 
+@pytest.mark.parametrize("ends", ["a pulled brake", "the deadline"])
+@pytest.mark.parametrize("waits", ["a pause", "a ceiling"])
+def test_waits_before_a_call_end_like_those_between_tries(ends: str, waits: str) -> None:
+    async def main() -> float:
+        brake = Brake()
+        budget = Budget(max_seconds=0.1 if ends == "the deadline" else None)
+        brake.until = budget.ends
+        gate = Gate(Ceiling(8, requests=1 if waits == "a ceiling" else None), brake=brake)
+
+        async def answer(_request: Request) -> Reply:
+            return Reply("ok", hold=60.0 if waits == "a pause" else 0.0)
+
+        model = limited(budgeted(braked(Model("m", answer), brake), budget), gate)
+        await model.ask(request(0))
+        began = time.monotonic()
+        tasks = [asyncio.create_task(_ask(model, n)) for n in range(1, 20)]
+        await asyncio.sleep(0.02)
+        if ends == "a pulled brake":
+            brake.pull()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        wanted = Stopped if ends == "a pulled brake" else BudgetReached
+        assert [type(one) for one in ended] == [wanted] * 19
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+
+
 def test_parallel_calls_stay_within_the_budget_of_calls() -> None:
     calls = 0
 
@@ -276,10 +306,38 @@ def test_parallel_calls_stay_within_the_budget_of_tokens_and_cost() -> None:
         return budget
 
     tokens = asyncio.run(spend(Budget(max_tokens=200)))
-    assert 180 <= tokens.spent.tokens <= 200
+    assert 150 <= tokens.spent.tokens <= 200
     cost = asyncio.run(spend(Budget(max_cost=0.0005, price=price)))
     assert cost.spent.cost <= 0.0005
-    assert cost.spent.calls == 18
+    assert cost.spent.calls == 16
+
+
+@pytest.mark.parametrize(
+    ("hidden", "tokens_of_a_character", "most"),
+    [(0, 1, 10_000), (5_000, 0.25, 12_000), (5_000, 1, 40_000)],
+)
+def test_no_script_and_no_hidden_prompt_makes_parallel_calls_overshoot_by_more_than_one(
+    hidden: int, tokens_of_a_character: float, most: int
+) -> None:
+    taken: list[int] = []
+
+    async def ask(asked: Request) -> Reply:
+        await asyncio.sleep(0.001)
+        length = len(asked.messages[0].content)
+        reply = Reply("ok", prompt_tokens=hidden + int(length * tokens_of_a_character))
+        taken.append(reply.prompt_tokens + 10)
+        return replace(reply, completion_tokens=10)
+
+    async def main() -> None:
+        model = budgeted(Model("m", ask), Budget(max_tokens=most))
+        await model.ask(request())
+        turns = [Message("user", "漢字" * (100 + n % 50)) for n in range(60)]
+        asked = [Request((turn,), {"max_tokens": 10}) for turn in turns]
+        await asyncio.gather(*map(model.ask, asked), return_exceptions=True)
+
+    asyncio.run(main())
+    assert sum(taken) <= most + max(taken)
+    assert sum(taken) >= 0.8 * most
 
 
 def test_a_budget_stops_with_4_and_the_same_command_goes_on(
@@ -326,6 +384,54 @@ def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_po
         assert run([*command, "--deadline", "0"]) == 4
         assert run(command) == 0
         assert len(pair_calls(server)) == 30
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"prompt_tokens": 100, "completion_tokens": 10}, (100, 10)),
+        ({"prompt_tokens": 100.0, "completion_tokens": "10"}, (100, 10)),
+        ({"input_tokens": 100, "output_tokens": 10}, (100, 10)),
+        ({"prompt_tokens": 100, "total_tokens": 110}, (100, 10)),
+        ({"completion_tokens": 10, "total_tokens": 110}, (100, 10)),
+        ({"total_tokens": 110}, (98, 12)),
+        ({"prompt_tokens": 100}, (0, 0)),
+        ({"prompt_tokens": True, "completion_tokens": 10}, (0, 0)),
+        ({"prompt_tokens": -1, "completion_tokens": 10}, (0, 0)),
+        ({"prompt_tokens": "many", "completion_tokens": 1e400}, (0, 0)),
+        ({"prompt_tokens": 200, "total_tokens": 110}, (0, 0)),
+        ([100, 10], (0, 0)),
+        (None, (0, 0)),
+    ],
+)
+def test_what_a_server_says_of_tokens_is_read_or_unknown(
+    usage: object, tokens: tuple[int, int]
+) -> None:
+    body = json.dumps(completion('{"grade": 1}', usage=usage)).encode()
+    reply = read_answer(body, "here", {})
+    assert (reply.prompt_tokens, reply.completion_tokens) == tokens
+
+
+def test_a_server_that_counts_no_tokens_is_paid_within_the_budget_at_an_unknown_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    collection = make_collection(tmp_path, queries=2, documents=20)
+    own = tmp_path / "prices.toml"
+    own.write_text(
+        'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+    )
+    with FakeServer(lambda c: Answer(completion(grade_in(c), usage=None))) as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        command = ["judge", str(tmp_path), *where, "--as", "a", "--quiet"]
+        assert run([*command, "--max-cost", "0.02"]) == 4
+        assert 3 < len(server.calls) < 20
+        said = capsys.readouterr()
+        assert "cost of this run: at most $0.01" in said.out
+        assert f"for {len(server.calls)} calls the server did not say" in said.err
+        assert run([*command, "--max-tokens", "10000"]) == 4
+    assert '"cost": null' in collection.judgements("a").read_text()
+    assert '"cost": 0' not in collection.judgements("a").read_text()
 
 
 def test_a_build_keeps_to_one_budget_for_writing_and_judging(

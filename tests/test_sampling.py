@@ -168,9 +168,77 @@ def test_a_sheet_goes_out_blind_and_comes_back_weighted(
     assert found["pairs"] == 99
     assert sum(map(sum, found["confusion"])) == pytest.approx(720, rel=0.1)
     assert any("weighted to stand for about" in warning for warning in found["warnings"])
+    out, whole = found["left_out"], sum(map(len, OTHER.values()))
+    assert (out["only_other"], out["skipped_by_people"], out["not_drawn"]) == (0, 1, whole - 100)
+    assert run(["agree", str(coll), "human2", "llm", "-s", "kappa"]) == 0
+    said = capsys.readouterr().out
+    assert "left out: 1 pair drawn for people and skipped by them" in said
+    assert f"left out: {whole - 100} pairs that the other graded, not drawn for people" in said
     assert run(["agree", str(coll), "human2", "llm", "--json", "--unweighted"]) == 0
     assert sum(map(sum, json.loads(capsys.readouterr().out)["confusion"])) == 99
     assert run(taken) == 0, "importing the same sheet again changes nothing"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_scale_of_twelve_grades_does_not_hide_the_separator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], separator: str
+) -> None:
+    coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    option = ["--pairs", "30", "--scale", "0:11", "-o", str(sheet)]
+    assert run(["sample", str(coll), *option]) == 0
+    graded(sheet, separator)
+    assert run(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    assert "29 grades; 1 row skipped" in capsys.readouterr().out
+
+
+NAMED = {"0": "incorrect", "1": "related", "2": "incomplete", "3": "excellent"}
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        {"fetch": {"scale": NAMED}},
+        {"judge": {"llm": {"model": "m", "scale": NAMED}}},
+        {"judge": {"llm": {"scale": NAMED}}, "fetch": {"scale": {"0": "no", "x": 1}}},
+    ],
+)
+def test_the_scales_names_of_the_card_are_on_the_sheet_and_in_the_matrix(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], card: dict[str, object]
+) -> None:
+    coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    (coll / "card.json").write_text(json.dumps(card))
+    assert run(["sample", str(coll), "--pairs", "300", "-o", str(sheet)]) == 0
+    header = sheet.read_text(encoding="utf-8-sig").splitlines()[0]
+    assert "grade (0 = incorrect; 1 = related; 2 = incomplete; 3 = excellent)" in header
+    graded(sheet)
+    assert run(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    capsys.readouterr()
+    asked = ["agree", str(coll), "human2", "llm", "-s", "agreement"]
+    assert run(asked) == 0
+    assert "2 incomplete" in capsys.readouterr().out
+    assert run([*asked, "--cut", "2"]) == 0
+    cut = capsys.readouterr().out
+    assert "1 at least 2" in cut
+    assert "incorrect" not in cut
+
+
+def test_the_sheets_own_scale_names_peoples_grades(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    assert run(["sample", str(coll), "--pairs", "300", "--scale", "0:3", "-o", str(sheet)]) == 0
+    graded(sheet)
+    assert run(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
+    card = json.loads((coll / "card.json").read_text())
+    (sample,) = card["samples"].values()
+    sample["scale"] = NAMED
+    (coll / "card.json").write_text(json.dumps(card))
+    capsys.readouterr()
+    assert run(["agree", str(coll), "human2", "llm", "-s", "agreement"]) == 0
+    assert "3 excellent" in capsys.readouterr().out
+    asked = ["agree", str(coll), "human2", "llm", "-s", "agreement"]
+    assert run([*asked, "--map", "people:0=1,1=2,2=3,3=3"]) == 0
+    assert "excellent" not in capsys.readouterr().out
 
 
 def test_no_cell_begins_a_formula(tmp_path: Path) -> None:
@@ -178,13 +246,22 @@ def test_no_cell_begins_a_formula(tmp_path: Path) -> None:
     assert run(["sample", str(coll), "--pairs", "100", "-o", str(sheet)]) == 0
     with sheet.open(encoding="utf-8-sig", newline="") as lines:
         cells = [cell for row in csv.reader(lines) for cell in row]
-    assert not [cell for cell in cells if cell[:1] in "=+-@\t\r" and cell]
+    parted = sheet.read_text(encoding="utf-8-sig").replace("\n", ";").split(";")
+    for cell in (*cells, *parted):
+        assert not cell.startswith(tuple("=+-@\t\r＝＋－＠"))
     assert not [cell for cell in cells if "\x1b" in cell]
 
 
 @pytest.mark.parametrize(
     ("text", "cell"),
-    [("=1", "'=1"), ("a=1", "a=1"), ("-", "'-"), ("x" * 40_000, "x" * 29_999 + "…"), ("", "")],
+    [
+        *[("=1", "'=1"), ("a=1", "a=1"), ("-", "'-"), ("", "")],
+        ("x" * 40_000, "x" * 29_999 + "…"),
+        *[("＝1+1", "'＝1+1"), ("＠x", "'＠x"), ("＋1", "'＋1"), ("－1", "'－1")],
+        *[("a;=1+1", "a;'=1+1"), ("a\t@x", "a\t'@x"), ("a\n=1", "a\n'=1"), ("; =1", ";' =1")],
+        *[("a;b - c", "a;b - c"), (" =1", "' =1"), ("\t1", "'\t1")],
+        *[("a\n- b\n- c", "a\n- b\n- c"), ("a\n- cmd|' /C'!A0", "a\n'- cmd|' /C'!A0")],
+    ],
 )
 def test_harmless(text: str, cell: str) -> None:
     assert harmless(text) == cell

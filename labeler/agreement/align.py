@@ -26,10 +26,11 @@ USUAL = (0, 1, 2, 3)
 
 @dataclass(frozen=True)
 class Other:
-    """Another rater's labels, and a status for each pair on which it has none."""
+    """Another rater's labels, a status for each pair on which it has none, and what to call it."""
 
     labels: Labels
     failures: Mapping[Pair, str] = field(default_factory=dict)
+    name: str = "the other"
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class LeftOut:
     """What no statistic saw, and why.
 
     `outside` counts labels that are no grade of the scale as they stand in the file; `missing`
-    counts, by people's grade, the pairs that people graded and the other did not.
+    counts, by people's grade, the pairs that people graded and the other did not. Where people
+    graded a sample, they skipped some pairs, and others were `not_drawn`; none is `only_other`.
     """
 
     only_people: int
@@ -62,6 +64,8 @@ class LeftOut:
     failures: Mapping[str, int]
     clipped: int
     missing: FloatArray
+    skipped_by_people: int = 0
+    not_drawn: int = 0
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,10 @@ Distributions = Mapping[Pair, Mapping[int, float]]
 
 
 class Bin(NamedTuple):
-    """Pairs whose probability lies from `low` to `high`: the mean of it, and what came true."""
+    """Pairs whose probability lies from `low` to `high`: the mean of it, and what came true.
+
+    `pairs` are counted, `said` and `true` weighted as the pairs are.
+    """
 
     low: float
     high: float
@@ -29,7 +32,7 @@ class Bin(NamedTuple):
 class Calibration:
     """Reliability at one cut of the scale ("people's grade is at least `cut`").
 
-    `error` is the expected calibration error, the bins' mean distance weighted by their pairs;
+    `error` is the expected calibration error, the bins' mean distance by the weight of their pairs;
     `brier` the mean squared error of the probabilities.
     """
 
@@ -40,33 +43,69 @@ class Calibration:
     brier: float
 
 
+class _Rows(NamedTuple):
+    """People's grades, the distributions beside them, and the pairs' weights."""
+
+    grades: list[int]
+    shares: list[Mapping[int, float]]
+    weights: FloatArray
+
+
 def calibration(
-    people: Qrels, distributions: Distributions, cuts: Sequence[int], bins: int = 10
+    people: Qrels,
+    distributions: Distributions,
+    cuts: Sequence[int],
+    weights: Mapping[Pair, float] | None = None,
+    bins: int = 10,
 ) -> list[Calibration]:
-    """One table a cut; empty where no judged pair carries a distribution."""
-    rows = [
-        (people[pair.query_id][pair.doc_id], shares)
+    """One table a cut; empty where no pair that people graded carries a distribution.
+
+    `weights` are one over the inclusion probabilities of sampled pairs.
+    """
+    kept = [
+        (people[pair.query_id][pair.doc_id], shares, weights[pair] if weights else 1.0)
         for pair, shares in distributions.items()
-        if people.get(pair.query_id, {}).get(pair.doc_id, -1) >= 0 and sum(shares.values()) > 0
+        if pair.doc_id in people.get(pair.query_id, {})
+        and sum(shares.values()) > 0
+        and (weights is None or pair in weights)
     ]
-    return [_at_cut(rows, cut, bins) for cut in cuts] if rows else []
+    if not kept:
+        return []
+    grades, shares, weight = zip(*kept, strict=True)
+    rows = _Rows(list(grades), list(shares), np.array(weight, dtype=np.float64))
+    return [_at_cut(rows, cut, bins) for cut in cuts]
 
 
-def _at_cut(rows: list[tuple[int, Mapping[int, float]]], cut: int, bins: int) -> Calibration:
-    said = np.array([_mass(shares, cut) for _, shares in rows])
-    true = np.array([float(grade >= cut) for grade, _ in rows])
-    place = np.minimum((said * bins).astype(np.int64), bins - 1)
-    table = tuple(_bin(said, true, place == b, b, bins) for b in range(bins) if (place == b).any())
-    error = sum(row.pairs * abs(row.said - row.true) for row in table) / len(rows)
-    return Calibration(cut, len(rows), table, float(error), float(np.mean((said - true) ** 2)))
+def renamed(distributions: Distributions, grades: Mapping[int, int]) -> Distributions:
+    """The distributions over the grades that a map makes of theirs."""
+    if not grades:
+        return distributions
+    found: dict[Pair, dict[int, float]] = {}
+    for pair, shares in distributions.items():
+        mine = found.setdefault(pair, {})
+        for grade, share in shares.items():
+            to = grades.get(grade, grade)
+            mine[to] = mine.get(to, 0.0) + share
+    return found
+
+
+def _at_cut(rows: _Rows, cut: int, bins: int) -> Calibration:
+    said = np.array([_mass(shares, cut) for shares in rows.shares])
+    true = np.array([float(grade >= cut) for grade in rows.grades])
+    whole, place = rows.weights.sum(), np.minimum((said * bins).astype(np.int64), bins - 1)
+    table, error = [], 0.0
+    for b in range(bins):
+        inside = place == b
+        if inside.any():
+            weight = rows.weights[inside]
+            mean, share = (float(np.average(x[inside], weights=weight)) for x in (said, true))
+            table.append(Bin(b / bins, (b + 1) / bins, int(inside.sum()), mean, share))
+            error += float(weight.sum() / whole) * abs(mean - share)
+    brier = float(np.average((said - true) ** 2, weights=rows.weights))
+    return Calibration(cut, len(rows.grades), tuple(table), error, brier)
 
 
 def _mass(shares: Mapping[int, float], cut: int) -> float:
     """The probability of `cut` or more, of a distribution that may not sum to 1 exactly."""
     above = sum(share for grade, share in shares.items() if grade >= cut)
     return min(max(above / sum(shares.values()), 0.0), 1.0)
-
-
-def _bin(said: FloatArray, true: FloatArray, chosen: FloatArray, b: int, bins: int) -> Bin:
-    mean, share = float(said[chosen].mean()), float(true[chosen].mean())
-    return Bin(b / bins, (b + 1) / bins, int(chosen.sum()), mean, share)

@@ -56,7 +56,8 @@ class Ceiling:
             return f"the assessor is as good as a colleague (worse by less than {MARGIN:g})"
         if high < 0:
             return "the assessor is not as good as a colleague"
-        return "whether the assessor is as good as a colleague cannot be told from so few queries"
+        wide = f"its difference may be anything from {low:.2f} to {high:.2f}"
+        return f"whether the assessor is as good as a colleague cannot be told: {wide}"
 
 
 def ceiling(found: Ratings, assessor: str, chosen: Statistic, options: Options) -> Ceiling:

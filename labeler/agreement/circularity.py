@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from labeler.agreement.leaderboard import Leaderboard, mean_interval
 
 FAMILIES: dict[str, str] = {
-    "GPT": r"gpt|chatgpt|davinci|openai|text-embedding-(3|ada)|ada-002|\bo[134](-|\b)",
+    "GPT": r"gpt(?!q)|davinci|openai|text-embedding-(3|ada)|ada-002|\bo[134](-|\b)",
     "Claude": r"claude|anthropic",
     "Gemini or Gemma": r"gemini|gemma|gecko",
     "Llama": r"(?<!o)llama|vicuna",
@@ -21,11 +21,38 @@ FAMILIES: dict[str, str] = {
     "Command or Cohere": r"command-?r|cohere",
     "Grok": r"grok",
     "Phi": r"\bphi-?\d",
-    "T5": r"t5",
+    "T5": r"(?<!es)t5(?!\d)",
+    "GLM": r"(?<![a-z])(chat)?glm",
+    "Kimi": r"kimi|moonshot",
+    "Yi": r"\byi-\d|01-ai",
+    "Granite": r"granite",
+    "OLMo": r"olmo|tulu",
+    "Falcon": r"falcon",
+    "InternLM": r"internlm",
+    "Baichuan": r"baichuan",
+    "Hunyuan": r"hunyuan",
+    "ERNIE": r"\bernie",
+    "Doubao": r"doubao",
+    "MiniMax": r"minimax",
+    "Jamba": r"jamba|ai21",
+    "Nemotron": r"nemotron",
+    "Nova or Titan": r"\bnova-(micro|lite|pro|premier)|\btitan-",
+    "BGE": r"\bbge\b",
+    "Jina": r"\bjina\b",
+    "Arctic": r"snowflake|\barctic\b",
     "BM25": r"bm25",
     "WordLlama": r"wordllama",
 }
 """Family to a pattern of how its members are called in run tags and model names."""
+
+COMMON = frozenset(
+    {
+        *("assessor", "human", "judge", "judges", "label", "labels", "other", "people", "qrels"),
+        *("baseline", "dense", "hybrid", "rerank", "reranker", "retriever", "run", "sparse"),
+        *("gold", "llm", "model", "new", "old", "rater", "system", "test", "the", "trec"),
+    }
+)
+"""Words that two names may share without being kin."""
 
 RELATED = {"WordLlama": r"similarity", "BM25": r"similarity"}
 """The embedded judge `similarity` is made of these two."""
@@ -65,15 +92,42 @@ def families(text: str) -> set[str]:
     return named | {name for name, pattern in RELATED.items() if re.search(pattern, lowered)}
 
 
+def kinship(called: Sequence[str], model: str) -> list[str]:
+    """What a system of these names and a model, or several parted by commas, have in common.
+
+    Families that we know; else a name that is the same, or begins with the same word.
+    """
+    known = families(" ".join(called)) & families(model)
+    if known:
+        return sorted(known)
+    own = {word for name in called for word in _speaking(name)}
+    names = [_base(name) for name in model.split(", ") if not families(name)]
+    alike = (word for name in names for word in _speaking(name) if word in own)
+    return list(alike)[:1]
+
+
+def _base(name: str) -> str:
+    """A model's name without the publisher's before it."""
+    return name.strip().lower().rpartition("/")[2]
+
+
+def _speaking(name: str) -> list[str]:
+    """The whole name, and its first word, where they are no common words."""
+    whole = _base(name)
+    first = re.match(r"[a-z]{3,}(?![a-z])", whole)
+    words = [whole, *([first[0]] if first else [])]
+    return [word for word in words if word and word.strip("-_.0123456789") not in COMMON]
+
+
 def circularities(
     board: Leaderboard, tags: Mapping[str, str], models: Mapping[str, str], seed: int = 0
 ) -> list[Circularity]:
     """Systems akin to a model; `tags` is run to tag, `models` role ("assessor") to model name."""
     found = []
     for place, system in enumerate(board.systems):
-        ours = families(f"{system.run} {tags.get(system.run, '')}")
+        called = [system.run, *tags.get(system.run, "").split()]
         for role, model in models.items():
-            for family in sorted(ours & families(model)):
+            for family in kinship(called, model):
                 evidence = _residual(board, place, seed)
                 found.append(Circularity(system.run, family, role, model, *evidence))
     return found

@@ -63,7 +63,8 @@ def _difference(
 
     first, second = (_defined(value) for value in chosen.compute(sample.total, grades))
     value = None if first is None or second is None else first - second
-    low, high = between(options.method, sample, compute) if value is not None else (None, None)
+    told = value is not None and chosen.sampled
+    low, high = between(options.method, sample, compute) if told else (None, None)
     return Difference(chosen, pairs, first, second, value, low, high, options.method)
 
 

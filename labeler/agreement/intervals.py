@@ -86,13 +86,20 @@ def expanded_percentile(sample: Sample, compute: Compute, _bounded: bool = False
     n = len(sample.sums)
     if n < 2:
         return None
-    tail = NORMAL.cdf(-_reach(n, n - 1))
+    tail = NORMAL.cdf(-reach(n, n - 1))
     return _quantiles(compute(sample.resampled), tail, 1 - tail)
 
 
-def _reach(queries: int, freedom: float) -> float:
+def reach(queries: int, freedom: float) -> float:
     """How many standard deviations of the bootstrap's draws a t interval reaches."""
     return t_quantile((1 + LEVEL) / 2, freedom) * math.sqrt(queries / (queries - 1))
+
+
+def errors_reached(method: str, queries: int) -> float:
+    """How many standard errors of so many queries a method's interval reaches, as a rule."""
+    if method == "cluster-bootstrap":
+        return reach(queries, degrees(queries))
+    return t_quantile((1 + LEVEL) / 2, queries - 1)
 
 
 def degrees(queries: int) -> float:
@@ -115,7 +122,7 @@ def stretched_percentile(sample: Sample, compute: Compute) -> Interval:
     ends = percentile(sample, compute)
     if n < 2 or ends is None or not math.isfinite(value):
         return None
-    stretch = _reach(n, degrees(n)) / NORMAL.inv_cdf((1 + LEVEL) / 2)
+    stretch = reach(n, degrees(n)) / NORMAL.inv_cdf((1 + LEVEL) / 2)
     below, above = max(value - ends[0], 0.0), max(ends[1] - value, 0.0)
     return value - stretch * below, value + stretch * above
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.compare import Agreement
-from labeler.agreement.intervals import Sample, jackknife_error, naive
+from labeler.agreement.compare import Agreement, Options, estimated
+from labeler.agreement.intervals import Sample, errors_reached, jackknife_error, naive
 from labeler.agreement.registry import Statistic
 from labeler.agreement.tables import FloatArray, Paired
-from labeler.metrics.student import t_quantile
 
 DRAWS = 2000
 
@@ -34,39 +33,49 @@ class Plan:
     pairs: int | None
 
 
-def plan(found: Agreement, chosen: Statistic, wished: float, seed: int = 0) -> Plan | None:
+def plan(
+    found: Agreement, chosen: Statistic, wished: float, options: Options | None = None
+) -> Plan | None:
     """The plan, `None` where the statistic has no interval now.
 
-    The variance over queries has a part that more pairs a query would make smaller, which is what
+    It starts from the interval that is printed, as wide as the options' method makes it. The
+    variance over queries has a part that more pairs a query would make smaller, which is what
     resampling single pairs shows, and a part that they would not.
     """
+    options = options or Options()
     grades = np.array(found.scale, dtype=np.float64)
     queries = len(found.queries)
 
     def compute(tables: FloatArray) -> FloatArray:
         return chosen.compute(tables, grades)
 
-    sample = Sample(found.tables, seed=seed)
-    error = jackknife_error(compute(sample.without_one)) if queries > 1 else math.nan
-    if not np.isfinite(error):
+    printed = found.statistics.get(chosen.name) or estimated(chosen, found, options)
+    if printed.low is None or printed.high is None:
         return None
-    _, within = naive(sample.total, compute, _alike(found.paired), DRAWS, seed)
-    within = min(within, error**2)
-    between = error**2 - within
+    sample = Sample(found.tables, seed=options.seed)
+    width, unit = printed.high - printed.low, _width_of_error(options.method, queries)
+    variance = (width / unit) ** 2
+    error = jackknife_error(compute(sample.without_one))
+    _, within = naive(sample.total, compute, _alike(found.paired), DRAWS, options.seed)
+    share = min(within / error**2, 1.0) if error > 0 else 0.0
+    within, between = share * variance, (1 - share) * variance
     pairs = found.pairs / queries
-    needed = _queries(error**2 * queries, wished)
-    room = _variance(wished, queries) - between
-    per_query = math.ceil(pairs * within / room) if room > 0 else None
+    room = (wished / unit) ** 2 - between
     return Plan(
         chosen.name,
         wished,
-        _width(error**2, queries),
-        _width(between, queries),
+        width,
+        unit * math.sqrt(between),
         queries,
         pairs,
-        needed,
-        per_query,
+        _queries(variance * queries, wished, options.method),
+        math.ceil(pairs * within / room) if room > 0 else None,
     )
+
+
+def _width_of_error(method: str, queries: int) -> float:
+    """How wide an interval over so many queries is, for a standard error of 1."""
+    return 2 * errors_reached(method, queries)
 
 
 def _alike(pairs: Paired) -> int:
@@ -76,18 +85,10 @@ def _alike(pairs: Paired) -> int:
     return max(round(float(pairs.weight.sum() ** 2 / (pairs.weight**2).sum())), 1)
 
 
-def _width(variance: float, queries: int) -> float:
-    return 2 * t_quantile(0.975, queries - 1) * math.sqrt(variance)
-
-
-def _variance(width: float, queries: int) -> float:
-    return (width / 2 / t_quantile(0.975, queries - 1)) ** 2
-
-
-def _queries(variance_of_one: float, wished: float) -> int:
+def _queries(variance_of_one: float, wished: float, method: str) -> int:
     """The fewest queries, 2 or more, whose interval is as narrow as wished."""
     needed = 2
-    while _width(variance_of_one / needed, needed) > wished:
+    while _width_of_error(method, needed) * math.sqrt(variance_of_one / needed) > wished:
         normal = variance_of_one * (2 * 1.96 / wished) ** 2
         needed = max(needed + 1, math.floor(normal))
     return needed

@@ -2,9 +2,8 @@
 
 PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453) at the level of queries. The labelled
 queries are among all queries, so with a finite target it is survey sampling's regression estimator
-(Cochran 1977, Sampling Techniques, chapter 7), whose variance for few queries is used here. How far
-to follow the assessor (lambda) is one number for all systems by a measure: ten or twenty queries
-of a single system tell too little about it.
+(Cochran 1977, Sampling Techniques, chapter 7). How far to follow the assessor (lambda) is tuned for
+each system alone, between 0 and 1: a system's corrected mean is the same whatever others are there.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ from labeler.metrics.student import t_quantile, two_sided
 
 LEVEL = 0.95
 FEWEST = 3
+MOST_LEVERAGE = 0.9
+"""A query that pulls harder than this decides lambda alone, and leaves no residual to see it by."""
 THESE, LIKE_THESE = "these", "like-these"
 TARGETS = (THESE, LIKE_THESE)
 """The mean over this collection's queries, or over all queries like these."""
@@ -38,7 +39,8 @@ class Mean:
 class Corrected:
     """A system's mean from people alone, from the assessor alone, and from both.
 
-    `power` is what the assessor's scores are multiplied with (lambda), 0 where they tell nothing.
+    `power` is what the assessor's scores are multiplied with (lambda), 0 where they tell nothing;
+    `freedom` the degrees of freedom of the corrected interval.
     """
 
     labelled: int
@@ -47,11 +49,7 @@ class Corrected:
     assessor: Mean
     corrected: Mean
     power: float
-
-    @property
-    def freedom(self) -> int:
-        """Of the corrected mean: the labelled queries less what was fitted to them."""
-        return self.labelled - (2 if self.power else 1)
+    freedom: float
 
     @property
     def chance(self) -> float:
@@ -83,51 +81,75 @@ def correct_together(
     """
     inside = assessor[:, labelled]
     n, total = people.shape[1], assessor.shape[1]
-    power = _power(people, inside)
+    powers = _powers(people, inside) if n < total else np.zeros(len(people))
+    apart = _centered(inside)
+    residual = _centered(people) - powers[:, None] * apart
+    errors = _errors(residual, apart) * (1 - n / total)
     shifts = assessor.mean(axis=1) - inside.mean(axis=1)
-    errors = _errors(people, inside, power, shifts, 1 - n / total)
+    freedom = _freedom(residual)
     found = []
-    for own, all_of_it, shift, error in zip(people, assessor, shifts, errors, strict=True):
-        value = float(own.mean() + power * shift)
-        spread = float(error) + _more(own, total, target)
-        means = _sampled(own, total, target), _assessors(all_of_it)
-        corrected = _around(value, spread, n - 2 if power else n - 1)
-        found.append(Corrected(n, total, *means, corrected, power))
+    for i, (own, power) in enumerate(zip(people, powers.tolist(), strict=True)):
+        alone = _sampled(own, total, target)
+        corrected, degrees = alone, float(n - 1)
+        if power:
+            spread, degrees = float(errors[i]) + _more(own, total, target), freedom
+            corrected = _around(float(own.mean() + power * shifts[i]), spread, degrees)
+        means = alone, _assessors(assessor[i]), corrected
+        found.append(Corrected(n, total, *means, power, degrees))
     return found
 
 
-def _power(people: FloatArray, assessor: FloatArray) -> float:
-    """The tuned lambda, not below 0; 0 where there is nothing to tune it on."""
-    apart = _centered(assessor)
-    slack = float((apart * apart).sum())
-    if slack <= 1e-12 or people.shape[1] < FEWEST + 1:
-        return 0.0
-    return max(float((apart * _centered(people)).sum()) / slack, 0.0)
+def _powers(people: FloatArray, assessor: FloatArray) -> FloatArray:
+    """Each system's tuned lambda, within 0 and 1; 0 where the assessor tells nothing of people.
+
+    That is where the residuals' variance, with the degree of freedom that lambda takes, is no
+    smaller than people's own; and where one query decides.
+    """
+    n = people.shape[1]
+    apart, wanted = _centered(assessor), _centered(people)
+    slack = (apart**2).sum(axis=1)
+    varies = slack > 1e-12
+    slope = (apart * wanted).sum(axis=1) / np.where(varies, slack, 1.0)
+    power = np.clip(slope, 0.0, 1.0)
+    left = ((wanted - power[:, None] * apart) ** 2).sum(axis=1)
+    tells = left * (n - 1) < (wanted**2).sum(axis=1) * (n - 2)
+    shared = _leverage(apart).max(axis=1) <= MOST_LEVERAGE
+    return np.where(varies & tells & shared & (n > FEWEST), power, 0.0)
 
 
 def _centered(scores: FloatArray) -> FloatArray:
     return np.asarray(scores - scores.mean(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _errors(
-    people: FloatArray, assessor: FloatArray, power: float, shifts: FloatArray, unseen: float
-) -> FloatArray:
-    """Each estimate's variance: residuals as if each query had been left out of the fit (HC3).
+def _leverage(apart: FloatArray) -> FloatArray:
+    """How far each query pulls its system's fit towards itself, 0 to 1."""
+    slack = (apart**2).sum(axis=1, keepdims=True)
+    return np.asarray(1 / apart.shape[1] + apart**2 / np.maximum(slack, 1e-12), dtype=np.float64)
 
-    MacKinnon and White (1985), Journal of Econometrics 29(3), with queries as the clusters that all
-    systems share. Scores pile up at 0 and 1, so the textbook's variance, which takes residuals to
-    be alike everywhere, is too small for them.
+
+def _errors(residual: FloatArray, apart: FloatArray) -> FloatArray:
+    """Each estimate's variance, with an infinite population, of residuals that are not alike (HC2).
+
+    MacKinnon and White (1985), Journal of Econometrics 29(3). Scores pile up at 0 and 1, so that
+    the queries that tell the assessor's worth have other residuals than the rest.
     """
-    n = people.shape[1]
-    if not power:
-        return np.array([_variance(own, 1) * unseen / n for own in people])
-    apart = _centered(assessor)
-    slack = float((apart * apart).sum())
-    residual = _centered(people) - power * apart
-    leverage = np.minimum(1 / n + (apart * apart).sum(axis=0) / slack, 0.99)
-    pull = (apart * residual).sum(axis=0) / slack
-    influence = np.sqrt(unseen) / n * residual + shifts[:, None] * pull
-    return np.asarray(((influence / (1 - leverage)) ** 2).sum(axis=1), dtype=np.float64)
+    own = residual**2 / (1 - np.minimum(_leverage(apart), MOST_LEVERAGE))
+    return np.asarray(own.sum(axis=1) / residual.shape[1] ** 2, dtype=np.float64)
+
+
+def _freedom(residual: FloatArray) -> float:
+    """The degrees of freedom of the errors, by how heavy the tails of the residuals are.
+
+    A variance of `n` values with kurtosis `k` is as uncertain as that of `2 n / (k - 1)` normal
+    ones; two parameters were fitted. The kurtosis is that of all systems together: ten or twenty
+    queries of a single one tell too little about it.
+    """
+    n = residual.shape[1]
+    squares = residual**2
+    spread = float((squares.sum(axis=1) ** 2).mean())
+    kurtosis = n * float((squares**2).sum(axis=1).mean()) / spread if spread > 1e-24 else 3.0
+    normal = 2 * n / max(kurtosis - 1, 1e-9) - 2
+    return float(round(min(max(normal, 3.0), n - 2.0), 1))
 
 
 def _variance(values: FloatArray, fitted: int) -> float:
@@ -153,7 +175,7 @@ def _assessors(assessor: FloatArray) -> Mean:
     return _around(float(assessor.mean()), _variance(assessor, 1) / n, n - 1)
 
 
-def _around(value: float, variance: float, freedom: int) -> Mean:
+def _around(value: float, variance: float, freedom: float) -> Mean:
     if freedom < 1 or not math.isfinite(variance):
         return Mean(value, None, None)
     reach = _t(freedom) * math.sqrt(max(variance, 0.0))
@@ -161,7 +183,7 @@ def _around(value: float, variance: float, freedom: int) -> Mean:
 
 
 @cache
-def _t(freedom: int) -> float:
+def _t(freedom: float) -> float:
     return t_quantile((1 + LEVEL) / 2, freedom)
 
 

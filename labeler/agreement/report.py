@@ -68,6 +68,8 @@ def _left_out(found: Agreement) -> Json:
         "only_people": out.only_people,
         "only_other": out.only_other,
         "unjudged_by_people": out.unjudged_by_people,
+        "skipped_by_people": out.skipped_by_people,
+        "not_drawn": out.not_drawn,
         "outside_scale": dict(out.outside),
         "failures": dict(out.failures),
         "clipped": out.clipped,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from labeler.agreement.align import Labels, Rules, number
+from labeler.agreement.align import USUAL, Labels, Other, Rules, number
 from labeler.data import Qrels
 from labeler.in_common import no_pair_in_common
 
@@ -16,14 +16,15 @@ RARE = 0.005
 
 
 def suspicions(
-    people: Qrels, labels: Labels, rules: Rules, scale: tuple[int, ...], order: float | None
+    people: Qrels, other: Other, rules: Rules, scale: tuple[int, ...], order: float | None
 ) -> list[str]:
     """What looks wrong, each with the option that would mend it; nothing is mended here.
 
-    `order` is the rank correlation of the labels, where it is surely below 0.
+    `order` is the rank correlation of the labels, where that is low enough to mean something.
     """
+    labels = other.labels
     if not share_a_pair(people, labels):
-        return [no_pair_in_common("people", people, "the other", labels)]
+        return [no_pair_in_common("people", people, other.name, labels)]
     ours = {
         rules.map_people.get(grade, grade)
         for row in people.values()
@@ -31,13 +32,15 @@ def suspicions(
         if grade >= 0
     }
     found = _numbers_on_shared_pairs(people, labels, rules)
-    warnings = list(_of_one_grade(ours, found))
+    warnings = [*_astray(people, rules), *_of_one_grade(ours, found)]
     if found and rules.cut is None:
         warnings += [] if rules.clip else _another_scale(ours, found, scale, rules)
         warnings += (
             [] if any("--" in one for one in warnings) else _binary_people(ours, _usual(found))
         )
-    return [*warnings, *_reversed(order, rules.scale or _used(ours, found, scale))]
+    if order is not None and found:
+        warnings.append(_reversed(order, _turned(ours, found, scale, rules)))
+    return warnings
 
 
 def share_a_pair(people: Qrels, labels: Labels) -> bool:
@@ -117,12 +120,48 @@ def _binary_people(ours: set[int], usual: set[float]) -> Iterator[str]:
         )
 
 
-def _reversed(order: float | None, scale: tuple[int, ...]) -> Iterator[str]:
-    if order is not None:
-        turned = _map(dict(zip(scale, reversed(scale), strict=True)))
+def _reversed(order: float, turned: Mapping[int, int]) -> str:
+    return (
+        f"the grades run against each other (Spearman {order:.2f}): is one scale reversed? "
+        f"--map other:{_map(dict(turned))} would turn it"
+    )
+
+
+def _turned(
+    ours: set[int], found: Counter[float], scale: tuple[int, ...], rules: Rules
+) -> dict[int, int]:
+    """The other's grades as they stand in its file, each to people's from the other end.
+
+    A scale that is moved too is moved with it.
+    """
+    usual = _usual(found)
+    low, high = int(min(usual)), int(max(usual))
+    theirs = tuple(range(low, high + 1))
+    moved = not usual <= set(scale) and high - low == max(ours) - min(ours)
+    if not moved:
+        theirs = rules.scale or _used(ours, found, scale)
+    top = max(ours) + low if moved else theirs[0] + theirs[-1]
+    return {g: top - rules.map_other.get(g, g) for g in sorted({*theirs, *rules.map_other})}
+
+
+def _astray(people: Qrels, rules: Rules) -> Iterator[str]:
+    """A grade of people's that hardly any pair has, far from all others, and widens the scale."""
+    if rules.scale is not None:
+        return
+    counts = Counter(grade for row in people.values() for grade in row.values() if grade >= 0)
+    mapped: Counter[int] = Counter()
+    for grade, count in counts.items():
+        mapped[rules.map_people.get(grade, grade)] += count
+    grades = sorted(mapped)
+    if len(grades) < 3 or grades[-1] <= USUAL[-1]:
+        return
+    last, before, count = grades[-1], grades[-2], mapped[grades[-1]]
+    rare = count <= max(3, RARE * mapped.total()) and 10 * count <= mapped.total()
+    if rare and last - before > 1:
         yield (
-            f"the grades run against each other (Spearman {order:.2f}): is one scale reversed? "
-            f"--map other:{turned} would turn it"
+            f"people give the grade {last} to {count} of {mapped.total():,} pairs, the others at "
+            f"most {before}: a slip? --map people:{last}={before} would mend that, "
+            f"--scale {grades[0]}:{last} would say that it is none"
         )
 
 

@@ -76,6 +76,12 @@ def plain(value: float, digits: int) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign, none where it rounds to 0."""
+    shown = plain(value, digits)
+    return shown if float(shown) <= 0 else f"+{shown}"
+
+
 def _why_low(found: Agreement) -> str:
     """What explains a low kappa beside high agreement: one grade nearly throughout."""
     names = ("agreement", "kappa", "kappa-max", "prevalence", "ac1")
@@ -111,9 +117,8 @@ def _who_is_stricter(found: Agreement) -> str:
     if shift.low is None or shift.high is None:
         return f"It is {who} than people, {size}."
     if shift.low <= 0 <= shift.high:
-        between = (
-            f"by {shift.value:+.2f} of a grade on average, {shift.low:+.2f} to {shift.high:+.2f}"
-        )
+        value, low, high = (signed(x, 2) for x in (shift.value, shift.low, shift.high))
+        between = f"by {value} of a grade on average, {low} to {high}"
         return f"Whether it is stricter or more generous than people cannot be told ({between})."
     return f"It is {who} than people, {size}."
 
@@ -169,6 +174,8 @@ def left_out_lines(found: Agreement) -> list[str]:
     counts = {
         "pair* that only people graded": out.only_people,
         "pair* that only the other graded": out.only_other,
+        "pair* drawn for people and skipped by them": out.skipped_by_people,
+        "pair* that the other graded, not drawn for people": out.not_drawn,
         "pair* that people left unjudged (a grade below 0)": out.unjudged_by_people,
         **{f"pair* that failed: {status}": n for status, n in out.failures.items()},
         **{f"label* outside the scale's grades: {_cut(x)!r}": n for x, n in outside[:MOST]},

@@ -162,11 +162,13 @@ def _how_to_go_on(error: LabelerError, given: Sequence[str]) -> str:
     """The command that goes on after an error; addresses in it hold no secret."""
     if error.again is None:
         return ""
-    from labeler.models.server import masked
+    from labeler.models.addresses import HIDDEN, identity
 
-    words = [masked(word) if "://" in word else word for word in given]
+    words = [identity(word) if "://" in word else word for word in given]
     more = [word for word in error.again if word not in words]
-    return f"; to go on: {shlex.join(['labeler', *words, *more])}"
+    is_hidden = any(HIDDEN in word for word in words)
+    where = ", with what is hidden of the address" if is_hidden else ""
+    return f"; to go on{where}: {shlex.join(['labeler', *words, *more])}"
 
 
 def _help_of(error: typer.TyperException) -> str:

@@ -54,7 +54,11 @@ def command(
         typer.Option("-s", "--statistic", help="A statistic, or 'all' of them; repeatable."),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="cluster-bootstrap, expanded, percentile, bca or jackknife.")
+        str,
+        typer.Option(
+            help="cluster-bootstrap (percentiles over queries, stretched as t is, never narrower "
+            "than the jackknife), expanded, percentile, bca or jackknife."
+        ),
     ] = "cluster-bootstrap",
     draws: Annotated[
         int | None,
@@ -88,7 +92,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say how far labels agree with people's, how sure that is, and what was left out."""
-    from labeler.agreeing import Wanted, agree_all
+    from labeler.agreeing import Wanted, agree_all, scale_names
     from labeler.agreement.align import Rules
     from labeler.agreement.compare import Options
     from labeler.agreement.options import parse_maps, parse_scale
@@ -107,11 +111,15 @@ def command(
         tuple(gate.name for gate in gates),
     )
     opened = open_sources(sources, raters or (), runs or ())
+    if picture is not None:
+        from labeler.plotting import check_picture
+
+        check_picture(picture, len(opened.others))
     found = agree_all(opened, wanted)
     if as_json:
         say(json.dumps(to_json(found, details=details), ensure_ascii=False, indent=2))
     else:
-        names = {source.name: source.scale_names for source in opened.others}
+        names = {source.name: scale_names(opened, source, wanted) for source in opened.others}
         _show_all(found, names, opened.query_texts(), details)
     if picture is not None:
         from labeler.plotting import plot

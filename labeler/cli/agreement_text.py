@@ -69,7 +69,8 @@ def _statistics(found: Agreement) -> None:
         row = [name, figure(e.value), between(e.low, e.high)]
         if naive:
             n = e.naive
-            row += [between(n.low, n.high) if n else "-", figure(n.design_effect if n else None, 1)]
+            effect = n.design_effect if n else None
+            row += [between(n.low, n.high) if n else "-", figure(effect, 1) if effect else "-"]
         if missing:
             filled = found.scenarios[name]
             row += [figure(filled.all_agree), figure(filled.all_differ)]
@@ -225,10 +226,9 @@ def figure(value: float | None, digits: int = 3) -> str:
 
 def signed(value: float, digits: int) -> str:
     """A difference with its sign, none where it rounds to 0."""
-    from labeler.agreement.words import plain
+    from labeler.agreement.words import signed as with_sign
 
-    shown = plain(value, digits)
-    return shown if float(shown) <= 0 else f"+{shown}"
+    return with_sign(value, digits)
 
 
 def between(low: float | None, high: float | None) -> str:

@@ -171,7 +171,8 @@ def guard_of(
 
     most = (limits.max_calls, limits.max_tokens, limits.max_cost, limits.deadline)
     budget = Budget(*most, price, spent or Spending())
-    gate = Gate(Ceiling(at_once, limits.rpm, limits.tpm))
+    brake.until = budget.ends
+    gate = Gate(Ceiling(at_once, limits.rpm, limits.tpm), brake=brake)
     return Guard(gate, budget, Patience(limits.tries, limits.patience), brake)
 
 

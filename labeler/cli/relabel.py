@@ -65,6 +65,7 @@ def _asked_again(
 ) -> tuple[str | None, str | None]:
     """The model to ask: the one that is named, else the one that made the old labels."""
     from labeler.formats.judgements import origin_of
+    from labeler.models.addresses import HIDDEN
     from labeler.trust import embedded_name
 
     made_by = origin_of(collection.judgements(source))
@@ -73,6 +74,9 @@ def _asked_again(
     if name := embedded_name(made_by.model):
         return name, None
     address, _, served = made_by.model.partition(" ")
+    if HIDDEN in address:
+        problem = f"the labels were made at {address}, whose query is not kept"
+        raise Misuse(f"{problem}; give --model and the whole address with --base-url")
     return (served, address) if served else (None, None)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from labeler.data import Request
     from labeler.guarding import Guard
     from labeler.labeling import Job, Tally
+    from labeler.models.budget import Budget
     from labeler.models.prices import Price
 
 
@@ -55,13 +56,22 @@ def report(job: Job, tally: Tally, guard: Guard) -> None:
     show_failures(tally)
     if left:
         say(f"{left:,} not asked yet")
-    cost = guard.budget.spent.cost if guard.budget.price or not guard.budget.spent.calls else None
     say(f"tokens of all labels: {tally.prompt_tokens:,} in, {tally.completion_tokens:,} out")
-    say(f"cost of this run: {dollars(cost)}; calls: {guard.budget.spent.calls:,}")
+    say(f"cost of this run: {_cost_of(guard.budget)}; calls: {guard.budget.spent.calls:,}")
+    if unknown := guard.budget.spent.unknown:
+        note(f"for {unknown:,} calls the server did not say how many tokens they took")
     if len(tally.models) > 1:
         note(f"the server named its model differently within one run: {', '.join(tally.models)}")
     if tally.pairs:
         note(f"wrote {job.collection.judgements(job.name)} and {job.collection.qrels(job.name)}")
+
+
+def _cost_of(budget: Budget) -> str:
+    """What a run has cost; where a server did not say it of all calls, at most."""
+    spent = budget.spent
+    if spent.calls and not budget.price:
+        return dollars(None)
+    return ("at most " if spent.unknown and spent.cost else "") + dollars(spent.cost)
 
 
 def show_failures(tally: Tally) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from labeler.agreement.align import number
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.files import numbered_lines
 
-CONFLICT = "conflict"
-NO_LABEL = "(none)"
+CONFLICT, MALFORMED = "conflict", "malformed"
 _COLUMNS = 4
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
@@ -20,8 +20,8 @@ _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 class Labels:
     """Labels as they stand in a file, by query and document, and what it says of no label.
 
-    `failures` holds the pairs that have two different labels (`conflict`); `repeated` counts the
-    lines that say the same a second time.
+    `failures` holds the pairs that have two different labels (`conflict`), and those whose line
+    has no label (`malformed`); `repeated` counts the lines that say the same a second time.
     """
 
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -32,33 +32,47 @@ class Labels:
 def read_labels(path: Path) -> Labels:
     """The labels of a file in four columns, as qrels have them, or of BEIR's TSV.
 
-    The fourth column may be anything, of several words even (`ERROR: timed out`), or be missing;
-    a line with fewer than three columns is `BadInput`.
+    The fourth column may be anything, of several words even (`ERROR: timed out`); a line without
+    it is no label, and one with fewer than three columns is `BadInput`.
     """
     labels: dict[str, dict[str, str]] = {}
     conflicts: set[Pair] = set()
+    malformed: set[Pair] = set()
     repeated = 0
     for query_id, doc_id, label in _rows(path):
+        if label is None:
+            malformed.add(Pair(query_id, doc_id))
+            continue
         row = labels.setdefault(query_id, {})
         known = row.get(doc_id)
-        repeated += known == label
         row.setdefault(doc_id, label)
-        if known not in (None, label):
+        if known is not None and _is_same(known, label):
+            repeated += 1
+        elif known is not None:
             conflicts.add(Pair(query_id, doc_id))
     if not labels:
-        raise BadInput.at(path, 1, "no line in it; expected query iteration document label")
-    if all(label == NO_LABEL for row in labels.values() for label in row.values()):
-        problem = "every line has three columns; expected query iteration document label"
-        raise BadInput.at(path, 1, problem)
+        what = "every line has three columns" if malformed else "no line in it"
+        raise BadInput.at(path, 1, f"{what}; expected query iteration document label")
     for pair in conflicts:
         del labels[pair.query_id][pair.doc_id]
-    return Labels(labels, dict.fromkeys(sorted(conflicts), CONFLICT), repeated)
+    unlabelled = {pair for pair in malformed if pair.doc_id not in labels.get(pair.query_id, {})}
+    statuses = dict.fromkeys(unlabelled, MALFORMED) | dict.fromkeys(conflicts, CONFLICT)
+    return Labels(labels, {pair: statuses[pair] for pair in sorted(statuses)}, repeated)
 
 
-def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Query, document and label of every line that is neither blank nor a comment."""
+def _is_same(one: str, other: str) -> bool:
+    """Whether two labels say the same, as `2` and `2.0` do."""
+    value = None if one == other else number(one)
+    return one == other or (value is not None and value == number(other))
+
+
+def _rows(path: Path) -> Iterator[tuple[str, str, str | None]]:
+    """Query, document and label of every line that is neither blank nor a comment.
+
+    The label is `None` where the line has three columns.
+    """
     beir = False
-    for number, line in numbered_lines(path):
+    for line_number, line in numbered_lines(path):
         columns = line.split(maxsplit=_COLUMNS - 1)
         if not columns or columns[0].startswith("#"):
             continue
@@ -66,8 +80,8 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
             beir = True
         elif len(columns) < _COLUMNS - 1:
             problem = f"expected query iteration document label, found {len(columns)} columns"
-            raise BadInput.at(path, number, problem)
+            raise BadInput.at(path, line_number, problem)
         elif beir:
             yield columns[0], columns[1], " ".join(columns[2:])
         else:
-            yield columns[0], columns[2], columns[3].strip() if columns[3:] else NO_LABEL
+            yield columns[0], columns[2], columns[3].strip() if columns[3:] else None

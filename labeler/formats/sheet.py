@@ -22,7 +22,12 @@ GRADE = "grade"
 LONGEST = 30_000
 """Spreadsheets cut a cell at 32,767 characters."""
 
-_FORMULA = re.compile(r"^[=+\-@\t\r]")
+_FORMULA = re.compile(
+    r"""(?:^|(?<=[;\t\n]))                 # where a cell begins, also where ; and tabs part cells
+        (?=[\ \u3000]*[=+\-@\t\uff1d\uff0b\uff0d\uff20])
+        (?!(?<=\n)[+\-]\ [^\n;\t|!(]*(?:\n|$))  # but a list's item, which can call nothing""",
+    re.VERBOSE,
+)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _NUMBER = re.compile(r"-?[0-9]+(\.0+)?")
 
@@ -72,10 +77,13 @@ def write_sheet(
 
 
 def harmless(text: str) -> str:
-    """A text that no spreadsheet runs as a formula, cut where its cell would be."""
-    clean = _CONTROL.sub(" ", text)
-    short = clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
-    return f"'{short}" if _FORMULA.match(short) else short
+    """A text that no spreadsheet runs as a formula, cut where its cell would be.
+
+    An apostrophe stands before `=`, `+`, `-` and `@`, full-width ones too, at the text's begin and
+    where a spreadsheet that parts cells at `;` or tabs would begin a cell.
+    """
+    clean = _FORMULA.sub("'", _CONTROL.sub(" ", text))
+    return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
 
 
 def read_sheet(path: Path) -> list[Answer]:
@@ -84,7 +92,7 @@ def read_sheet(path: Path) -> list[Answer]:
         text = path.read_text(encoding="utf-8-sig", errors="strict") if _is_utf8(path) else ""
     if not text.strip():
         raise BadInput(f"{path}: not a sheet in UTF-8; save it as CSV (UTF-8)")
-    separator = max(",;\t", key=text.split("\n", 1)[0].count)
+    separator = _separator(text.split("\n", 1)[0])
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader if any(row)]
@@ -92,6 +100,15 @@ def read_sheet(path: Path) -> list[Answer]:
         raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
     places = _places(path, rows[0][1])
     return [_answer(path, line, row, places) for line, row in rows[1:]]
+
+
+def _separator(header: str) -> str:
+    """What parts the header into the most of our columns; the scale in it holds `;` as well."""
+
+    def ours(separator: str) -> int:
+        return len({name.strip('"\r ') for name in header.split(separator)} & set(COLUMNS))
+
+    return max(",;\t", key=ours)
 
 
 def _is_utf8(path: Path) -> bool:

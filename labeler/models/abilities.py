@@ -9,7 +9,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from labeler.data import Message, Model, Reply, Request
-from labeler.errors import CallFailed, MayPass, Misconfigured, ProviderError
+from labeler.errors import (
+    CallFailed,
+    MayPass,
+    Misconfigured,
+    NoCompletion,
+    NotThere,
+    ProviderError,
+    Unanswered,
+)
 
 Shape = Literal["json_schema", "json_object", "text"]
 
@@ -72,11 +80,16 @@ class Abilities:
 
 
 def adapted(
-    model: Model, asked: Model, known: Callable[[], str | None], learn: Callable[[str], None]
+    model: Model,
+    asked: Model,
+    known: Callable[[], str | None],
+    learn: Callable[[str], None],
+    quick: Model | None = None,
 ) -> Model:
     """Send what the server accepts, as `known` says or else a probe of `asked` finds out.
 
-    `asked` is the server itself, with no memory; `learn` keeps what was found.
+    `asked` is the server itself, with no memory; `learn` keeps what was found; `quick` is the
+    server again, with fewer retries of what may be a refusal.
     """
     text = known()
     found: list[Abilities] = [read_abilities(text)] if text else []
@@ -91,7 +104,7 @@ def adapted(
         if not found:
             async with probing:
                 if not found:
-                    found.append(await _found_out(asked, learn))
+                    found.append(await _found_out(quick or asked, asked, learn))
         return await model.ask(found[0].fit(request))
 
     return replace(model, ask=ask, recall=recall)
@@ -112,9 +125,9 @@ def _fit_all(abilities: Abilities, requests: Sequence[Request]) -> list[Request]
     return result
 
 
-async def _found_out(asked: Model, learn: Callable[[str], None]) -> Abilities:
+async def _found_out(quick: Model, asked: Model, learn: Callable[[str], None]) -> Abilities:
     try:
-        abilities = await probe(asked)
+        abilities = await probe(quick, asked)
     except MayPass as error:
         raise ProviderError(f"the first call failed, and every retry of it: {error}") from error
     except CallFailed as error:
@@ -128,32 +141,51 @@ def read_abilities(text: str) -> Abilities:
     return Abilities(**json.loads(text))
 
 
-async def probe(model: Model) -> Abilities:
+async def probe(model: Model, patient: Model | None = None) -> Abilities:
     """Find out what a server accepts, beginning with everything.
 
-    Raises `Misconfigured` where it refuses even the plainest request.
+    Some servers answer what they do not know with a 404 or a 5xx: those count as a refusal where
+    the plainest request, asked of `patient`, works. Raises `Misconfigured` where not even that is
+    accepted.
     """
-    abilities = Abilities()
+    abilities, is_sure = Abilities(), False
     while True:
-        request = Request(
-            (Message("user", PROBE),),
-            {"temperature": 0.0, "max_tokens": PROBE_TOKENS, "seed": 0, "stop": ["\n\n\n"]},
-            PROBE_SCHEMA,
-        )
         try:
-            reply = await model.ask(abilities.fit(request))
-        except CallFailed as error:
-            less = _without(abilities, str(error)) if error.refused else None
-            if less is None and error.refused:
-                raise Misconfigured(f"the server refuses a plain request: {error}") from error
+            reply = await model.ask(abilities.fit(_PROBE))
+        except (CallFailed, NotThere) as error:
+            refused = isinstance(error, CallFailed) and error.refused
+            if not refused and not is_sure:
+                await _check_plain(patient or model, error)
+                is_sure = True  # and the same once more, as it may have passed
+                continue
+            less = _without(abilities, str(error), shape_first=not refused)
             if less is None:
-                raise
+                raise Misconfigured(f"the server refuses a plain request: {error}") from error
             abilities = less
         else:
             return _from_reply(abilities, reply)
 
 
-def _without(abilities: Abilities, said: str) -> Abilities | None:
+_PROBE = Request(
+    (Message("user", PROBE),),
+    {"temperature": 0.0, "max_tokens": PROBE_TOKENS, "seed": 0, "stop": ["\n\n\n"]},
+    PROBE_SCHEMA,
+)
+_PLAIN = Abilities("text", temperature=False, seed=False, stop=False, logprobs=False)
+
+
+async def _check_plain(patient: Model, error: CallFailed | NotThere) -> None:
+    """Raise an error that is not about what was asked for."""
+    is_5xx = isinstance(error, MayPass) and not error.busy
+    if isinstance(error, Unanswered | NoCompletion) or not (is_5xx or isinstance(error, NotThere)):
+        raise error
+    try:
+        await patient.ask(_PLAIN.fit(_PROBE))
+    except (CallFailed, NotThere):
+        raise error from None
+
+
+def _without(abilities: Abilities, said: str, *, shape_first: bool = False) -> Abilities | None:
     """Less than was refused: what the server's words name, else the next in line; None at last."""
     steps: list[tuple[tuple[str, ...], bool, dict[str, Any]]] = [
         (("logprobs",), abilities.logprobs, {"logprobs": False}),
@@ -166,7 +198,8 @@ def _without(abilities: Abilities, said: str) -> Abilities | None:
     ]
     left = [(words, change) for words, still, change in steps if still]
     named = [change for words, change in left if any(word in said.lower() for word in words)]
-    changes = named or [change for _, change in left]
+    shapes = [change for words, change in left if words is _SHAPES and shape_first]
+    changes = named or shapes or [change for _, change in left]
     return replace(abilities, **changes[0]) if changes else None
 
 

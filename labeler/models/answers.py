@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from labeler.data import Reply, whole
-from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion
+from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion, NotThere
+from labeler.models.addresses import masked
 
 LONGEST_WAIT = 300.0
 """Seconds; whatever a server asks for beyond them, another try tells."""
@@ -37,6 +38,7 @@ def without_key(body: bytes, key: str) -> bytes:
     """A body with `[key]` wherever a server echoes the key: plain, in base64, or in JSON's escapes,
     however often escaped. Log probabilities fall away then, as their tokens may spell the key.
     """
+    body = in_utf8(body)
     if len(key) < SHORTEST_KEY or not _may_spell(body, key):
         return body
     masked = _spellings(key).sub(b"[key]", body)
@@ -49,6 +51,14 @@ def without_key(body: bytes, key: str) -> bytes:
     except (ValueError, KeyError, TypeError, RecursionError):
         return masked
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def in_utf8(body: bytes) -> bytes:
+    """A body as UTF-8, so that a key in it is found: JSON may be in UTF-16 or UTF-32, too."""
+    found = json.detect_encoding(body)
+    if found.startswith("utf-8"):
+        return body
+    return body.decode(found, "replace").encode("utf-8", "replace")
 
 
 def hidden(text: str, key: str) -> str:
@@ -81,14 +91,16 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
         answer = json.loads(body)
         choice = answer["choices"][0]
         message = choice["message"]
-        usage = answer.get("usage") or {}
+        usage = answer.get("usage") if isinstance(answer.get("usage"), dict) else {}
+        text = _text(message.get("content"))
+        tokens = tokens_used(usage, text)
         return Reply(
-            text=_text(message.get("content")),
+            text=text,
             finish_reason=_text(choice.get("finish_reason")),
             refusal=_text(message.get("refusal")) or None,
             model=_text(answer.get("model")),
-            prompt_tokens=_count(usage.get("prompt_tokens")),
-            completion_tokens=_count(usage.get("completion_tokens")),
+            prompt_tokens=tokens[0],
+            completion_tokens=tokens[1],
             top_tokens=_top_tokens(choice.get("logprobs")),
             body=body,
             hold=_hold(headers),
@@ -117,18 +129,47 @@ def _text(value: object) -> str:
     return whole(value) if isinstance(value, str) else ""
 
 
-def _count(value: object) -> int:
-    return value if type(value) is int and value >= 0 else 0
+def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
+    """The tokens of the request and of the reply; two zeros where a server does not say both.
+
+    Where it only says their sum, as many are the reply's as its text can have: one for a byte.
+    """
+    inside = _count(usage.get("prompt_tokens", usage.get("input_tokens")))
+    outside = _count(usage.get("completion_tokens", usage.get("output_tokens")))
+    both = _count(usage.get("total_tokens"))
+    if both and inside is None:
+        most = len(text.encode("utf-8", "replace"))
+        outside = min(both, most) if outside is None else outside
+        inside = both - outside
+    if outside is None and inside is not None:
+        outside = both - inside if both else None if text else 0
+    if not inside or inside < 0 or outside is None or outside < 0:
+        return 0, 0
+    return inside, outside
+
+
+def _count(value: object) -> int | None:
+    """A count as servers write it: `100`, `100.0` or `"100"`; None for anything else."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value < 1e12 and value == int(value) else None
 
 
 def _top_tokens(logprobs: Any) -> tuple[Mapping[str, float], ...]:
-    if not isinstance(logprobs, dict) or not isinstance(logprobs.get("content"), list):
+    """The log probabilities; none where they are not as they should be, which spoils no reply."""
+    try:
+        return tuple(
+            {whole(entry["token"]): float(entry["logprob"])}
+            | {
+                whole(top["token"]): float(top["logprob"])
+                for top in entry.get("top_logprobs") or ()
+            }
+            for entry in logprobs["content"]
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return ()
-    return tuple(
-        {whole(entry["token"]): float(entry["logprob"])}
-        | {whole(top["token"]): float(top["logprob"]) for top in entry.get("top_logprobs") or ()}
-        for entry in logprobs["content"]
-    )
 
 
 def _thought(message: Mapping[str, Any], usage: Mapping[str, Any]) -> bool:
@@ -163,11 +204,12 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
     said, named = _said(body)
     if code == 400 and "content_filter" in named:
         return Reply("", "content_filter", refusal=said, body=body)
-    if code in _ADVICE or "insufficient_quota" in named:
+    if code in _ADVICE or _is_spent(code, named, said, headers):
         advice = _ADVICE.get(code, _ADVICE[402])
-        raise Misconfigured(f"{where}: {code}: {advice} ({said})")
+        kind = NotThere if code == 404 else Misconfigured
+        raise kind(f"{where}: {code}: {advice} ({said})")
     if 300 <= code < 400:
-        there = headers.get("location", "another address").split("?")[0]
+        there = masked(headers.get("location", "")) or "another address"
         problem = f"{code}: redirects to {there}; the key does not follow, give that as --base-url"
         raise Misconfigured(f"{where}: {problem}")
     if code in {408, 409, 429} or code >= 500:
@@ -177,13 +219,45 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
     raise CallFailed(problem, refused=code in {400, 422})
 
 
+_SPENT_CODES = {
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "insufficient_credits",
+    "insufficient_balance",
+    "credit_balance_too_low",
+}
+_SPENT = re.compile(
+    r"(credit )?balance is too low|insufficient (credit|balance|fund|quota)|out of credit|"
+    r"billing.{0,20}limit|exceeded your current quota|quota.{0,12}(exceeded|exhausted|used up)|"
+    r"^\W*(quota|out of quota)\W*$",
+    re.IGNORECASE,
+)
+_PACE = re.compile(
+    r"\b(per|a|each)[ -]?(second|minute|hour|day)|/min|\b[rt]p[md]\b|\brate\b|\bretry|try again",
+    re.IGNORECASE,
+)
+"""What a server says where waiting would do."""
+
+
+def _is_spent(code: int, named: set[str], said: str, headers: Mapping[str, str]) -> bool:
+    """Whether the account may spend no more; a 429 that names a pace or a time may pass."""
+    if named & _SPENT_CODES:
+        return True
+    may_pass = code == 429 and (_PACE.search(said) or "retry-after" in headers)
+    return code in {400, 429} and not may_pass and bool(_SPENT.search(said))
+
+
 def _said(body: bytes) -> tuple[str, set[str]]:
     """The server's own words, on one line and cut, and the code and type that it names."""
     try:
-        error = json.loads(body)["error"]
+        answer = json.loads(body)
+        error = (answer[0] if isinstance(answer, list) else answer)["error"]
+        if isinstance(error, str):
+            error = {"message": error}
         named = {str(error[name]) for name in ("code", "type") if error.get(name)}
         message = str(error.get("message") or "")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         message, named = body[: 4 * SHOWN].decode("utf-8", "replace"), set()
     return whole(" ".join(message.split())[:SHOWN]), set(map(whole, named))
 

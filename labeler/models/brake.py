@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -11,9 +13,14 @@ from labeler.errors import Stopped
 
 
 class Brake:
-    """Once pulled, no further call begins, and waits between two tries end at once."""
+    """Once pulled, no further call begins, and waits before and between calls end at once.
 
-    def __init__(self) -> None:
+    So do they at the time `until`, by the clock.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.until = float("inf")
+        self._clock = clock
         self._pulled = asyncio.Event()
 
     @property
@@ -21,14 +28,20 @@ class Brake:
         """Whether it was pulled."""
         return self._pulled.is_set()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        return self.pulled or self._clock() >= self.until
+
     def pull(self) -> None:
         """Begin no further call."""
         self._pulled.set()
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep until the time is over or the brake is pulled."""
+        """Sleep until the time is over, or there is nothing to wait for any more."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._pulled.wait(), seconds)
+            left = max(0.0, self.until - self._clock())
+            await asyncio.wait_for(self._pulled.wait(), min(seconds, left))
 
 
 def braked(model: Model, brake: Brake) -> Model:

@@ -9,23 +9,25 @@ from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
 from labeler.errors import BudgetReached
-from labeler.models.limiting import tokens_of
 from labeler.models.prices import Price
+from labeler.models.tokens import Reported, Tokens, at_most
 
 
 @dataclass(slots=True)
 class Spending:
-    """Calls, tokens and dollars."""
+    """Calls, tokens and dollars; for `unknown` of the calls, the most that they may have taken."""
 
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
+    unknown: int = 0
 
     def add(self, other: Spending, sign: int = 1) -> None:
         """Add another spending, or take it away."""
         self.calls += sign * other.calls
         self.tokens += sign * other.tokens
         self.cost += sign * other.cost
+        self.unknown += sign * other.unknown
 
 
 @dataclass(slots=True)
@@ -42,12 +44,18 @@ class Budget:
     price: Price | None = None
     spent: Spending = field(default_factory=Spending)
     reserved: Spending = field(default_factory=Spending)
+    reported: Reported = field(default_factory=Reported)
     clock: Callable[[], float] = time.monotonic
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = 0.0
 
     def __post_init__(self) -> None:
         self._began = self.clock()
+
+    @property
+    def ends(self) -> float:
+        """The time, by the clock, at which nothing more may be asked."""
+        return self._began + (float("inf") if self.max_seconds is None else self.max_seconds)
 
     async def reserve(self, most: Spending) -> None:
         """Reserve, when need be after calls under way have settled for less; or `BudgetReached`."""
@@ -74,31 +82,40 @@ class Budget:
             return f"--max-tokens {self.max_tokens:,}"
         if self.max_cost is not None and cost > self.max_cost:
             return f"--max-cost {self.max_cost:g}"
-        if self.max_seconds is not None and self.clock() - self._began > self.max_seconds:
+        if self.max_seconds is not None and self.clock() >= self.ends:
             return f"--deadline {self.max_seconds:g}"
         return None
 
 
 def budgeted(model: Model, budget: Budget) -> Model:
-    """Reserve before each call and settle after it; replies carry their cost, if it is known."""
+    """Reserve before each call and settle after it; replies carry their cost, if it is known.
+
+    Where a server does not say how many tokens it took, what was reserved counts as spent.
+    """
 
     async def ask(request: Request) -> Reply:
-        most = _most(request, budget.price)
+        thought = at_most(request)
+        most = _spending(budget.reported.bound(thought), budget.price)
         await budget.reserve(most)
         actual = Spending(calls=1)
         try:
             reply = await model.ask(request)
-            price, tokens = budget.price, (reply.prompt_tokens, reply.completion_tokens)
-            cost = price.of(*tokens) if price else None
-            actual = Spending(1, sum(tokens), cost or 0.0)
-            return replace(reply, cost=cost)
+            said = Tokens(reply.prompt_tokens, reply.completion_tokens)
+            if model.is_server and not said.inside:
+                actual = replace(most, unknown=1)
+                return replace(reply, cost=None if most.cost else _cost(most, budget.price))
+            budget.reported.learn(thought, said)
+            actual = _spending(said, budget.price)
+            return replace(reply, cost=_cost(actual, budget.price))
         finally:
             budget.settle(most, actual)
 
     return replace(model, ask=ask)
 
 
-def _most(request: Request, price: Price | None) -> Spending:
-    most = tokens_of(request)
-    inside = tokens_of(replace(request, parameters={}))
-    return Spending(1, most, price.of(inside, most - inside) if price else 0.0)
+def _spending(tokens: Tokens, price: Price | None) -> Spending:
+    return Spending(1, sum(tokens), price.of(*tokens) if price else 0.0)
+
+
+def _cost(spent: Spending, price: Price | None) -> float | None:
+    return spent.cost if price else None

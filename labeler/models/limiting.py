@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from labeler.data import Model, Reply, Request
 from labeler.errors import MayPass
+from labeler.models.brake import Brake
+from labeler.models.tokens import about
 
 START = 4
 """Calls at once to begin with; doubled as long as the server keeps up."""
@@ -32,10 +34,8 @@ DOUBLING, GENTLE = 1.0, 0.1
 """By how much the calls at once grow with each answer, until the server says that it is too much:
 they double in a round of answers, or grow by a tenth.
 """
-CHARACTERS_OF_A_TOKEN = 3
 
 Clock = Callable[[], float]
-Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,12 @@ class Gate:
 
     One more call at once a round of answers, fewer when the server says 429 or 503 or slows down;
     a rate only once the server has refused calls: what it took in the last second, then slowly up.
+    Waits end when `brake` says so; then every call is let through, to be stopped behind the gate.
     """
 
     ceiling: Ceiling
     clock: Clock = time.monotonic
-    sleep: Sleep = asyncio.sleep
+    brake: Brake = field(default_factory=Brake)
     limit: float = 0.0
     rate: float | None = None
     why: str = "growing as long as the server keeps up"
@@ -145,8 +146,8 @@ class Gate:
         waits = [bucket.take(1, now) for bucket in (self._requests,) if bucket]
         waits += [bucket.take(tokens, now) for bucket in (self._tokens,) if bucket]
         start = max([start, *(now + wait for wait in waits)])
-        while (wait := max(start, self._pause) - self.clock()) > 0:
-            await self.sleep(wait)
+        while (wait := max(start, self._pause) - self.clock()) > 0 and not self.brake.is_over:
+            await self.brake.sleep(wait)
 
     def _free(self) -> None:
         self.under_way -= 1
@@ -241,7 +242,7 @@ def limited(model: Model, gate: Gate) -> Model:
     """Let calls through the gate, and let it learn from how they end."""
 
     async def ask(request: Request) -> Reply:
-        estimate = tokens_of(request)
+        estimate = sum(about(request))
         began = await gate.enter(estimate)
         try:
             reply = await model.ask(request)
@@ -252,10 +253,3 @@ def limited(model: Model, gate: Gate) -> Model:
         return reply
 
     return replace(model, ask=ask)
-
-
-def tokens_of(request: Request) -> int:
-    """About how many tokens a request takes at most, its reply included."""
-    characters = sum(len(content) for _, content in request.messages)
-    most = request.parameters.get("max_completion_tokens", request.parameters.get("max_tokens"))
-    return characters // CHARACTERS_OF_A_TOKEN + (most if isinstance(most, int) else 0)

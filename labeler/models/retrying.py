@@ -20,7 +20,8 @@ class Patience:
     """How often and how long one request is tried; waits double from `first` to at most `longest`.
 
     `seconds` bounds all tries of a request together: no try begins after them. `first_tries` and
-    `first_seconds` are for a server that has answered nothing yet.
+    `first_seconds` are for a server that has answered nothing yet, `error_tries` for one that
+    answers with a 5xx and does not say that it is busy.
     """
 
     tries: int = 8
@@ -29,6 +30,7 @@ class Patience:
     longest: float = 60.0
     first_tries: int = 4
     first_seconds: float = 5.0
+    error_tries: int | None = None
 
 
 def retried(model: Model, patience: Patience | None = None, sleep: Sleep = asyncio.sleep) -> Model:
@@ -52,6 +54,9 @@ def retried(model: Model, patience: Patience | None = None, sleep: Sleep = async
         error = state.outcome.exception() if state.outcome else None
         seconds = state.seconds_since_start or 0.0
         many = state.attempt_number >= how.first_tries or seconds >= how.first_seconds
+        is_5xx = type(error) is MayPass and not error.busy
+        if is_5xx and how.error_tries is not None and state.attempt_number >= how.error_tries:
+            return True
         return usual(state) or (isinstance(error, Unanswered) and error.is_first and many)
 
     policy = tenacity.AsyncRetrying(

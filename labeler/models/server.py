@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
 from labeler.data import Model, Reply, Request, whole
-from labeler.errors import LabelerError, Misconfigured
+from labeler.errors import LabelerError
+from labeler.models import addresses
+from labeler.models.addresses import masked, server_address
 from labeler.models.answers import (
     hidden,
     read_answer,
@@ -25,7 +26,6 @@ from labeler.models.answers import (
 if TYPE_CHECKING:
     from labeler.models.wire import Wire
 
-OPENAI = "https://api.openai.com/v1"
 CALL_SECONDS = 600.0
 CONNECT_SECONDS = 10.0
 
@@ -49,7 +49,7 @@ def server_model(
     async def ask(request: Request) -> Reply:
         return await connection.ask(request_body(name, request))
 
-    named = identity or f"{masked(address)} {name}"
+    named = identity or f"{addresses.identity(address)} {name}"
     return Model(named, ask, close=connection.close, is_server=True)
 
 
@@ -72,27 +72,6 @@ async def answers(base_url: str) -> bool:
     except (httpx2.HTTPError, httpx2.InvalidURL):
         return False
     return response.status_code == 200
-
-
-def server_address(base_url: str | None) -> str:
-    """The address that will be asked: the one given, the environment's, or OpenAI's."""
-    address = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
-    parts = urlsplit(address)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Misconfigured(f"{masked(address)}: expected an address as http://127.0.0.1:8000/v1")
-    if parts.username or parts.password:
-        problem = "the address holds a user or a password; give the key in OPENAI_API_KEY instead"
-        raise Misconfigured(f"{masked(address)}: {problem}")
-    return address
-
-
-def masked(address: str) -> str:
-    """An address fit for screens and files: without user, password, query or fragment."""
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host
-    port = f":{parts.port}" if parts.port else ""
-    return urlunsplit((parts.scheme, host + port, parts.path, "", ""))
 
 
 def request_body(name: str, request: Request) -> dict[str, Any]:
@@ -152,11 +131,12 @@ class _Connection:
         import openai
 
         client = openai.AsyncOpenAI(base_url=self._address, api_key=self._key)
+        headers: dict[str, object] = {**client.default_headers, **client.auth_headers}
         return {
-            name: str(value)
-            for name, value in {**client.default_headers, **client.auth_headers}.items()
-            if not name.lower().startswith("x-stainless")
-        } | {"Accept-Encoding": "gzip"}
+            name: value
+            for name, value in headers.items()
+            if isinstance(value, str) and not name.lower().startswith("x-stainless")
+        } | {"Accept-Encoding": "gzip"}  # what is unset is no text but a mark of the client's own
 
     async def models(self) -> list[str]:
         """The models that the server lists."""

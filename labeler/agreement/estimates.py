@@ -1,0 +1,93 @@
+"""One statistic of two raters: its value and its interval over queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeler.agreement.intervals import Ends, Sample, between, naive
+from labeler.agreement.registry import Statistic
+from labeler.agreement.tables import FloatArray
+
+DEFAULT_METHOD = "cluster-bootstrap"
+IN_GRADES = ("mae", "bias")
+"""Statistics that cannot exceed the width of the scale."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which statistics (the default ones where `None`), and how their intervals are made."""
+
+    names: Sequence[str] | None = None
+    method: str = DEFAULT_METHOD
+    draws: int | None = None
+    seed: int = 0
+    naive: bool = False
+
+
+@dataclass(frozen=True)
+class Naive:
+    """The interval over single pairs, and how many times its variance the honest one has."""
+
+    low: float | None
+    high: float | None
+    design_effect: float | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval of 95 %; `None` where undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str
+    naive: Naive | None = None
+
+
+def estimate(
+    chosen: Statistic, sample: Sample, grades: FloatArray, options: Options, pairs: int
+) -> Estimate:
+    """One statistic's value and interval; nothing but `None` where it is undefined."""
+    value = value_of(chosen, sample.total, grades)
+    if value is None:
+        return Estimate(None, None, None, options.method)
+
+    def compute(tables: FloatArray) -> FloatArray:
+        return chosen.compute(tables, grades)
+
+    limits = _limits(chosen, grades)
+    ends = between(options.method, sample, compute, bounded=chosen.bounded)
+    low, high = _within(ends, limits) if chosen.sampled else (None, None)
+    if not options.naive:
+        return Estimate(value, low, high, options.method)
+    single, variance = naive(sample.total, compute, pairs, options.draws, options.seed)
+    told = low is not None and single is not None and variance > 0
+    effect = float(np.nanvar(compute(sample.resampled))) / variance if told else None
+    ends = _within(single or (None, None), limits) if chosen.sampled else (None, None)
+    return Estimate(value, low, high, options.method, Naive(*ends, effect))
+
+
+def value_of(chosen: Statistic, table: FloatArray, grades: FloatArray) -> float | None:
+    """The statistic of a table, `None` where it is undefined."""
+    value = float(chosen.compute(table, grades))
+    return value if math.isfinite(value) else None
+
+
+def _limits(chosen: Statistic, grades: FloatArray) -> Ends:
+    """Between what the statistic's values lie, on this scale."""
+    if chosen.name not in IN_GRADES:
+        return chosen.low, chosen.high
+    width = float(grades[-1] - grades[0])
+    return -width if chosen.low is None else chosen.low, width
+
+
+def _within(ends: Ends, limits: Ends) -> Ends:
+    low, high = ends
+    if low is None or high is None:
+        return None, None
+    low = low if limits[0] is None else max(low, limits[0])
+    return low, high if limits[1] is None else min(high, limits[1])

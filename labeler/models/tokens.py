@@ -1,0 +1,77 @@
+"""How many tokens a call takes: about, and at most, before a server has counted them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from labeler.data import Request
+
+BYTES_OF_A_TOKEN = 4
+"""A rule of thumb: four letters of English, or a bit more than one character of Chinese."""
+
+FEWEST_BYTES = 3
+"""What a token holds at least in texts of any length, on average, in any script."""
+
+OF_A_TURN, OF_A_REQUEST = 8, 16
+"""Tokens at most that a chat template puts around each message, and around all of them."""
+
+UNBOUNDED = 1024
+"""Tokens reserved for a reply that nothing bounds, until one was longer."""
+
+
+class Tokens(NamedTuple):
+    """Tokens of the request, and of the reply."""
+
+    inside: int
+    outside: int
+
+
+def about(request: Request) -> Tokens:
+    """About how many tokens a request takes, and the most that its reply may."""
+    size = sum(_size(content) for _, content in request.messages)
+    return Tokens(size // BYTES_OF_A_TOKEN, _most_outside(request) or 0)
+
+
+def at_most(request: Request) -> Tokens:
+    """How many tokens a call takes at most: no tokenizer that works on bytes makes more of a text
+    than it has bytes.
+    """
+    sizes = [_size(role) + _size(content) + OF_A_TURN for role, content in request.messages]
+    schema = _size(json.dumps(request.schema, default=dict)) if request.schema else 0
+    most = _most_outside(request)
+    return Tokens(sum(sizes) + schema + OF_A_REQUEST, UNBOUNDED if most is None else most)
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _most_outside(request: Request) -> int | None:
+    most = request.parameters.get("max_completion_tokens", request.parameters.get("max_tokens"))
+    return most if isinstance(most, int) else None
+
+
+@dataclass(slots=True)
+class Reported:
+    """The most that a server has said calls took: it may add a prompt of its own to each.
+
+    `size` is the largest request that it said so of, in tokens at most.
+    """
+
+    size: int = 0
+    inside: int = 0
+    outside: int = 0
+
+    def learn(self, most: Tokens, said: Tokens) -> None:
+        """Take in what the server says of a call that was thought to take `most`."""
+        self.size = max(self.size, most.inside)
+        self.inside = max(self.inside, said.inside)
+        self.outside = max(self.outside, said.outside)
+
+    def bound(self, most: Tokens) -> Tokens:
+        """At least what was reported of any call, and more for a longer request."""
+        longer = max(0, most.inside - self.size) // FEWEST_BYTES
+        inside = max(most.inside, self.inside + longer)
+        return Tokens(inside, max(most.outside, self.outside))
