@@ -9,7 +9,8 @@ from labeler.attempts import next_request
 from labeler.data import Outcome, Pair, Reply, Request
 from labeler.models.abilities import Abilities, read_abilities
 from labeler.store import Store, key_of
-from labeler.store.upkeep import Record, failure_of, record_of
+from labeler.store.keys import quoted
+from labeler.store.upkeep import Record, failure_of, record_of, records_with
 
 
 class Attempt(NamedTuple):
@@ -21,8 +22,12 @@ class Attempt(NamedTuple):
 
 
 class Story(NamedTuple):
-    """All attempts at a pair, and the last call that failed for good, if none came after it."""
+    """All attempts at a pair, and the last call that failed for good, if none came after it.
 
+    `asks` is the request that would be sent first today.
+    """
+
+    asks: Request
     attempts: tuple[Attempt, ...]
     failed: tuple[float, str, str] | None
 
@@ -32,16 +37,22 @@ def story_of(pair: Pair, texts: Texts, assessor: Assessor, store: Store) -> Stor
     known = store.fact(f"abilities of {assessor.model.id}")
     abilities = read_abilities(known) if known else None
     request = assessor.request(*texts.of(pair))
-    attempts: list[Attempt] = []
+    attempts, first = list[Attempt](), _sent(request, abilities)
     while True:
         sent = _sent(request, abilities)
         key = key_of(assessor.model.id, sent)
         record, kept = record_of(store, key), store.replies([key]).get(key)
         if record is None or kept is None:
-            return Story(tuple(attempts), failure_of(store, key))
+            return Story(first, tuple(attempts), failure_of(store, key))
         outcome = _read(pair, kept, assessor)
         attempts.append(Attempt(sent, record, outcome))
         request = next_request(request, outcome)
+
+
+def found_by_texts(pair: Pair, texts: Texts, model_id: str, store: Store) -> list[Record]:
+    """What a model replied to whatever prompts show both texts of a pair, oldest first."""
+    query, document = texts.of(pair)
+    return records_with(store, model_id, (quoted(query.text), quoted(document.text)))
 
 
 def _sent(request: Request, abilities: Abilities | None) -> Request:

@@ -110,8 +110,15 @@ def test_explain_shows_every_attempt_as_sent_and_as_received(
     assert '"object": "chat.completion"' in said
     assert "unparsable" in said
     assert run(["explain", folder, "q0", "d3"]) == 0
-    assert "context_length_exceeded" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "context_length_exceeded" in said
+    assert "what q0?" in said
     assert run(["explain", folder, "q0", "nothing"]) == 2
+    corpus = judged[0].corpus
+    corpus.write_text(corpus.read_text().replace("d1", "d1 edited").replace('"d1 edited"', '"d1"'))
+    assert run(["explain", folder, "q0", "d1"]) == 0
+    said = capsys.readouterr().out
+    assert "3 replies made the label, 0 of them are found now: the query or the document" in said
 
 
 def test_reparse_makes_the_same_labels_with_no_call(
@@ -336,8 +343,12 @@ def test_status_names_the_file_of_a_prompt_in_the_command_that_goes_on(
         assert command
         assert "stands for" not in said
         assert run([*command[1].split(), "--dry-run"]) == 0
-    Path("mine.md").write_text(shipped.read_text())
-    capsys.readouterr()
+    Path("mine.md").unlink()
+    assert run(["explain", "coll", "q0", "d1"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("-- attempt") == 3
+    assert "what q0?" in said
+    assert "Think." in said
     assert run(["status", "coll"]) == 0
     assert "(mine.md stands for the prompt's file as it was: mine@" in capsys.readouterr().out
 

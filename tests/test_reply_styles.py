@@ -286,6 +286,7 @@ HARMLESS = [
     "I cannot grade this as perfectly relevant.",
     "I can't help but notice that it is short.",
     "Sorry for the delay.",
+    "We cannot answer the query from this passage.",
     "Actually, the passage names 5 teas.",
     "Wait for 3 minutes, it says.",
     "The passage can't help a reader who wants to know.",

@@ -26,7 +26,7 @@ from labeler.store.keys import canonical, checksum, key_of_text
 from labeler.store.leases import Now
 from labeler.store.opening import network_file_system
 from labeler.store.replies import Batch, Failed, Kept
-from labeler.store.schema import VERSION
+from labeler.store.schema import APPLICATION_ID, VERSION
 from labeler.testing import fake_model
 
 ASKED = Request(
@@ -173,6 +173,13 @@ def made(path: Path, *, redacted: bool = False) -> None:
         store.write(Batch(rows))
 
 
+def versionless(path: Path) -> None:
+    made(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def cut(path: Path) -> None:
     made(path)
     path.write_bytes(path.read_bytes()[:-5000])
@@ -190,13 +197,14 @@ def garbled(path: Path) -> None:
     [
         (foreign, "not a store of labeler's"),
         (newer, "newer"),
+        (versionless, "no version"),
         (cut, "cut short"),
         (garbled, "damaged"),
         (lambda path: path.write_bytes(b"hello, this is a text file\n" * 50), "not a store"),
         (lambda path: path.write_bytes(b"SQLite format 3\0"), "not a store"),
         (lambda path: path.mkdir(), "directory"),
     ],
-    ids=["foreign", "newer", "cut", "garbled", "text", "head only", "folder"],
+    ids=["foreign", "newer", "versionless", "cut", "garbled", "text", "head only", "folder"],
 )
 def test_what_is_no_whole_store_is_refused_and_left_as_it_was(
     tmp_path: Path, spoil: Callable[[Path], object], says: str
@@ -209,6 +217,18 @@ def test_what_is_no_whole_store_is_refused_and_left_as_it_was(
     assert caught.value.exit_code in {65, 74}
     assert "\n" not in str(caught.value)
     assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_an_old_store_that_cannot_be_brought_up_to_date_leaves_no_backup(tmp_path: Path) -> None:
+    path = tmp_path / "replies.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE other (a)")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+    for _ in range(2):
+        with pytest.raises(LabelerError):
+            Store(path)
+    assert [found.name for found in tmp_path.iterdir()] == ["replies.db"]
 
 
 def test_an_empty_file_counts_as_new(tmp_path: Path) -> None:
@@ -224,20 +244,23 @@ def _try_to_open(path: Path, said: "multiprocessing.Queue[str]") -> None:
     if os.getuid() == 0:
         os.setuid(65534)  # root may write anything
     try:
+        with open_store(path, reading=True) as store:
+            count = upkeep.verify(store).replies
         Store(path)
     except LabelerError as error:
-        said.put(f"{error.exit_code} {error}")
+        said.put(f"{count} {error.exit_code} {error}")
     else:
         said.put("opened")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such rights on Windows")
-def test_a_read_only_store_is_refused() -> None:
+def test_a_read_only_store_is_read_and_nothing_else() -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         path = Path(folder) / "replies.db"
         made(path)
         path.chmod(0o444)
+        Path(folder).chmod(0o555)
         before = path.read_bytes()
         context = multiprocessing.get_context("fork")
         said: multiprocessing.Queue[str] = context.Queue()
@@ -245,7 +268,7 @@ def test_a_read_only_store_is_refused() -> None:
         child.start()
         found = said.get(timeout=20)
         child.join()
-        assert found.startswith("74 ")
+        assert found.startswith("64 74 ")
         assert "read-only" in found
         assert path.read_bytes() == before
 

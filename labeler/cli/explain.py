@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from labeler.data import Outcome
     from labeler.explaining import Story
     from labeler.formats.collection import Collection
+    from labeler.store.upkeep import Record
 
 
 def command(
@@ -45,7 +48,7 @@ def command(
 async def _explain(collection: Collection, pair: Pair, name: str, prompt: str | None) -> int:
     """Print the story of a pair under one name; 0 where that name does not hold it."""
     from labeler.cli.asking import same_assessor
-    from labeler.explaining import story_of
+    from labeler.explaining import found_by_texts, story_of
     from labeler.formats.judgements import read_judgements
     from labeler.guarding import only_remembered
     from labeler.labeling import texts_of
@@ -58,15 +61,34 @@ async def _explain(collection: Collection, pair: Pair, name: str, prompt: str | 
     say(f"== {name}: {row.origin.prompt}, {row.origin.model}")
     say(f"now: {_verdict(row.judged.outcome)}")
     texts = texts_of(collection)
-    with open_store(collection.store) as store:
+    with open_store(collection.store, reading=True) as store:
         try:
             model = only_remembered(row.origin.model, store)
             assessor = await same_assessor(row.origin, model, prompt, texts)
         except LabelerError as error:
-            note(f"its replies cannot be looked up: {error}")
+            note(f"its replies can be looked up by the texts alone: {error}")
+            show_found(found_by_texts(pair, texts, row.origin.model, store))
             return 1
-        show_story(story_of(pair, texts, assessor, store))
+        story = story_of(pair, texts, assessor, store)
+    show_story(story)
+    if len(story.attempts) < row.judged.attempts:
+        say(
+            f"\n{row.judged.attempts} replies made the label, {len(story.attempts)} of them are"
+            " found now: the query or the document was edited since, or the replies were pruned"
+        )
     return 1
+
+
+def show_found(records: Sequence[Record]) -> None:
+    """Print replies with the requests that they answered, where no prompt tells their order."""
+    if not records:
+        say("no stored reply to a prompt that shows these texts as they are now")
+    for record in records:
+        request = json.loads(record.request or "{}")
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.at))
+        say(f"\n-- attempt {request.get('attempt', 0) + 1}, {at}, {record.served}")
+        _show_messages(request.get("messages", ()))
+        _show_reply(record)
 
 
 def show_story(story: Story) -> None:
@@ -76,20 +98,31 @@ def show_story(story: Story) -> None:
         tokens = f"{record.prompt_tokens:,} tokens in, {record.completion_tokens:,} out"
         say(f"\n-- attempt {number}, {at}, {record.served}, {tokens}, cost {dollars(record.cost)}")
         if number == 1:
-            for role, content in request.messages:
-                say(f"[{role}]\n{content}\n")
+            _show_messages(request.messages)
         sent = {**request.parameters, "schema": request.schema is not None}
         say(f"parameters: {sent}")
-        say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
-        if record.refusal:
-            say(f"refusal: {record.refusal}")
-        if record.body:
-            say(f"as received: {record.body.decode('utf-8', 'replace')}")
+        _show_reply(record)
         say(f"read as: {_verdict(outcome)}")
+    if not story.attempts:
+        say("\n-- no reply is stored to what would be asked today:")
+        _show_messages(story.asks.messages)
     if story.failed:
         moment, status, detail = story.failed
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
         say(f"\n-- the last call, {when}: {status}: {detail}")
+
+
+def _show_messages(messages: Iterable[Sequence[str]]) -> None:
+    for role, content in messages:
+        say(f"[{role}]\n{content}\n")
+
+
+def _show_reply(record: Record) -> None:
+    say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
+    if record.refusal:
+        say(f"refusal: {record.refusal}")
+    if record.body:
+        say(f"as received: {record.body.decode('utf-8', 'replace')}")
 
 
 def _verdict(outcome: Outcome) -> str:

@@ -137,6 +137,6 @@ def _say_where_prompt_is(origin: Origin) -> None:
 def _show_store(collection: Collection) -> None:
     from labeler.store import open_store
 
-    with open_store(collection.store) as store:
+    with open_store(collection.store, reading=True) as store:
         size = store.path.stat().st_size / 1e6
         say(f"store: {len(store):,} replies, {size:,.1f} MB ({store.path})")

@@ -22,14 +22,14 @@ app = typer.Typer(help="Look after the replies that a collection keeps.", no_arg
 
 
 @contextmanager
-def _store_of(folder: Path, *, new: bool = False) -> Iterator[Store]:
+def _store_of(folder: Path, *, new: bool = False, reading: bool = False) -> Iterator[Store]:
     from labeler.formats.collection import open_collection
     from labeler.store import open_store
 
     path = open_collection(folder).store
     if not new and not path.exists():
         raise FileProblem(f"{path}: there is no store yet; `labeler judge` makes it")
-    with open_store(path) as store:
+    with open_store(path, reading=reading) as store:
         yield store
 
 
@@ -38,7 +38,7 @@ def verify(folder: Folder) -> None:
     """Check the file, and every reply against its checksum; exit 65 where one does not match."""
     from labeler.store import upkeep
 
-    with _store_of(folder) as store:
+    with _store_of(folder, reading=True) as store:
         found = upkeep.verify(store)
     for problem in found.problems[:20]:
         say(problem)
@@ -52,7 +52,7 @@ def stats(folder: Folder) -> None:
     """Count replies, tokens and cost by model."""
     from labeler.store import upkeep
 
-    with _store_of(folder) as store:
+    with _store_of(folder, reading=True) as store:
         counts = upkeep.statistics(store)
         size = store.path.stat().st_size
     rows = [
@@ -78,7 +78,7 @@ def export(
     """Write every reply as a line of JSON."""
     from labeler.store import upkeep
 
-    with _store_of(folder) as store:
+    with _store_of(folder, reading=True) as store:
         say(f"wrote {upkeep.export(store, out):,} replies to {out}")
 
 

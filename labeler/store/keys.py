@@ -62,6 +62,11 @@ def canonical(model_id: str, request: Request) -> str:
     return Canon(model_id).text(request)
 
 
+def quoted(text: str) -> str:
+    """How a text stands inside the messages of a canonical text."""
+    return encode_basestring(text)[1:-1]
+
+
 def key_of(model_id: str, request: Request) -> bytes:
     """The 32 bytes under which a reply is kept: a hash of all that the answer depends on."""
     return key_of_text(canonical(model_id, request))

@@ -43,21 +43,28 @@ def _said(error: sqlite3.DatabaseError, code: int) -> str:
     known = {
         sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
         sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
-        sqlite3.SQLITE_READONLY: "the store is read-only; judging has to write to it",
+        sqlite3.SQLITE_READONLY: "the store is read-only; this has to write to it",
         sqlite3.SQLITE_IOERR: f"could not be written ({error}); is the disk full?",
     }
     return known.get(code, str(error))
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection to the store in a file, made where there is none or an empty one."""
+def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
+    """A connection to the store in a file, made where there is none or an empty one.
+
+    Who is only `reading` may have one that cannot be written.
+    """
     with store_problems(path):
+        if reading and path.exists() and path.stat().st_size and not _may_write(path):
+            return _read_only(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink() and not path.exists():
             raise FileProblem(f"{path}: a link to {path.readlink()}, which is not there")
         while not path.exists() or path.stat().st_size == 0:
             _create(path)
         _check_head(path)
+        if not _may_write(path):
+            raise FileProblem(f"{path}: the store is read-only; this has to write to it")
         connection = _connection(path)
         try:
             _bring_up_to_date(path, connection)
@@ -75,6 +82,22 @@ def _connection(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA fullfsync = ON")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
     return connection
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing, not even beside the file where no log has to be read."""
+    version = _check_head(path)
+    if version < VERSION:
+        raise FileProblem(f"{path}: read-only, and of an older labeler; make it writable once")
+    log = Path(f"{path}-wal")
+    how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    return sqlite3.connect(
+        f"{path.resolve().as_uri()}?{how}", uri=True, isolation_level=None, check_same_thread=False
+    )
 
 
 def _create(path: Path) -> None:
@@ -123,8 +146,8 @@ def _umask() -> int:
     return mask
 
 
-def _check_head(path: Path) -> None:
-    """Refuse what is not a store, is newer, cut short, or cannot be written."""
+def _check_head(path: Path) -> int:
+    """The store's version; what is not a store, newer, or cut short is refused."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if len(head) < _HEAD or not head.startswith(_MAGIC):
@@ -136,12 +159,13 @@ def _check_head(path: Path) -> None:
         raise BadInput(f"{path}: an SQLite file, but not a store of labeler's; move it away")
     if version > VERSION:
         raise BadInput(f"{path}: made by a newer labeler (store {version}); upgrade labeler")
+    if version == 0:
+        raise BadInput(f"{path}: a store of no version, so damaged; bring back a copy of it")
     log = Path(f"{path}-wal")
     whole = path.stat().st_size >= pages * (65536 if page == 1 else page)
     if not whole and not (log.exists() and log.stat().st_size):
         raise BadInput(f"{path}: the store is cut short; bring back a copy of it")
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        raise FileProblem(f"{path}: the store is read-only; judging has to write to it")
+    return int(version)
 
 
 def _bring_up_to_date(path: Path, connection: sqlite3.Connection) -> None:
@@ -161,6 +185,7 @@ def _bring_up_to_date(path: Path, connection: sqlite3.Connection) -> None:
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
+        backup.unlink(missing_ok=True)
         raise
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

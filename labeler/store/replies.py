@@ -77,11 +77,18 @@ class Granted:
 class Store:
     """An open store; use `open_store`."""
 
-    def __init__(self, path: Path, redacted: bool = False, clock: Callable[[], Now] = now) -> None:
+    def __init__(
+        self,
+        path: Path,
+        redacted: bool = False,
+        clock: Callable[[], Now] = now,
+        *,
+        reading: bool = False,
+    ) -> None:
         self.path = path
         self._redacted = redacted
         self._clock = clock
-        self._connection = connect(path)
+        self._connection = connect(path, reading=reading)
         self._lock = threading.Lock()
         self._owner: int | None = None
         self._newest, self._last_failure = self._newest_of_all()
@@ -254,12 +261,13 @@ def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
 
 
 @contextmanager
-def open_store(path: Path, *, redacted: bool = False) -> Iterator[Store]:
+def open_store(path: Path, *, redacted: bool = False, reading: bool = False) -> Iterator[Store]:
     """The store in a file, which is made where there is none.
 
-    `redacted` keeps no request texts, only the hashes under which replies are found.
+    `redacted` keeps no request texts, only the hashes under which replies are found; `reading` is
+    for who writes nothing, so that the file need not be writable.
     """
-    store = Store(path, redacted)
+    store = Store(path, redacted, reading=reading)
     try:
         yield store
     finally:

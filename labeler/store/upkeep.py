@@ -166,12 +166,25 @@ class Record(NamedTuple):
     body: bytes
 
 
+_RECORD = (
+    "at, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, cost, request,"
+    " body"
+)
+
+
+def records_with(store: Store, model_id: str, parts: tuple[str, str]) -> list[Record]:
+    """What is kept of a model's replies to requests whose canonical text holds both parts."""
+    query = (
+        f"SELECT {_RECORD} FROM replies JOIN wires USING (id)"
+        " WHERE model = ? AND instr(request, ?) AND instr(request, ?) ORDER BY id"
+    )
+    with store.reading() as connection:
+        return [Record(*row) for row in connection.execute(query, (model_id, *parts))]
+
+
 def record_of(store: Store, key: bytes) -> Record | None:
     """What is kept under a key."""
-    query = (
-        "SELECT at, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, cost,"
-        " request, body FROM replies JOIN wires USING (id) WHERE key = ?"
-    )
+    query = f"SELECT {_RECORD} FROM replies JOIN wires USING (id) WHERE key = ?"
     with store.reading() as connection:
         row = connection.execute(query, (key,)).fetchone()
     return Record(*row) if row else None
