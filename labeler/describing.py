@@ -28,7 +28,8 @@ def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     yield MARK
     yield f"# {fetched.get('title') or collection.folder.resolve().name}"
     yield ""
-    yield "A test collection for retrieval: corpus, queries as in BEIR; runs, qrels as in TREC."
+    yield "A test collection for retrieval: the corpus and the queries are in BEIR's format,"
+    yield "the runs and the qrels in TREC's."
     yield ""
     yield from _made(card)
     origins = _origins(collection)
