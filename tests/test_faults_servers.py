@@ -13,7 +13,7 @@ import pytest
 from made import grade_in, grade_of, make_collection, pair_calls, pair_of
 
 from labeler.cli import run
-from labeler.data import Message, Pair, Reply, Request
+from labeler.data import Failure, Judgement, Message, Pair, Reply, Request
 from labeler.errors import CallFailed, MayPass, Misconfigured
 from labeler.formats.beir import read_corpus, write_corpus
 from labeler.formats.judgements import read_judgements
@@ -21,6 +21,7 @@ from labeler.formats.trec import read_qrels
 from labeler.models.addresses import masked
 from labeler.models.answers import read_answer
 from labeler.models.server import server_model
+from labeler.parsing import parse_grade
 from labeler.testing import Answer, Call, FakeServer, completion
 
 ASKED = Request((Message("user", "grade this"),), {"max_tokens": 5})
@@ -689,3 +690,10 @@ def test_other_4xx_are_that_requests_own_failure() -> None:
 def test_a_strange_redirect_is_a_configuration_problem() -> None:
     with FakeServer(lambda _: Answer({}, 302)) as server, pytest.raises(Misconfigured):
         ask(server)
+
+
+def test_choices_that_differ_are_no_verdict() -> None:
+    for other, status in ((2, Judgement), (0, Failure)):
+        said = [{"message": {"content": f'{{"grade": {grade}}}'}} for grade in (2, other)]
+        reply = read_answer(json.dumps({"choices": said}).encode(), "here", {})
+        assert isinstance(parse_grade(Pair("q", "d"), reply, (0, 1, 2, 3)), status)

@@ -7,7 +7,7 @@ import math
 import re
 import time
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
@@ -53,6 +53,12 @@ def without_key(body: bytes, key: str) -> bytes:
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
+def _texts(choices: Sequence[Any]) -> Iterator[str]:
+    """What each choice says: nobody asks for several, but two that differ are no verdict."""
+    for choice in choices:
+        yield _text(choice["message"].get("content"))
+
+
 def in_utf8(body: bytes) -> bytes:
     """A body as UTF-8, so that a key in it is found: JSON may be in UTF-16 or UTF-32, too."""
     found = json.detect_encoding(body)
@@ -94,7 +100,7 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
         choice = answer["choices"][0]
         message = choice["message"]
         usage = answer.get("usage") if isinstance(answer.get("usage"), dict) else {}
-        text = _text(message.get("content"))
+        text = "\n".join(dict.fromkeys(_texts(answer["choices"])))
         tokens = tokens_used(usage, text)
         return Reply(
             text=text,
