@@ -38,7 +38,7 @@ def stats(
     paths: Files, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
 ) -> None:
     """Count queries, pairs and grades."""
-    from labeler.cli.tables import check_format, deliver, rendered
+    from labeler.cli.tables import check_format, deliver_counts
     from labeler.qrels_tools import qrels_rows, qrels_stats
 
     form = "json" if as_json else check_format(form)
@@ -46,11 +46,7 @@ def stats(
     for row in found:
         for warning in row.pop("warnings"):
             _warn(warning)
-    if form == "json":
-        text = json.dumps(found[0] if len(found) == 1 else found, indent=1) + "\n"
-    else:
-        text = rendered(*qrels_rows(found), form)
-    deliver(text, output)
+    deliver_counts(found, qrels_rows(found), form, output)
 
 
 @app.command(epilog="Example: labeler qrels validate human.qrels --scale 0,1,2,3")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,16 +32,12 @@ def stats(
     paths: Files, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
 ) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
-    from labeler.cli.tables import check_format, deliver, rendered
+    from labeler.cli.tables import check_format, deliver_counts
     from labeler.run_tools import run_rows, run_stats
 
     form = "json" if as_json else check_format(form)
     found = [run_stats(path) for path in paths]
-    if form == "json":
-        text = json.dumps(found[0] if len(found) == 1 else found, indent=1) + "\n"
-    else:
-        text = rendered(*run_rows(found), form)
-    deliver(text, output)
+    deliver_counts(found, run_rows(found), form, output)
 
 
 @app.command(epilog="Example: labeler run validate bm25.trec.gz")

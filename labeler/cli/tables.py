@@ -116,6 +116,19 @@ def refuse_overwriting(output: Path | None, inputs: Sequence[Path]) -> None:
                 raise Misuse(f"-o {output} is one of the inputs; name another file")
 
 
+def deliver_counts(
+    found: Sequence[object],
+    rows: tuple[Sequence[str], Sequence[Sequence[Cell]]],
+    form: str,
+    output: Path | None,
+) -> None:
+    """What was counted of each of some files: JSON, of one file without a list, or a table."""
+    if form == "json":
+        deliver(json.dumps(found[0] if len(found) == 1 else found, indent=1) + "\n", output)
+    else:
+        deliver(rendered(*rows, form), output)
+
+
 def deliver(text: str, output: Path | None) -> None:
     """Write a result to a file, whole or not at all, or to stdout."""
     if output is None:

@@ -13,6 +13,7 @@ from typing import Any
 from labeler.errors import BadInput
 from labeler.files import byte_chunks, file_problems, scratch_file
 from labeler.formats.indexed import RUN, Index, indexed
+from labeler.formats.jsonl import strict_decoder
 from labeler.formats.written import format_of, pyarrow
 
 Row = tuple[str, str, float]
@@ -184,13 +185,4 @@ class _Text:
                 return found
 
 
-def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) < len(members):
-        names = [name for name, _ in members]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands there twice in one query")
-    return found
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+_DECODER = strict_decoder("{key!r} stands there twice in one query")

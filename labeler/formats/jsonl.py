@@ -43,16 +43,20 @@ def row_of_line(path: Path, number: int, line: str) -> dict[str, Any]:
     return row
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} stands there twice")
-    return row
+def strict_decoder(twice: str) -> json.JSONDecoder:
+    """A decoder that refuses an object which names a key twice; `twice` says so of `{key!r}`."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        row = dict(pairs)
+        if len(row) < len(pairs):
+            names = [name for name, _ in pairs]
+            raise ValueError(twice.format(key=next(n for n in names if names.count(n) > 1)))
+        return row
+
+    return json.JSONDecoder(object_pairs_hook=unique)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
+_DECODER = strict_decoder("the key {key!r} stands there twice")
 
 
 def write_rows(

@@ -103,8 +103,7 @@ def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> 
         return low, high
     if measure.name in UNBOUNDED:
         return max(low, UNBOUNDED[measure.name]), high
-    least, most = (low, high) if kind == "t" else at_the_ends(values)
-    return max(min(low, least), 0.0), min(max(high, most), 1.0)
+    return _within((low, high), values, kind, 0.0)
 
 
 def difference_interval(
@@ -114,10 +113,19 @@ def difference_interval(
     low, high = mean_interval(values, kind, seed)
     if measure.name in UNBOUNDED or math.isnan(low):
         return low, high
-    least, most = (low, high) if kind == "t" else at_the_ends((values + 1) / 2)
+    return _within((low, high), values, kind, -1.0)
+
+
+def _within(
+    ends: tuple[float, float], values: Floats, kind: str, least: float
+) -> tuple[float, float]:
+    """The ends of a mean of values from `least` to 1, moved out by what piles up at either."""
+    low, high = ends
     if kind != "t":
-        least, most = 2 * least - 1, 2 * most - 1
-    return max(min(low, least), -1.0), min(max(high, most), 1.0)
+        scale = 1.0 - least
+        below, above = at_the_ends((values - least) / scale)
+        low, high = min(low, below * scale + least), max(high, above * scale + least)
+    return max(low, least), min(high, 1.0)
 
 
 def at_the_ends(values: Floats) -> tuple[float, float]:
