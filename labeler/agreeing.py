@@ -22,7 +22,7 @@ from labeler.agreement.suspicion import share_a_pair
 from labeler.assessors import Source, Sources
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
-from labeler.in_common import no_pair_in_common
+from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 
 CEILING_STATISTICS = ("kappa-quadratic", "kappa")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from labeler.data import Document, Model, Outcome, Pair, Query, Reply, Request
+from labeler.data import Document, Outcome, Pair, Query
 from labeler.errors import BadInput
+from labeler.model import Model, Reply, Request
 from labeler.parsing import parse_grade
 from labeler.prompt import Prompt, schema_of
 

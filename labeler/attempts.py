@@ -8,8 +8,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from labeler.assessing import Assessor, Texts
-from labeler.data import Failure, Judged, Judgement, Outcome, Pair, Reply, Request
+from labeler.data import Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import Stopped
+from labeler.model import Reply, Request
 from labeler.models.tokens import Tokens, about, at_most
 
 TRIES = 3

@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from labeler.catalog.cache import sha256_of
 from labeler.catalog.model_file import EMBEDDED, model_path
-from labeler.data import Document, Model
+from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
+from labeler.model import Model
 from labeler.models.addresses import masked, server_address
 from labeler.models.embedded import engine_id, serving
 from labeler.models.server import CALL_SECONDS, answers, served_models, server_model

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
+from labeler.arrays import Floats, Integers
 from labeler.corrections import CorrectedDifference, CorrectedScores, Corrections, unused
 from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, chosen
@@ -17,10 +18,9 @@ from labeler.formats.collection import Collection, open_collection
 from labeler.formats.ranked import Pool, pool_of, read_pool, read_rankings
 from labeler.formats.samples import people_path
 from labeler.formats.trec import read_qrels
-from labeler.in_common import no_pair_in_common
+from labeler.messages import no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.metrics.comparing import MEANS
-from labeler.metrics.rankings import Floats, Integers
 from labeler.metrics.resampling import holm
 from labeler.run_names import card_top_grade, named_runs
 

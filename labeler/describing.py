@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from labeler.files import replacing
+from labeler.files.atomic import replacing
 from labeler.formats.beir import read_queries
 from labeler.formats.collection import Collection, card_section, read_card
 from labeler.trust import caveat, embedded_name

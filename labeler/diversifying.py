@@ -13,6 +13,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from labeler.arrays import Integers
 from labeler.data import Document
 from labeler.errors import BadInput, Misuse
 from labeler.formats.batches import Batch, batches
@@ -25,7 +26,6 @@ from labeler.search.dense import Encode
 from labeler.search.engines import BATCH, text_to_search
 
 Ids = NDArray[np.bytes_]
-Integers = NDArray[np.int64]
 _SHOWN = 3
 
 

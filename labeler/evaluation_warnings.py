@@ -8,10 +8,9 @@ import numpy as np
 
 from labeler.errors import BadInput
 from labeler.formats.ranked import Facts, Pool
-from labeler.in_common import no_query_in_common
+from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.metrics.registry import renamed
-from labeler.wording import count_of
 
 FEW_QUERIES = 25
 WELL_JUDGED = 0.95

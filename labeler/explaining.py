@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from labeler.assessing import Assessor, Texts
 from labeler.attempts import next_request
-from labeler.data import Outcome, Pair, Reply, Request
+from labeler.data import Outcome, Pair
+from labeler.model import Reply, Request
 from labeler.models.abilities import Abilities, read_abilities
 from labeler.store import Store, key_of
 from labeler.store.keys import quoted

@@ -8,13 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labeler.arrays import Floats, Integers
 from labeler.data import Run
 from labeler.errors import Misuse
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def ranking(scores: Mapping[str, float]) -> list[str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from labeler.errors import GateFailed, Misuse
+from labeler.messages import count_of
 from labeler.metrics import Measure, parse
-from labeler.wording import count_of
 
 if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
     from labeler.agreement.compare import Estimate, Options

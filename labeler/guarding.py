@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from labeler.data import Model, Reply, Request
 from labeler.errors import CallFailed
+from labeler.model import Model, Reply, Request
 from labeler.models.abilities import adapted
 from labeler.models.brake import Brake, braked
 from labeler.models.budget import Budget, budgeted

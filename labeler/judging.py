@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from labeler.assessing import Assessor, Texts
 from labeler.attempts import REASKED, Task, in_chunks, recalled
-from labeler.data import Failure, Judged, Pair, Reply, Request
+from labeler.data import Failure, Judged, Pair
 from labeler.errors import (
     BudgetReached,
     CallFailed,
@@ -20,6 +20,7 @@ from labeler.errors import (
     ProviderError,
     Stopped,
 )
+from labeler.model import Reply, Request
 from labeler.models.brake import Brake
 
 WINDOW = 20_000

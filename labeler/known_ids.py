@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.errors import BadInput, Misuse
-from labeler.files import numbered_lines
+from labeler.files.read import numbered_lines
 from labeler.formats.batches import Batch
 from labeler.formats.beir import corpus_lines, read_queries
 from labeler.formats.collection import open_collection
 from labeler.formats.indexed import Index
-from labeler.wording import count_of
+from labeler.messages import count_of
 
 _PART = 100_000
 _SHOWN = 3

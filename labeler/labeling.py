@@ -11,7 +11,7 @@ from labeler.assessing import Assessor, Texts
 from labeler.data import FAILURES, Failure, Judged, Pair
 from labeler.describing import write_readme
 from labeler.errors import BudgetReached, Misuse
-from labeler.files import replacing
+from labeler.files.atomic import replacing
 from labeler.formats.beir import read_corpus, read_queries
 from labeler.formats.collection import (
     Collection,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, ValidationError
 
-from labeler.data import Failure, Judgement, Outcome, Pair, Reply, whole
+from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.disputes import (
     STATED,
     apologizes,
@@ -25,6 +25,7 @@ from labeler.disputes import (
     said_inside,
 )
 from labeler.endings import status_of_ending
+from labeler.model import Reply, whole
 
 LONGEST = 1_000_000
 """Characters; a longer reply is no verdict on one pair."""

@@ -13,7 +13,7 @@ import numpy as np
 from labeler.agreement.finding import Finding
 from labeler.agreement.words import short
 from labeler.errors import Misconfigured, Misuse
-from labeler.files import file_problems
+from labeler.files.read import file_problems
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from labeler.data import Message
 from labeler.errors import BadInput, Misuse
+from labeler.model import Message
 
 _FRONT_MATTER = re.compile(r"\A\+\+\+\n(.*?)^\+\+\+\n(.*)\Z", re.DOTALL | re.MULTILINE)
 _SECTION = re.compile(r"^# (system|user|assistant)\n", re.MULTILINE)

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from labeler.arrays import Integers
 from labeler.errors import BadInput, Misuse
 from labeler.formats.batches import Batch
-from labeler.formats.columns import Integers
 from labeler.formats.distinct import pair_batches
 from labeler.formats.indexed import QRELS, Index, indexed
 from labeler.formats.written import Graded, write_graded
-from labeler.wording import count_of
+from labeler.messages import count_of
 
 Warn = Callable[[str], None]
 Regrade = Callable[[Integers], Integers]

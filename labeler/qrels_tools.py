@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from labeler.arrays import Flags, Integers
 from labeler.errors import BadInput
 from labeler.formats.batches import files_per_query
-from labeler.formats.columns import Flags, Integers
 from labeler.formats.distinct import pair_batches
 from labeler.formats.indexed import QRELS, indexed
 from labeler.known_ids import KnownIds, Unknown

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from labeler.arrays import Integers
 from labeler.errors import BadInput, Misuse
 from labeler.formats.batches import Batch, batches, files_per_query, places
-from labeler.formats.columns import Integers, numbers
+from labeler.formats.columns import numbers
 from labeler.formats.foreign import indexed_run
 from labeler.formats.indexed import Index
 from labeler.formats.ordering import contradictions, in_order, tied_pairs
 from labeler.formats.written import FORMATS, Ranked, format_of
 from labeler.fusion import Fusion, Lists
-from labeler.in_common import no_query_in_common
 from labeler.known_ids import KnownIds, Unknown
+from labeler.messages import count_of, no_query_in_common
 from labeler.run_names import run_name
-from labeler.wording import count_of
 
 
 def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:

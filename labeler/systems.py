@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from labeler.arrays import Floats
 from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, evaluate_files
-from labeler.in_common import no_query_in_common
+from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import parse
 from labeler.metrics.comparing import MEANS
 from labeler.metrics.leaderboard import Leaderboards, leaderboards
 from labeler.metrics.power import detectable, paired_deviations, pooled, queries_needed
-from labeler.metrics.rankings import Floats
 from labeler.run_names import collection_qrels, collection_runs, named_runs
-from labeler.wording import count_of
 
 
 def sources_of(words: Sequence[str], qrels: int) -> tuple[list[Path], list[Path]]:

@@ -13,7 +13,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.formats.ranked import read_pool, read_rankings
 from labeler.formats.tags import last_tag
 from labeler.formats.trec import read_loose_run
-from labeler.in_common import no_query_in_common
+from labeler.messages import no_query_in_common
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
 from labeler.metrics.treceval import Line

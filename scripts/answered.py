@@ -14,8 +14,9 @@ from typing import NamedTuple
 from fast_server import BODY
 
 from labeler.assessing import Assessor, Texts
-from labeler.data import Pair, Reply, Request
+from labeler.data import Pair
 from labeler.formats.beir import read_corpus, read_queries
+from labeler.model import Reply, Request
 from labeler.models.abilities import Abilities
 from labeler.models.server import server_model
 from labeler.prompt import find_prompt

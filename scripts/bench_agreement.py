@@ -15,7 +15,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from labeler.agreement.intervals import METHODS, Sample
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.tables import FloatArray, Paired, query_tables
+from labeler.agreement.tables import Paired, query_tables
+from labeler.arrays import Floats
 
 PAIRS, QUERIES, DRAWS = 1_000_000, 5_000, 1_000
 LOOPED = 5
@@ -39,7 +40,7 @@ def ours(pairs: Paired, method: str) -> dict[str, tuple[float, float] | None]:
     for name in STATISTICS:
         statistic = find_statistic(name, pairs.grades)
 
-        def compute(tables: FloatArray, run: Callable = statistic.compute) -> FloatArray:
+        def compute(tables: Floats, run: Callable = statistic.compute) -> Floats:
             return run(tables, GRADES)
 
         found[name] = METHODS[method](sample, compute, statistic.bounded)

@@ -28,7 +28,8 @@ from pathlib import Path
 
 from answered import PASSAGE, make_collection, show
 
-from labeler.data import Message, Pair, Reply, Request
+from labeler.data import Pair
+from labeler.model import Message, Reply, Request
 from labeler.parsing import parse_grade
 from labeler.store import key_of, open_store
 from labeler.store.replies import Batch, Kept

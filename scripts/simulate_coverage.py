@@ -22,7 +22,8 @@ import numpy as np
 from labeler.agreement.align import Other, Rules, align
 from labeler.agreement.intervals import METHODS, Sample, naive
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.tables import FloatArray, query_tables
+from labeler.agreement.tables import query_tables
+from labeler.arrays import Floats
 from labeler.formats.labels import read_labels
 from labeler.formats.trec import read_qrels
 
@@ -30,10 +31,10 @@ GRADES = np.array([0.0, 1.0, 2.0, 3.0])
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal", "kappa>=2", "bias")
 SIZES = (10, 15, 25, 50, 100, 200)
 DRAWS = 1000
-World = Callable[[np.random.Generator, int], FloatArray]
+World = Callable[[np.random.Generator, int], Floats]
 
 
-def simulated(rng: np.random.Generator, queries: int) -> FloatArray:
+def simulated(rng: np.random.Generator, queries: int) -> Floats:
     """Tables of queries on which a judge keeps people's grade with a probability of the query's.
 
     Otherwise it guesses from the query's own habit; people's grades follow the query's prevalence.
@@ -50,12 +51,12 @@ def simulated(rng: np.random.Generator, queries: int) -> FloatArray:
     return np.asarray(counts.reshape(queries, 4, 4), dtype=np.float64)
 
 
-def resampled(tables: FloatArray) -> World:
+def resampled(tables: Floats) -> World:
     """A world whose queries are these, drawn with replacement."""
     return lambda rng, queries: tables[rng.integers(0, len(tables), queries)]
 
 
-def dl19(folder: Path, judge: str) -> FloatArray:
+def dl19(folder: Path, judge: str) -> Floats:
     found = read_labels(folder / f"{judge}.qrels")
     other = Other(found.labels, found.failures)
     return query_tables(align(read_qrels(folder / "nist.qrels"), other, Rules()).pairs)
@@ -65,11 +66,11 @@ def covers(interval: tuple[float, float] | None, truth: float) -> bool:
     return interval is not None and interval[0] <= truth <= interval[1]
 
 
-def _with_grades(run: Callable) -> Callable[[FloatArray], FloatArray]:
+def _with_grades(run: Callable) -> Callable[[Floats], Floats]:
     """A statistic that is computed once of the same array: every method asks for the draws'."""
-    known: dict[int, tuple[FloatArray, FloatArray]] = {}
+    known: dict[int, tuple[Floats, Floats]] = {}
 
-    def compute(tables: FloatArray) -> FloatArray:
+    def compute(tables: Floats) -> Floats:
         if id(tables) not in known:
             known[id(tables)] = tables, run(tables, GRADES)
         return known[id(tables)][1]
@@ -78,7 +79,7 @@ def _with_grades(run: Callable) -> Callable[[FloatArray], FloatArray]:
 
 
 def covered_shares(
-    world: World, truth: FloatArray, queries: int, repeats: int, names: Sequence[str]
+    world: World, truth: Floats, queries: int, repeats: int, names: Sequence[str]
 ) -> dict[str, dict[str, float]]:
     """By statistic and method, the share of intervals that hold the truth."""
     chosen = {name: find_statistic(name, [0, 1, 2, 3]) for name in names}

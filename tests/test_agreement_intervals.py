@@ -19,7 +19,8 @@ from labeler.agreement.intervals import (
     stretched_percentile,
 )
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.tables import FloatArray, query_tables, restricted
+from labeler.agreement.tables import query_tables, restricted
+from labeler.arrays import Floats
 from labeler.data import Qrels
 from labeler.formats.labels import read_labels
 from labeler.formats.trec import read_qrels
@@ -32,11 +33,11 @@ RNG = np.random.default_rng(0)
 TABLES = simulated(RNG, 30)
 
 
-def kappa(tables: FloatArray) -> FloatArray:
+def kappa(tables: Floats) -> Floats:
     return find_statistic("kappa", range(4)).compute(tables, np.arange(4.0))
 
 
-def total(tables: FloatArray) -> FloatArray:
+def total(tables: Floats) -> Floats:
     return tables.sum(axis=(-2, -1))
 
 

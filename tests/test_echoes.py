@@ -8,9 +8,10 @@ import pytest
 from made import grade_in, make_collection, pair_of
 
 from labeler.cli import run
-from labeler.data import Document, Failure, Judgement, Outcome, Pair, Reply
+from labeler.data import Document, Failure, Judgement, Outcome, Pair
 from labeler.formats.beir import read_queries, write_corpus
 from labeler.formats.judgements import read_judgements
+from labeler.model import Reply
 from labeler.models.answers import read_answer, without_key
 from labeler.parsing import parse_grade
 from labeler.testing import Answer, Call, FakeServer, completion

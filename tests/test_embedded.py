@@ -13,8 +13,8 @@ import httpx2
 import pytest
 
 from labeler.catalog.model_file import model_path
-from labeler.data import Message, Model, Reply, Request
 from labeler.errors import CallFailed, Misconfigured
+from labeler.model import Message, Model, Reply, Request
 from labeler.models.embedded import Served, serving
 from labeler.models.server import server_model
 from labeler.models.similar import cosine_of, similarity_model

@@ -16,9 +16,10 @@ import pytest
 from made import grade_in, grade_of, make_collection, pair_calls, pair_of, stored_pairs
 from running import environment, finish, judge_command, start
 
-from labeler.data import Message, Pair, Reply, Request
+from labeler.data import Pair
 from labeler.errors import LabelerError
 from labeler.formats.trec import read_qrels
+from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
 from labeler.store.replies import Batch, Kept
 from labeler.testing import Answer, Call, FakeServer, completion

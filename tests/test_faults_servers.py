@@ -13,11 +13,12 @@ import pytest
 from made import grade_in, grade_of, make_collection, pair_calls, pair_of
 
 from labeler.cli import run
-from labeler.data import Failure, Judgement, Message, Pair, Reply, Request
+from labeler.data import Failure, Judgement, Pair
 from labeler.errors import CallFailed, MayPass, Misconfigured
 from labeler.formats.beir import read_corpus, write_corpus
 from labeler.formats.judgements import read_judgements
 from labeler.formats.trec import read_qrels
+from labeler.model import Message, Reply, Request
 from labeler.models.addresses import masked
 from labeler.models.answers import read_answer
 from labeler.models.server import server_model

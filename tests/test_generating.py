@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.data import Document, Model, Query, Reply, Request
+from labeler.data import Document, Query
 from labeler.errors import CallFailed, Misuse, ProviderError
 from labeler.formats.beir import read_queries, write_queries
 from labeler.formats.collection import Collection, read_card
@@ -18,6 +18,7 @@ from labeler.generating import (
     heading_queries,
     keep_generated,
 )
+from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt
 
 DOCUMENTS = [

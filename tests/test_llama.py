@@ -15,9 +15,10 @@ from running import environment, finish
 
 from labeler.catalog.model_file import model_path
 from labeler.cli import run
-from labeler.data import Judgement, Message, Reply, Request
+from labeler.data import Judgement
 from labeler.errors import CallFailed, MayPass, Misconfigured
 from labeler.formats.judgements import read_judgements
+from labeler.model import Message, Reply, Request
 from labeler.models.abilities import Abilities, probe
 from labeler.models.embedded import Served, can_serve, serving
 from labeler.models.server import served_models, server_model

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.data import FAILURES, Failure, Judgement, Pair, Reply
+from labeler.data import FAILURES, Failure, Judgement, Pair
+from labeler.model import Reply
 from labeler.parsing import parse_grade
 
 PAIR = Pair("q1", "d1")

@@ -12,9 +12,9 @@ import pytest
 from made import grade_in, make_collection, pair_calls
 
 from labeler.cli import run
-from labeler.data import Message, Model, Reply, Request
 from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
 from labeler.formats.trec import read_qrels
+from labeler.model import Message, Model, Reply, Request
 from labeler.models.answers import read_answer
 from labeler.models.brake import Brake, braked
 from labeler.models.budget import Budget, budgeted

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from labeler.data import Failure, Judgement, Pair, Reply
+from labeler.data import Failure, Judgement, Pair
+from labeler.model import Reply
 from labeler.parsing import parse_grade
 
 PAIR = Pair("q1", "d1")

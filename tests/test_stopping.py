@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from labeler.cli.stopping import Terminated, run_until_stopped
-from labeler.files import replacing
+from labeler.files.atomic import replacing
 from labeler.models.brake import Brake
 
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from labeler.arrays import Floats
 from labeler.cli import run as labeler
 from labeler.errors import Misuse
 from labeler.metrics import evaluate
 from labeler.metrics.comparing import compare, mean_interval
 from labeler.metrics.leaderboard import STATISTICS, leaderboards
 from labeler.metrics.power import detectable, power, queries_needed
-from labeler.metrics.rankings import Floats
 from labeler.metrics.resampling import holm, interval, randomisation
 from labeler.metrics.student import t_below, t_quantile, two_sided
 from labeler.systems import scores_of

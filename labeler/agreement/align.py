@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.tables import FloatArray, Paired
+from labeler.agreement.tables import Paired
+from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 
@@ -63,7 +64,7 @@ class LeftOut:
     outside: Mapping[str, int]
     failures: Mapping[str, int]
     clipped: int
-    missing: FloatArray
+    missing: Floats
     skipped_by_people: int = 0
     not_drawn: int = 0
 
@@ -120,7 +121,7 @@ class _Placed(NamedTuple):
 class _Ledger:
     """What `align` writes down as it goes through people's pairs."""
 
-    missing: FloatArray
+    missing: Floats
     rows: list[tuple[int, int, int, int, float]] = field(default_factory=list)
     queries: dict[str, int] = field(default_factory=dict)
     only_people: int = 0

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from labeler.agreement.registry import ONE_GRADE, statistic
-from labeler.agreement.tables import FloatArray, distances, inner, ratio
+from labeler.agreement.tables import distances, inner, ratio
+from labeler.arrays import Floats
 
 
-def krippendorff(coincidences: FloatArray, apart: FloatArray) -> FloatArray:
+def krippendorff(coincidences: Floats, apart: Floats) -> Floats:
     """Krippendorff's alpha of `(..., k, k)` coincidences; `apart` is `(k, k)` or `(..., k, k)`.
 
     Krippendorff (2011), Computing Krippendorff's Alpha-Reliability; `nan` where one value stands
@@ -26,12 +27,12 @@ def krippendorff(coincidences: FloatArray, apart: FloatArray) -> FloatArray:
     return np.asarray(1.0 - (total - 1.0) * ratio(observed, expected), dtype=np.float64)
 
 
-def nominal(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
+def nominal(coincidences: Floats, grades: Floats) -> Floats:
     """Krippendorff's alpha, every disagreement alike."""
     return krippendorff(coincidences, distances(grades.tolist(), 0))
 
 
-def ordinal(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
+def ordinal(coincidences: Floats, grades: Floats) -> Floats:
     """Krippendorff's alpha by the number of ratings between two grades, which depends on the data.
 
     `sum(n_c..n_k) - (n_c + n_k) / 2` is the distance of the two grades' mean ranks.
@@ -43,12 +44,12 @@ def ordinal(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     return krippendorff(coincidences, ratio(apart, total**2))
 
 
-def interval(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
+def interval(coincidences: Floats, grades: Floats) -> Floats:
     """Krippendorff's alpha by the squared difference of grades."""
     return krippendorff(coincidences, distances(grades.tolist(), 2))
 
 
-def fleiss(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
+def fleiss(coincidences: Floats, grades: Floats) -> Floats:
     """Fleiss' kappa (1971); as defined only where every item has the same number of raters.
 
     With missing ratings an item counts by its number of raters, as in alpha, from which this
@@ -61,7 +62,7 @@ def fleiss(coincidences: FloatArray, grades: FloatArray) -> FloatArray:
     return ratio(agreed - chance, 1.0 - chance)
 
 
-def both_ways(tables: FloatArray) -> FloatArray:
+def both_ways(tables: Floats) -> Floats:
     """The coincidences of two raters' contingency tables."""
     return tables + np.swapaxes(tables, -1, -2)
 
@@ -69,24 +70,24 @@ def both_ways(tables: FloatArray) -> FloatArray:
 @statistic(
     "alpha-nominal", "Krippendorff's alpha, every disagreement alike", ONE_GRADE, (None, 1.0)
 )
-def alpha_nominal(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def alpha_nominal(tables: Floats, grades: Floats) -> Floats:
     """Krippendorff's alpha of two raters, nominal."""
     return nominal(both_ways(tables), grades)
 
 
 @statistic("alpha-ordinal", "Krippendorff's alpha by ranks", ONE_GRADE, (None, 1.0))
-def alpha_ordinal(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def alpha_ordinal(tables: Floats, grades: Floats) -> Floats:
     """Krippendorff's alpha of two raters, ordinal."""
     return ordinal(both_ways(tables), grades)
 
 
 @statistic("alpha-interval", "Krippendorff's alpha by squared differences", ONE_GRADE, (None, 1.0))
-def alpha_interval(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def alpha_interval(tables: Floats, grades: Floats) -> Floats:
     """Krippendorff's alpha of two raters, interval."""
     return interval(both_ways(tables), grades)
 
 
 @statistic("fleiss", "Fleiss' kappa; of two raters it is Scott's pi", ONE_GRADE)
-def fleiss_of_two(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def fleiss_of_two(tables: Floats, grades: Floats) -> Floats:
     """Fleiss' kappa of two raters."""
     return fleiss(both_ways(tables), grades)

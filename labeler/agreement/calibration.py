@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 
 Distributions = Mapping[Pair, Mapping[int, float]]
@@ -48,7 +48,7 @@ class _Rows(NamedTuple):
 
     grades: list[int]
     shares: list[Mapping[int, float]]
-    weights: FloatArray
+    weights: Floats
 
 
 def calibration(

@@ -13,7 +13,7 @@ import numpy as np
 from labeler.agreement.estimates import DEFAULT_METHOD, Estimate
 from labeler.agreement.intervals import Sample
 from labeler.agreement.registry import NO_PAIRS, Statistic
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 
 FEW_QUERIES, MORE_QUERIES = 25, 50
 ORDERS = ("tau-b", "tau-ap", "spearman", "pearson")
@@ -81,7 +81,7 @@ def _too_few(queries: int, method: str, told: Sequence[Statistic]) -> Iterator[s
 
 
 def _rare(
-    told: Sequence[Statistic], tables: FloatArray, scale: tuple[int, ...], kind: str
+    told: Sequence[Statistic], tables: Floats, scale: tuple[int, ...], kind: str
 ) -> Iterator[str]:
     """Statistics at a cut whose rarer side lies in a few of the queries."""
     by_grade = tables.sum(axis=-1)
@@ -102,13 +102,13 @@ def _rare(
         yield f"{_names(names)}: {where}; of so rare a grade {held}"
 
 
-def effective(parts: FloatArray) -> float:
+def effective(parts: Floats) -> float:
     """In how many equal parts a sum would be as uneven as in these: `sum(p)² / sum(p²)`."""
     squares = float((parts**2).sum())
     return float(parts.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def deciding(chosen: Statistic, sample: Sample, grades: FloatArray) -> float | None:
+def deciding(chosen: Statistic, sample: Sample, grades: Floats) -> float | None:
     """How many queries decide a value: `effective` of their squared influences, by jackknife."""
     without = chosen.compute(sample.without_one, grades)
     if not np.isfinite(without).all():
@@ -116,7 +116,7 @@ def deciding(chosen: Statistic, sample: Sample, grades: FloatArray) -> float | N
     return effective((without - without.mean()) ** 2) or None
 
 
-def _decided_by_few(told: Sequence[Statistic], sample: Sample, grades: FloatArray) -> Iterator[str]:
+def _decided_by_few(told: Sequence[Statistic], sample: Sample, grades: Floats) -> Iterator[str]:
     found = [(one.name, deciding(one, sample, grades)) for one in told]
     names = [name for name, queries in found if queries is not None and queries < DECISIVE]
     if names:
@@ -127,7 +127,7 @@ def _decided_by_few(told: Sequence[Statistic], sample: Sample, grades: FloatArra
 def _undefined(
     chosen: Sequence[Statistic],
     estimates: Mapping[str, Estimate],
-    table: FloatArray,
+    table: Floats,
     unused: Mapping[str, str],
 ) -> Iterator[str]:
     """One sentence for each reason for which values are null."""
@@ -141,7 +141,7 @@ def _undefined(
 
 
 def unused_cuts(
-    chosen: Sequence[Statistic], table: FloatArray, scale: tuple[int, ...]
+    chosen: Sequence[Statistic], table: Floats, scale: tuple[int, ...]
 ) -> dict[str, str]:
     """Statistics at a cut that no pair lies beyond, and why they say nothing."""
     used = [g for g, n in zip(scale, table.sum(axis=0) + table.sum(axis=1), strict=True) if n]

@@ -15,7 +15,7 @@ from labeler.agreement.compare import Options
 from labeler.agreement.intervals import Sample, between
 from labeler.agreement.raters import Ratings, query_tables_of
 from labeler.agreement.registry import Statistic
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 from labeler.errors import Misuse
 
 MARGIN = 0.05
@@ -77,7 +77,7 @@ def ceiling(found: Ratings, assessor: str, chosen: Statistic, options: Options) 
         judges = np.array([_share(link, left_out, judge, of_judge=True) for link in links])
         mine, judges = mine / mine.sum(), judges / judges.sum()
 
-        def compute(at: FloatArray) -> FloatArray:
+        def compute(at: Floats) -> Floats:
             return _mean(chosen.compute(at, grades), judges - mine)
 
         values = chosen.compute(sample.total, grades)
@@ -99,11 +99,11 @@ def _share(link: tuple[int, int], left_out: list[int], judge: int, *, of_judge: 
     return float(sum(person in link for person in left_out))
 
 
-def _mean(values: FloatArray, shares: FloatArray) -> FloatArray:
+def _mean(values: Floats, shares: Floats) -> Floats:
     """The weighted sum over the last axis, of the values that have any weight."""
     used = shares != 0
     return np.asarray(values[..., used] @ shares[used], dtype=np.float64)
 
 
-def _defined(value: FloatArray) -> float | None:
+def _defined(value: Floats) -> float | None:
     return float(value) if np.isfinite(value) else None

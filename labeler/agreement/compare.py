@@ -15,7 +15,8 @@ from labeler.agreement.intervals import METHODS, Sample
 from labeler.agreement.registry import Statistic, default_names
 from labeler.agreement.statistics import STATISTICS, find_statistic
 from labeler.agreement.suspicion import suspicions
-from labeler.agreement.tables import FloatArray, Paired, query_tables
+from labeler.agreement.tables import Paired, query_tables
+from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 
@@ -58,7 +59,7 @@ class Agreement:
     queries: tuple[str, ...]
     scale: tuple[int, ...]
     paired: Paired
-    tables: FloatArray
+    tables: Floats
     left_out: LeftOut
     statistics: dict[str, Estimate]
     headline: dict[str, Estimate]
@@ -67,7 +68,7 @@ class Agreement:
     unused: frozenset[str] = frozenset()
 
     @property
-    def confusion(self) -> FloatArray:
+    def confusion(self) -> Floats:
         """The contingency table of all queries together."""
         return np.asarray(self.tables.sum(axis=0), dtype=np.float64)
 
@@ -137,9 +138,7 @@ def estimated(chosen: Statistic, found: Agreement, options: Options) -> Estimate
     return estimate(chosen, sample, grades, options, found.pairs)
 
 
-def _scenario(
-    chosen: Statistic, table: FloatArray, missing: FloatArray, grades: FloatArray
-) -> Scenario:
+def _scenario(chosen: Statistic, table: Floats, missing: Floats, grades: Floats) -> Scenario:
     """The statistic with the missing pairs filled in: none differ, or each as far as it can."""
     agree, differ = table.copy(), table.copy()
     for place, count in enumerate(missing):
@@ -157,7 +156,7 @@ def _against_each_other(e: Estimate, pairs: int) -> float | None:
     return e.value if far or (e.high is not None and e.high < 0) else None
 
 
-def _weighted(table: FloatArray, pairs: int, weighted: bool) -> Iterator[str]:
+def _weighted(table: Floats, pairs: int, weighted: bool) -> Iterator[str]:
     if weighted:
         whole = f"{table.sum():,.0f}"
         yield f"people graded a sample: {pairs:,} pairs, weighted to stand for about {whole}"

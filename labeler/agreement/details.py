@@ -9,7 +9,7 @@ import numpy as np
 
 from labeler.agreement.compare import Agreement, Options
 from labeler.agreement.intervals import Sample, between
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 
 
 class ClassFigures(NamedTuple):
@@ -42,7 +42,7 @@ class QueryFigures:
     bias: float
 
 
-def by_class(table: FloatArray, scale: tuple[int, ...]) -> list[ClassFigures]:
+def by_class(table: Floats, scale: tuple[int, ...]) -> list[ClassFigures]:
     """Precision, recall and F1 of each grade, people's being the truth."""
     rows = []
     for place, grade in enumerate(scale):
@@ -70,7 +70,7 @@ def bias_by_grade(found: Agreement, options: Options) -> list[GradeBias]:
             rows.append(GradeBias(grade, None, None, None))
             continue
 
-        def bias(cells: FloatArray, own: float = float(grade)) -> FloatArray:
+        def bias(cells: Floats, own: float = float(grade)) -> Floats:
             with np.errstate(invalid="ignore"):
                 return np.asarray(cells @ (grades - own) / cells.sum(axis=-1), dtype=np.float64)
 

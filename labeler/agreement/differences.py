@@ -10,7 +10,8 @@ import numpy as np
 from labeler.agreement.compare import Options
 from labeler.agreement.intervals import Sample, between
 from labeler.agreement.registry import Statistic
-from labeler.agreement.tables import FloatArray, Paired, query_tables, restricted
+from labeler.agreement.tables import Paired, query_tables, restricted
+from labeler.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ def differences(
 
 
 def _difference(
-    chosen: Statistic, sample: Sample, grades: FloatArray, pairs: int, options: Options
+    chosen: Statistic, sample: Sample, grades: Floats, pairs: int, options: Options
 ) -> Difference:
-    def compute(tables: FloatArray) -> FloatArray:
+    def compute(tables: Floats) -> Floats:
         both = chosen.compute(tables, grades)
         return both[..., 0] - both[..., 1]
 

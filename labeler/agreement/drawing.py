@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 from labeler.data import Pair
 from labeler.errors import Misuse
 
@@ -61,7 +61,7 @@ def _order(grade: int | None) -> tuple[bool, int]:
     return grade is None, grade or 0
 
 
-def _appeal(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> FloatArray:
+def _appeal(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> Floats:
     """Each pair's share: the same for every query, by the square root within."""
     sizes = Counter((pair.query_id, strata[pair]) for pair in pool)
     whole: Counter[str] = Counter()
@@ -72,7 +72,7 @@ def _appeal(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> FloatArr
     )
 
 
-def _scaled(appeal: FloatArray, pairs: int) -> FloatArray:
+def _scaled(appeal: Floats, pairs: int) -> Floats:
     """Probabilities in proportion to `appeal`, at most 1, that sum to `pairs`."""
     certain = np.zeros(len(appeal), dtype=bool)
     while True:
@@ -84,7 +84,7 @@ def _scaled(appeal: FloatArray, pairs: int) -> FloatArray:
         certain |= above
 
 
-def _systematic(probability: FloatArray, start: float) -> list[int]:
+def _systematic(probability: Floats, start: float) -> list[int]:
     """The places where the running sum of probabilities passes `start`, `start` + 1, ..."""
     passed = np.floor(np.cumsum(probability) - start + 1e-9)
     before = np.concatenate([[np.floor(-start + 1e-9)], passed[:-1]])

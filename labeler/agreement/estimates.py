@@ -10,7 +10,7 @@ import numpy as np
 
 from labeler.agreement.intervals import Ends, Sample, between, naive
 from labeler.agreement.registry import Statistic
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 
 DEFAULT_METHOD = "cluster-bootstrap"
 IN_GRADES = ("mae", "bias")
@@ -49,14 +49,14 @@ class Estimate:
 
 
 def estimate(
-    chosen: Statistic, sample: Sample, grades: FloatArray, options: Options, pairs: int
+    chosen: Statistic, sample: Sample, grades: Floats, options: Options, pairs: int
 ) -> Estimate:
     """One statistic's value and interval; nothing but `None` where it is undefined."""
     value = value_of(chosen, sample.total, grades)
     if value is None:
         return Estimate(None, None, None, options.method)
 
-    def compute(tables: FloatArray) -> FloatArray:
+    def compute(tables: Floats) -> Floats:
         return chosen.compute(tables, grades)
 
     limits = _limits(chosen, grades)
@@ -71,13 +71,13 @@ def estimate(
     return Estimate(value, low, high, options.method, Naive(*ends, effect))
 
 
-def value_of(chosen: Statistic, table: FloatArray, grades: FloatArray) -> float | None:
+def value_of(chosen: Statistic, table: Floats, grades: Floats) -> float | None:
     """The statistic of a table, `None` where it is undefined."""
     value = float(chosen.compute(table, grades))
     return value if math.isfinite(value) else None
 
 
-def _limits(chosen: Statistic, grades: FloatArray) -> Ends:
+def _limits(chosen: Statistic, grades: Floats) -> Ends:
     """Between what the statistic's values lie, on this scale."""
     if chosen.name not in IN_GRADES:
         return chosen.low, chosen.high

@@ -6,7 +6,8 @@ import numpy as np
 
 from labeler.agreement.kappas import shares
 from labeler.agreement.registry import NO_PAIRS, ONE_GRADE, statistic
-from labeler.agreement.tables import FloatArray, ratio, within_use
+from labeler.agreement.tables import ratio, within_use
+from labeler.arrays import Floats
 
 
 @statistic(
@@ -15,7 +16,7 @@ from labeler.agreement.tables import FloatArray, ratio, within_use
     ONE_GRADE,
     better=0,
 )
-def kappa_max(tables: FloatArray, _grades: FloatArray) -> FloatArray:
+def kappa_max(tables: Floats, _grades: Floats) -> Floats:
     """Cohen's kappa, had the raters agreed as often as their marginals let them."""
     p = shares(tables)
     rows, columns = p.sum(axis=-1), p.sum(axis=-2)
@@ -26,7 +27,7 @@ def kappa_max(tables: FloatArray, _grades: FloatArray) -> FloatArray:
 @statistic(
     "prevalence", "prevalence index: how unevenly the grades are used", NO_PAIRS, (0.0, 1.0), 0
 )
-def prevalence_index(tables: FloatArray, _grades: FloatArray) -> FloatArray:
+def prevalence_index(tables: Floats, _grades: Floats) -> Floats:
     """The share of the commonest agreed grade minus the rarest's of those in use.
 
     Of two grades it is the prevalence index of Byrt, Bishop and Carlin (1993), Journal of Clinical
@@ -41,7 +42,7 @@ def prevalence_index(tables: FloatArray, _grades: FloatArray) -> FloatArray:
 @statistic(
     "bias-index", "bias index: how differently the raters use the grades", NO_PAIRS, (0.0, 1.0), -1
 )
-def bias_index(tables: FloatArray, _grades: FloatArray) -> FloatArray:
+def bias_index(tables: Floats, _grades: Floats) -> Floats:
     """Half the sum of the marginals' differences; of two grades, Byrt, Bishop and Carlin's."""
     p = shares(tables)
     apart = np.abs(p.sum(axis=-1) - p.sum(axis=-2))

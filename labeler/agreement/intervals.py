@@ -15,12 +15,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 from labeler.metrics.student import t_quantile
 
 NORMAL = NormalDist()
 
-Compute = Callable[[FloatArray], FloatArray]
+Compute = Callable[[Floats], Floats]
 """`(..., features)` sums to `(...)` values, `nan` where undefined."""
 
 Interval = tuple[float, float] | None
@@ -40,7 +40,7 @@ class Sample:
     many, so that the ends hardly depend on the seed.
     """
 
-    sums: FloatArray
+    sums: Floats
     draws: int | None = None
     seed: int = 0
 
@@ -50,12 +50,12 @@ class Sample:
         return self.draws or max(DRAWS, min(10 * DRAWS, 250 * DRAWS // max(len(self.sums), 1)))
 
     @cached_property
-    def total(self) -> FloatArray:
+    def total(self) -> Floats:
         """The sums of all queries."""
         return np.asarray(self.sums.sum(axis=0), dtype=np.float64)
 
     @cached_property
-    def resampled(self) -> FloatArray:
+    def resampled(self) -> Floats:
         """The sums of each draw of as many queries, with replacement."""
         queries, draws = len(self.sums), self.count
         chosen = np.random.default_rng(self.seed).integers(0, queries, (draws, queries))
@@ -66,7 +66,7 @@ class Sample:
         return np.asarray(flat.reshape(draws, *self.sums.shape[1:]), dtype=np.float64)
 
     @cached_property
-    def without_one(self) -> FloatArray:
+    def without_one(self) -> Floats:
         """The sums of all queries but one, for each."""
         return np.asarray(self.total - self.sums, dtype=np.float64)
 
@@ -175,14 +175,14 @@ def cluster_bootstrap(sample: Sample, compute: Compute, bounded: bool = False) -
     return min(drawn[0], left[0]), max(drawn[1], left[1])
 
 
-def jackknife_error(without_one: FloatArray) -> float:
+def jackknife_error(without_one: Floats) -> float:
     """The standard error from the values without one query each."""
     n = len(without_one)
     spread = np.sum((without_one - without_one.mean()) ** 2)
     return float(np.sqrt((n - 1) / n * spread))
 
 
-def _quantiles(draws: FloatArray, low: float, high: float) -> Interval:
+def _quantiles(draws: Floats, low: float, high: float) -> Interval:
     defined = draws[~np.isnan(draws)]
     if len(defined) < 2 or len(defined) < (1 - MOST_UNDEFINED) * len(draws):
         return None
@@ -208,7 +208,7 @@ def between(method: str, sample: Sample, compute: Compute, *, bounded: bool = Fa
 
 
 def naive(
-    table: FloatArray, compute: Compute, pairs: int, draws: int | None, seed: int
+    table: Floats, compute: Compute, pairs: int, draws: int | None, seed: int
 ) -> tuple[Interval, float]:
     """The interval that resamples single pairs as if they were independent, and its variance."""
     shares = table.ravel() / table.sum()

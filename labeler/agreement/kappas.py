@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from labeler.agreement.registry import NO_PAIRS, ONE_GRADE, statistic
-from labeler.agreement.tables import FloatArray, distances, ratio, within_use
+from labeler.agreement.tables import distances, ratio, within_use
+from labeler.arrays import Floats
 
 
-def shares(tables: FloatArray) -> FloatArray:
+def shares(tables: Floats) -> Floats:
     """Tables of counts as tables of shares; `nan` throughout an empty one."""
     return ratio(tables, tables.sum(axis=(-2, -1), keepdims=True))
 
 
-def _expected(rows: FloatArray, apart: FloatArray, columns: FloatArray) -> FloatArray:
+def _expected(rows: Floats, apart: Floats, columns: Floats) -> Floats:
     return np.asarray(np.einsum("...i,ij,...j->...", rows, apart, columns), dtype=np.float64)
 
 
-def cohen(tables: FloatArray, apart: FloatArray) -> FloatArray:
+def cohen(tables: Floats, apart: Floats) -> Floats:
     """Cohen's kappa with disagreements counted as `apart` says.
 
     Cohen (1968), Psychological Bulletin 70(4): one minus observed over expected disagreement.
@@ -29,31 +30,31 @@ def cohen(tables: FloatArray, apart: FloatArray) -> FloatArray:
 
 
 @statistic("agreement", "share of pairs with the same grade", NO_PAIRS, (0.0, 1.0))
-def agreement(tables: FloatArray, _grades: FloatArray) -> FloatArray:
+def agreement(tables: Floats, _grades: Floats) -> Floats:
     """Raw agreement."""
     return np.asarray(np.trace(shares(tables), axis1=-2, axis2=-1), dtype=np.float64)
 
 
 @statistic("kappa", "Cohen's kappa, every disagreement alike", ONE_GRADE)
-def kappa(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def kappa(tables: Floats, grades: Floats) -> Floats:
     """Cohen (1960), Educational and Psychological Measurement 20(1)."""
     return cohen(tables, distances(grades.tolist(), 0))
 
 
 @statistic("kappa-linear", "Cohen's kappa, disagreements by their distance", ONE_GRADE)
-def kappa_linear(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def kappa_linear(tables: Floats, grades: Floats) -> Floats:
     """Cohen's kappa with linear weights."""
     return cohen(tables, distances(grades.tolist(), 1))
 
 
 @statistic("kappa-quadratic", "Cohen's kappa, disagreements by their squared distance", ONE_GRADE)
-def kappa_quadratic(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def kappa_quadratic(tables: Floats, grades: Floats) -> Floats:
     """Cohen's kappa with quadratic weights ("QWK")."""
     return cohen(tables, distances(grades.tolist(), 2))
 
 
 @statistic("pi", "Scott's pi: chance as both raters' pooled grades make it", ONE_GRADE)
-def scott_pi(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def scott_pi(tables: Floats, grades: Floats) -> Floats:
     """Scott (1955), Public Opinion Quarterly 19(3)."""
     p = shares(tables)
     pooled = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
@@ -61,7 +62,7 @@ def scott_pi(tables: FloatArray, grades: FloatArray) -> FloatArray:
     return 1.0 - ratio((p * apart).sum(axis=(-2, -1)), _expected(pooled, apart, pooled))
 
 
-def gwet(tables: FloatArray, grades: FloatArray, power: int) -> FloatArray:
+def gwet(tables: Floats, grades: Floats, power: int) -> Floats:
     """Gwet's AC with disagreements by their distance to a `power`; AC1 where it is 0.
 
     AC depends on how many categories there are: here those from the lowest to the highest grade
@@ -82,13 +83,13 @@ def gwet(tables: FloatArray, grades: FloatArray, power: int) -> FloatArray:
 
 
 @statistic("ac1", "Gwet's AC1: chance as if raters guess at hard pairs only", NO_PAIRS)
-def ac1(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def ac1(tables: Floats, grades: Floats) -> Floats:
     """Gwet's AC1."""
     return gwet(tables, grades, 0)
 
 
 @statistic("ac2-linear", "Gwet's AC2, disagreements by their distance", NO_PAIRS, (None, 1.0))
-def ac2_linear(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def ac2_linear(tables: Floats, grades: Floats) -> Floats:
     """Gwet's AC2 with linear weights."""
     return gwet(tables, grades, 1)
 
@@ -96,6 +97,6 @@ def ac2_linear(tables: FloatArray, grades: FloatArray) -> FloatArray:
 @statistic(
     "ac2-quadratic", "Gwet's AC2, disagreements by their squared distance", NO_PAIRS, (None, 1.0)
 )
-def ac2_quadratic(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def ac2_quadratic(tables: Floats, grades: Floats) -> Floats:
     """Gwet's AC2 with quadratic weights."""
     return gwet(tables, grades, 2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.intervals import Sample, cluster_bootstrap
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 from labeler.data import Qrels, Run
 from labeler.metrics import Measure, evaluate
 from labeler.metrics.leaderboard import SIGNIFICANT, Leaderboards, leaderboards
@@ -62,7 +62,7 @@ class Leaderboard:
     tau_ap: float | None
     max_drop: int
     swaps: tuple[Swap, ...]
-    scores: FloatArray
+    scores: Floats
 
     @property
     def bias(self) -> float:
@@ -97,24 +97,24 @@ def leaderboard(
     )
 
 
-def _system(found: Leaderboards, scores: FloatArray, place: int, seed: int) -> System:
+def _system(found: Leaderboards, scores: Floats, place: int, seed: int) -> System:
     people, other = (float(mean[place]) for mean in found.means)
     first, second = (rank[place] for rank in found.ranks)
     low, high = _bias(scores, place, seed)
     return System(found.runs[place], people, other, first, second, other - people, low, high)
 
 
-def _scores(qrels: Qrels, run: Run, measure: Measure) -> FloatArray:
+def _scores(qrels: Qrels, run: Run, measure: Measure) -> Floats:
     """By query, sorted; a query of which the measure is undefined scores 0 on both sides."""
     return np.nan_to_num(evaluate(qrels, run, [measure]).of(measure))
 
 
-def _bias(scores: FloatArray, place: int, seed: int) -> tuple[float | None, float | None]:
+def _bias(scores: Floats, place: int, seed: int) -> tuple[float | None, float | None]:
     """The interval over queries of one system's mean difference."""
     return mean_interval(scores[1, place] - scores[0, place], seed)
 
 
-def mean_interval(values: FloatArray, seed: int) -> tuple[float | None, float | None]:
+def mean_interval(values: Floats, seed: int) -> tuple[float | None, float | None]:
     """The interval of a mean over queries; `None` for fewer than two."""
     sample = Sample(np.stack([values, np.ones_like(values)], axis=1), seed=seed)
     ends = cluster_bootstrap(sample, lambda sums: sums[..., 0] / sums[..., 1])

@@ -6,13 +6,14 @@ import numpy as np
 
 from labeler.agreement.kappas import shares
 from labeler.agreement.registry import CONSTANT, NO_PAIRS, statistic
-from labeler.agreement.tables import FloatArray, inner, ratio
+from labeler.agreement.tables import inner, ratio
+from labeler.arrays import Floats
 
 NO_VARIANCE = "both raters used one grade throughout, so there is no variance to attribute"
 
 
 @statistic("tau-b", "Kendall's tau-b over all pairs of pairs, ties corrected for", CONSTANT)
-def tau_b(tables: FloatArray, _grades: FloatArray) -> FloatArray:
+def tau_b(tables: Floats, _grades: Floats) -> Floats:
     """Kendall (1945), Biometrika 33(3), from the table: no loop over pairs of pairs."""
     p = shares(tables)
     after = _strictly_after(p)
@@ -23,7 +24,7 @@ def tau_b(tables: FloatArray, _grades: FloatArray) -> FloatArray:
     return ratio(ordered, np.sqrt(np.maximum(untied_rows * untied_columns, 0.0)))
 
 
-def _strictly_after(p: FloatArray) -> FloatArray:
+def _strictly_after(p: Floats) -> Floats:
     """The mass in later rows and later columns than each cell."""
     tail = np.cumsum(np.cumsum(p[..., ::-1, ::-1], axis=-1), axis=-2)[..., ::-1, ::-1]
     after = np.zeros_like(p)
@@ -32,7 +33,7 @@ def _strictly_after(p: FloatArray) -> FloatArray:
 
 
 @statistic("tau-ap", "AP correlation: as tau, with the highest grades counting most", CONSTANT)
-def tau_ap(tables: FloatArray, _grades: FloatArray) -> FloatArray:
+def tau_ap(tables: Floats, _grades: Floats) -> Floats:
     """Urbano and Marrero (ICTIR 2017), tau_AP,b: both sides tie pairs, and neither is the truth.
 
     For a pair below the top grade, the share of the pairs above it by the one that are above it by
@@ -42,7 +43,7 @@ def tau_ap(tables: FloatArray, _grades: FloatArray) -> FloatArray:
     return (_kept_above(p) + _kept_above(np.swapaxes(p, -1, -2))) / 2
 
 
-def _kept_above(p: FloatArray) -> FloatArray:
+def _kept_above(p: Floats) -> Floats:
     columns = p.sum(axis=-2)
     above = np.cumsum(columns[..., ::-1], axis=-1)[..., ::-1] - columns
     lower = above > 1e-12
@@ -50,7 +51,7 @@ def _kept_above(p: FloatArray) -> FloatArray:
     return 2 * ratio((kept * lower).sum(axis=-1), (columns * lower).sum(axis=-1)) - 1
 
 
-def correlation(p: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
+def correlation(p: Floats, rows: Floats, columns: Floats) -> Floats:
     """Pearson's r of `(..., k, k)` shares whose rows and columns have these `(..., k)` values."""
     r, c = p.sum(axis=-1), p.sum(axis=-2)
     x = rows - (r * rows).sum(axis=-1, keepdims=True)
@@ -61,7 +62,7 @@ def correlation(p: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatAr
 
 
 @statistic("spearman", "Spearman's rho, the correlation of ranks (ties share theirs)", CONSTANT)
-def spearman(tables: FloatArray, _grades: FloatArray) -> FloatArray:
+def spearman(tables: Floats, _grades: Floats) -> Floats:
     """Pearson's r of mean ranks."""
     p = shares(tables)
     r, c = p.sum(axis=-1), p.sum(axis=-2)
@@ -69,25 +70,25 @@ def spearman(tables: FloatArray, _grades: FloatArray) -> FloatArray:
 
 
 @statistic("pearson", "Pearson's r of the grades as numbers", CONSTANT)
-def pearson(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def pearson(tables: Floats, grades: Floats) -> Floats:
     """Pearson's r."""
     return correlation(shares(tables), grades, grades)
 
 
 @statistic("mae", "mean absolute error, in grades", NO_PAIRS, (0.0, None), -1)
-def mae(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def mae(tables: Floats, grades: Floats) -> Floats:
     """Mean absolute difference of grades."""
     return inner(shares(tables), np.abs(grades[None, :] - grades[:, None]))
 
 
 @statistic("bias", "mean of the other's grade minus people's", NO_PAIRS, (None, None), 0)
-def bias(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def bias(tables: Floats, grades: Floats) -> Floats:
     """Signed bias: above 0 where the other is more generous than people."""
     return inner(shares(tables), grades[None, :] - grades[:, None])
 
 
 @statistic("icc", "intraclass correlation ICC(A,1): absolute agreement", NO_VARIANCE, (None, 1.0))
-def icc(tables: FloatArray, grades: FloatArray) -> FloatArray:
+def icc(tables: Floats, grades: Floats) -> Floats:
     """ICC(A,1), or ICC(2,1), of two raters: two-way, absolute agreement, single rating.
 
     McGraw and Wong (1996), Psychological Methods 1(1). Weighted tables count as their total many

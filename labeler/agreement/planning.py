@@ -10,7 +10,8 @@ import numpy as np
 from labeler.agreement.compare import Agreement, Options, estimated
 from labeler.agreement.intervals import Sample, errors_reached, jackknife_error, naive
 from labeler.agreement.registry import Statistic
-from labeler.agreement.tables import FloatArray, Paired
+from labeler.agreement.tables import Paired
+from labeler.arrays import Floats
 
 DRAWS = 2000
 
@@ -46,7 +47,7 @@ def plan(
     grades = np.array(found.scale, dtype=np.float64)
     queries = len(found.queries)
 
-    def compute(tables: FloatArray) -> FloatArray:
+    def compute(tables: Floats) -> Floats:
         return chosen.compute(tables, grades)
 
     printed = found.statistics.get(chosen.name) or estimated(chosen, found, options)

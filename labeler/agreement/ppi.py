@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from labeler.agreement.tables import FloatArray, IntArray
+from labeler.arrays import Floats, Integers
 from labeler.metrics.student import t_quantile, two_sided
 
 LEVEL = 0.95
@@ -63,16 +63,14 @@ class Corrected:
         return float(mean.value == 0)
 
 
-def correct(
-    people: FloatArray, assessor: FloatArray, labelled: IntArray, target: str = THESE
-) -> Corrected:
+def correct(people: Floats, assessor: Floats, labelled: Integers, target: str = THESE) -> Corrected:
     """The three means of one system's scores; `correct_together` says more."""
     (found,) = correct_together(people[None, :], assessor[None, :], labelled, target)
     return found
 
 
 def correct_together(
-    people: FloatArray, assessor: FloatArray, labelled: IntArray, target: str = THESE
+    people: Floats, assessor: Floats, labelled: Integers, target: str = THESE
 ) -> list[Corrected]:
     """The three means of each system.
 
@@ -99,7 +97,7 @@ def correct_together(
     return found
 
 
-def _powers(people: FloatArray, assessor: FloatArray) -> FloatArray:
+def _powers(people: Floats, assessor: Floats) -> Floats:
     """Each system's tuned lambda, within 0 and 1; 0 where the assessor tells nothing of people.
 
     That is where the residuals' variance, with the degree of freedom that lambda takes, is no
@@ -117,17 +115,17 @@ def _powers(people: FloatArray, assessor: FloatArray) -> FloatArray:
     return np.where(varies & tells & shared & (n > FEWEST), power, 0.0)
 
 
-def _centered(scores: FloatArray) -> FloatArray:
+def _centered(scores: Floats) -> Floats:
     return np.asarray(scores - scores.mean(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _leverage(apart: FloatArray) -> FloatArray:
+def _leverage(apart: Floats) -> Floats:
     """How far each query pulls its system's fit towards itself, 0 to 1."""
     slack = (apart**2).sum(axis=1, keepdims=True)
     return np.asarray(1 / apart.shape[1] + apart**2 / np.maximum(slack, 1e-12), dtype=np.float64)
 
 
-def _errors(residual: FloatArray, apart: FloatArray) -> FloatArray:
+def _errors(residual: Floats, apart: Floats) -> Floats:
     """Each estimate's variance, with an infinite population, of residuals that are not alike (HC2).
 
     MacKinnon and White (1985), Journal of Econometrics 29(3). Scores pile up at 0 and 1, so that
@@ -137,7 +135,7 @@ def _errors(residual: FloatArray, apart: FloatArray) -> FloatArray:
     return np.asarray(own.sum(axis=1) / residual.shape[1] ** 2, dtype=np.float64)
 
 
-def _freedom(residual: FloatArray) -> float:
+def _freedom(residual: Floats) -> float:
     """The degrees of freedom of the errors, by how heavy the tails of the residuals are.
 
     A variance of `n` values with kurtosis `k` is as uncertain as that of `2 n / (k - 1)` normal
@@ -152,24 +150,24 @@ def _freedom(residual: FloatArray) -> float:
     return float(round(min(max(normal, 3.0), n - 2.0), 1))
 
 
-def _variance(values: FloatArray, fitted: int) -> float:
+def _variance(values: Floats, fitted: int) -> float:
     """The variance about the mean, `fitted` parameters having been fitted."""
     freedom = len(values) - fitted
     return float(((values - values.mean()) ** 2).sum()) / freedom if freedom > 0 else math.nan
 
 
-def _more(people: FloatArray, total: int, target: str) -> float:
+def _more(people: Floats, total: int, target: str) -> float:
     """What all queries like these add to the variance over the collection's own."""
     return _variance(people, 1) / total if target == LIKE_THESE else 0.0
 
 
-def _sampled(people: FloatArray, total: int, target: str) -> Mean:
+def _sampled(people: Floats, total: int, target: str) -> Mean:
     n = len(people)
     error = _variance(people, 1) * (1 - n / total) / n + _more(people, total, target)
     return _around(float(people.mean()), error, n - 1)
 
 
-def _assessors(assessor: FloatArray) -> Mean:
+def _assessors(assessor: Floats) -> Mean:
     """What an evaluation with the assessor's labels alone would print."""
     n = len(assessor)
     return _around(float(assessor.mean()), _variance(assessor, 1) / n, n - 1)
@@ -197,9 +195,7 @@ class Trial:
     width: dict[str, float]
 
 
-def simulate(
-    people: FloatArray, assessor: FloatArray, labelled: int, draws: int, seed: int
-) -> Trial:
+def simulate(people: Floats, assessor: Floats, labelled: int, draws: int, seed: int) -> Trial:
     """Hide people's scores but for `labelled` random queries, `draws` times.
 
     `people` and `assessor` are `(systems, queries)`; the truth is the mean of all of people's. All

@@ -13,7 +13,7 @@ from labeler.agreement.compare import Estimate, Options
 from labeler.agreement.intervals import Sample, between
 from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.tables import FloatArray, IntArray
+from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 
 UNRATED = -1
@@ -30,12 +30,12 @@ class Ratings:
     raters: tuple[str, ...]
     queries: tuple[str, ...]
     grades: tuple[int, ...]
-    query: IntArray
-    values: IntArray
-    weight: FloatArray | None = None
+    query: Integers
+    values: Integers
+    weight: Floats | None = None
 
     @property
-    def weights(self) -> FloatArray:
+    def weights(self) -> Floats:
         """Each pair's weight, 1 where none is known."""
         return np.ones(len(self.query)) if self.weight is None else self.weight
 
@@ -43,7 +43,7 @@ class Ratings:
         """The pairs that every rater graded, and their queries."""
         return self._keep((self.values != UNRATED).all(axis=1))
 
-    def _keep(self, rows: FloatArray) -> Ratings:
+    def _keep(self, rows: Floats) -> Ratings:
         used, query = np.unique(self.query[rows], return_inverse=True)
         queries = tuple(self.queries[place] for place in used)
         return replace(
@@ -84,7 +84,7 @@ def ratings(
     )
 
 
-def query_coincidences(found: Ratings) -> FloatArray:
+def query_coincidences(found: Ratings) -> Floats:
     """One `(k, k)` coincidence matrix a query; a pair that one rater graded adds nothing."""
     k = len(found.grades)
     counts = np.stack([(found.values == grade).sum(axis=1) for grade in range(k)], axis=1)
@@ -98,7 +98,7 @@ def query_coincidences(found: Ratings) -> FloatArray:
     return matrices
 
 
-def query_tables_of(found: Ratings, first: int, second: int) -> FloatArray:
+def query_tables_of(found: Ratings, first: int, second: int) -> Floats:
     """One `(k, k)` contingency table a query of two of the raters, the first one's in rows."""
     k = len(found.grades)
     a, b = found.values[:, first], found.values[:, second]
@@ -142,7 +142,7 @@ def joint(found: Ratings, options: Options) -> Joint:
     return Joint(found.raters, statistics, pairwise)
 
 
-def _estimate(sample: Sample, compute: Callable[[FloatArray], FloatArray], method: str) -> Estimate:
+def _estimate(sample: Sample, compute: Callable[[Floats], Floats], method: str) -> Estimate:
     value = float(compute(sample.total))
     if not np.isfinite(value):
         return Estimate(None, None, None, method)

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from labeler.agreement.tables import FloatArray, cut
+from labeler.agreement.tables import cut
+from labeler.arrays import Floats
 from labeler.errors import Misuse
 
-Compute = Callable[[FloatArray, FloatArray], FloatArray]
+Compute = Callable[[Floats, Floats], Floats]
 """`(..., k, k)` tables and the `k` grades to `(...)` values, `nan` where undefined."""
 
 _CUT = re.compile(r"(?P<name>.+)>=(?P<grade>-?\d+)")
@@ -101,7 +102,7 @@ def must_be_known(name: str) -> tuple[str, int | None]:
 
 
 def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
-    def compute(tables: FloatArray, grades: FloatArray) -> FloatArray:
+    def compute(tables: Floats, grades: Floats) -> Floats:
         position = int(grades.tolist().index(grade))
         import numpy as np
 

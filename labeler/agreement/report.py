@@ -14,7 +14,7 @@ from labeler.agreement.differences import Difference
 from labeler.agreement.finding import Details, Finding
 from labeler.agreement.leaderboard import Leaderboard
 from labeler.agreement.raters import Joint
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 
 Json = dict[str, Any]
 
@@ -77,7 +77,7 @@ def _left_out(found: Agreement) -> Json:
     }
 
 
-def numbers(table: FloatArray) -> list[list[float]]:
+def numbers(table: Floats) -> list[list[float]]:
     """Counts as integers, weighted counts as they are."""
     whole = bool(np.all(table == np.round(table)))
     return [[int(cell) if whole else float(cell) for cell in row] for row in table]

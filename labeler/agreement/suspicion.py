@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from labeler.agreement.align import USUAL, Labels, Other, Rules, number
 from labeler.data import Qrels
-from labeler.in_common import no_pair_in_common
+from labeler.messages import no_pair_in_common
 
 SHARE_OUTSIDE = 0.05
 """From this share of labels outside the scale on, the scale is suspicious."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from labeler.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,17 +23,17 @@ class Paired:
 
     queries: tuple[str, ...]
     grades: tuple[int, ...]
-    query: IntArray
-    people: IntArray
-    other: IntArray
-    row: IntArray
-    weight: FloatArray | None = None
+    query: Integers
+    people: Integers
+    other: Integers
+    row: Integers
+    weight: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.query)
 
 
-def restricted(pairs: Paired, rows: IntArray) -> Paired:
+def restricted(pairs: Paired, rows: Integers) -> Paired:
     """The pairs whose `row` is among `rows`, and their queries."""
     keep = np.isin(pairs.row, rows)
     used, query = np.unique(pairs.query[keep], return_inverse=True)
@@ -49,7 +48,7 @@ def restricted(pairs: Paired, rows: IntArray) -> Paired:
     )
 
 
-def query_tables(pairs: Paired) -> FloatArray:
+def query_tables(pairs: Paired) -> Floats:
     """One `(k, k)` table of counts (or of weights) a query, people's grades in rows."""
     k = len(pairs.grades)
     cell = (pairs.query * k + pairs.people) * k + pairs.other
@@ -58,13 +57,13 @@ def query_tables(pairs: Paired) -> FloatArray:
     return counts.astype(np.float64).reshape(len(pairs.queries), k, k)
 
 
-def cut(tables: FloatArray, position: int) -> FloatArray:
+def cut(tables: Floats, position: int) -> Floats:
     """The `(..., 2, 2)` tables of "below" and "at or above" the grade at `position`."""
     below = np.add.reduceat(tables, [0, position], axis=-1)
     return np.asarray(np.add.reduceat(below, [0, position], axis=-2), dtype=np.float64)
 
 
-def within_use(tables: FloatArray) -> NDArray[np.bool_]:
+def within_use(tables: Floats) -> NDArray[np.bool_]:
     """`(..., k)`: the places from the lowest to the highest grade that each table's raters use."""
     used = (tables.sum(axis=-1) + tables.sum(axis=-2)) > 0
     from_lowest = np.maximum.accumulate(used, axis=-1)
@@ -72,7 +71,7 @@ def within_use(tables: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(from_lowest & to_highest)
 
 
-def distances(grades: Sequence[float], power: int) -> FloatArray:
+def distances(grades: Sequence[float], power: int) -> Floats:
     """`|i - j| ** power` of all pairs of grades, scaled so that the farthest pair is 1.
 
     A power of 0 gives 1 wherever two grades differ.
@@ -84,12 +83,12 @@ def distances(grades: Sequence[float], power: int) -> FloatArray:
     return np.asarray((apart / apart.max()) ** power, dtype=np.float64)
 
 
-def inner(tables: FloatArray, cells: FloatArray) -> FloatArray:
+def inner(tables: Floats, cells: Floats) -> Floats:
     """The sum over each table of its cells times these."""
     return np.asarray((tables * cells).sum(axis=(-2, -1)), dtype=np.float64)
 
 
-def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+def ratio(above: Floats, below: Floats) -> Floats:
     """`above / below`, `nan` where `below` is zero up to rounding."""
     below = np.asarray(below, dtype=np.float64)
     empty = np.abs(below) <= 1e-12

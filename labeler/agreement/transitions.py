@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 from labeler.data import JUDGED, Pair
 
 ABSENT = "absent"
@@ -42,7 +42,7 @@ class Transitions:
     """`table[i, j]` pairs went from `states[i]` to `states[j]`; `moved` lists the changed."""
 
     states: tuple[State, ...]
-    table: FloatArray
+    table: Floats
     moved: tuple[Move, ...]
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.finding import Finding
 from labeler.agreement.leaderboard import Leaderboard
-from labeler.agreement.tables import FloatArray
+from labeler.arrays import Floats
 
 FEW = 100
 """Of fewer pairs counts are said as they are, of more as so many of 100."""
@@ -197,7 +197,7 @@ def _cut(label: str) -> str:
 
 
 def confusion_rows(
-    table: FloatArray, scale: Sequence[int], names: Mapping[int, str]
+    table: Floats, scale: Sequence[int], names: Mapping[int, str]
 ) -> list[list[str]]:
     """The confusion matrix as text: counts, then in brackets the share of the row."""
     rows = []

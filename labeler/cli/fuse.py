@@ -34,8 +34,8 @@ def command(
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
     from labeler.fusion import Fusion
+    from labeler.messages import count_of
     from labeler.run_tools import fuse_files, weights_of
-    from labeler.wording import count_of
 
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
     queries, lines = fuse_files(

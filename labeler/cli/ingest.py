@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.screen import note, progress, say
-from labeler.wording import count_of
+from labeler.messages import count_of
 
 if TYPE_CHECKING:
     from labeler.ingesting import Ingested

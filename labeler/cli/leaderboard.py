@@ -12,7 +12,7 @@ import typer
 
 from labeler.cli.options import AsJson, Form, ToFile
 from labeler.cli.screen import note
-from labeler.wording import count_of
+from labeler.messages import count_of
 
 if TYPE_CHECKING:
     from labeler.metrics.leaderboard import Leaderboards

@@ -9,7 +9,7 @@ import typer
 
 from labeler.cli.options import Folder
 from labeler.cli.screen import note, progress, say
-from labeler.wording import count_of
+from labeler.messages import count_of
 
 
 def command(

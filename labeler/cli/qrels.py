@@ -28,7 +28,7 @@ def _warn(warning: str) -> None:
 
 
 def _wrote(output: Path, lines: int) -> None:
-    from labeler.wording import count_of
+    from labeler.messages import count_of
 
     note(f"wrote {output}: {count_of(lines, 'pair', 'pairs')}")
 
@@ -63,8 +63,8 @@ def validate(
     """Read files strictly, and check that their grades are on the scale and their ids known."""
     from labeler.errors import Misuse
     from labeler.known_ids import KnownIds
+    from labeler.messages import count_of
     from labeler.qrels_tools import validate_qrels
-    from labeler.wording import count_of
 
     try:
         grades = {int(text) for text in scale.split(",") if text}
@@ -103,8 +103,8 @@ def merge(
 ) -> None:
     """Put qrels together; pairs with several grades are listed."""
     from labeler.cli.tables import lines_to
+    from labeler.messages import count_of
     from labeler.qrels_changes import LISTED, merge_qrels
-    from labeler.wording import count_of
 
     with lines_to(conflicts) as each:
         merged = merge_qrels(paths, output, conflict, _warn, each)

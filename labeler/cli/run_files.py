@@ -51,8 +51,8 @@ def validate(
 ) -> None:
     """Read runs strictly; warn of ties and of ranks that contradict their scores."""
     from labeler.known_ids import KnownIds
+    from labeler.messages import count_of
     from labeler.run_tools import run_stats
-    from labeler.wording import count_of
 
     known = KnownIds.of(collection) if collection else None
     for path in paths:
@@ -116,8 +116,8 @@ def _tag(path: Path, given: str) -> str:
 
 
 def _rewrite(path: Path, output: Path, change: Change) -> None:
+    from labeler.messages import count_of
     from labeler.run_tools import rewrite_run
-    from labeler.wording import count_of
 
     lines = rewrite_run(path, output, change)
     note(f"wrote {output}: {count_of(lines, 'line', 'lines')}")

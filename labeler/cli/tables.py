@@ -13,7 +13,7 @@ from pathlib import Path
 
 from labeler.cli.screen import printable, table
 from labeler.errors import LabelerError, Misuse
-from labeler.files import replacing
+from labeler.files.atomic import replacing
 
 FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown")
 

@@ -9,17 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from labeler.formats.columns import (
-    Fields,
-    Floats,
-    Integers,
-    Keys,
-    Words,
-    keys,
-    mixed,
-    split,
-    widened,
-)
+from labeler.arrays import Floats, Integers
+from labeler.formats.columns import Fields, Keys, Words, keys, mixed, split, widened
 from labeler.formats.indexed import BLOCK, Index, numbered_ids, refuse_repeated, texts_of
 from labeler.formats.ordering import in_order
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.files import file_problems, replacing
+from labeler.files.atomic import replacing
+from labeler.files.read import file_problems
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _RUN_ENDINGS = (".trec", ".trec.gz")

@@ -15,15 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labeler.arrays import Flags, Floats, Integers
 from labeler.errors import BadInput
-from labeler.files import byte_blocks
+from labeler.files.read import byte_blocks
 from labeler.formats.trec import rows
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 _PADDING = b"\0" * 64
 _SPACE, _NEWLINE = 32, 10

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from labeler.arrays import Integers
 from labeler.errors import BadInput
 from labeler.formats.batches import Batch, batches
-from labeler.formats.columns import Integers
 from labeler.formats.indexed import Index
 from labeler.formats.trec import SHOWN, grade_of, same_grade, two_grades
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.files import byte_chunks, file_problems, scratch_file
+from labeler.files.read import byte_chunks, file_problems
+from labeler.files.temporary import scratch_file
 from labeler.formats.indexed import RUN, Index, indexed
 from labeler.formats.jsonl import strict_decoder
 from labeler.formats.written import format_of, pyarrow

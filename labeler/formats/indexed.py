@@ -17,12 +17,12 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.files import byte_blocks, file_problems, numbered_bytes, reads_once, scratch_file
+from labeler.files.read import byte_blocks, file_problems, numbered_bytes, reads_once
+from labeler.files.temporary import scratch_file
 from labeler.formats.columns import (
     Fields,
-    Floats,
-    Integers,
     Odd,
     Words,
     fields,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, refuse
-from labeler.files import numbered_lines, replacing
+from labeler.files.atomic import replacing
+from labeler.files.read import numbered_lines
 
 
 def read_rows(

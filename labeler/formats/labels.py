@@ -9,7 +9,7 @@ from pathlib import Path
 from labeler.agreement.align import number
 from labeler.data import Pair
 from labeler.errors import BadInput
-from labeler.files import numbered_lines
+from labeler.files.read import numbered_lines
 
 CONFLICT, MALFORMED = "conflict", "malformed"
 _COLUMNS = 4

@@ -8,18 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.formats.columns import (
-    Fields,
-    Floats,
-    Integers,
-    Keys,
-    fields,
-    floats,
-    from_lines,
-    keys,
-    numbers,
-    widened,
-)
+from labeler.arrays import Floats, Integers
+from labeler.formats.columns import Fields, Keys, fields, floats, from_lines, keys, numbers, widened
 from labeler.formats.trec import RUN_COLUMNS, rows
 
 

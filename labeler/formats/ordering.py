@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from labeler.formats.columns import Flags, Floats, Integers, Keys
+from labeler.arrays import Flags, Floats, Integers
+from labeler.formats.columns import Keys
 
 
 def in_order(

@@ -11,7 +11,7 @@ from typing import Any
 
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
-from labeler.files import numbered_lines
+from labeler.files.read import numbered_lines
 from labeler.formats.jsonl import identifier, read_rows, row_of_line, write_rows
 
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
 from labeler.errors import BadInput
 from labeler.formats.columns import (
-    Floats,
-    Integers,
     Keys,
     Odd,
     Words,

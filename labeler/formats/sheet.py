@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.errors import BadInput
-from labeler.files import file_problems, replacing
+from labeler.files.atomic import replacing
+from labeler.files.read import file_problems
 
 COLUMNS = ("sample", "row", "query_id", "query", "doc_id", "title", "text")
 FILLED = ("rater", "time", "comment")

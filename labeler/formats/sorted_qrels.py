@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from labeler.errors import BadInput
-from labeler.files import replacing
+from labeler.files.atomic import replacing
 from labeler.formats.trec import QRELS_COLUMNS, grade_of, rows
 
 ROWS_OF_A_PART = 25_000

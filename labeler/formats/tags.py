@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labeler.files import byte_blocks, numbered_lines
+from labeler.files.read import byte_blocks, numbered_lines
 
 _COLUMNS = 6
 _BLOCK = 1 << 22

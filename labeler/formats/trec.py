@@ -9,9 +9,10 @@ from pathlib import Path
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
-from labeler.files import numbered_bytes, replacing
+from labeler.files.atomic import replacing
+from labeler.files.read import numbered_bytes
 from labeler.fusion import ranking
-from labeler.wording import count_of
+from labeler.messages import count_of
 
 QRELS_COLUMNS = "query iteration document grade"
 RUN_COLUMNS = "query Q0 document rank score tag"

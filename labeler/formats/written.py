@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput, Misconfigured, Misuse
-from labeler.files import byte_blocks, replacing, replacing_bytes
-from labeler.formats.columns import Floats, Integers, split
+from labeler.files.atomic import replacing, replacing_bytes
+from labeler.files.read import byte_blocks
+from labeler.formats.columns import split
 from labeler.formats.trec import QRELS_COLUMNS, RUN_COLUMNS
 
 PARQUET_EXTRA = "parquet files need pyarrow: pip install pyarrow"

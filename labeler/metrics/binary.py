@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from labeler.metrics.rankings import Flags, Floats, Integers, Rankings, firsts, ordinals
+from labeler.arrays import Flags, Floats, Integers
+from labeler.metrics.rankings import Rankings, firsts, ordinals
 from labeler.metrics.registry import measure
 
 SETS = "set and cutoff"

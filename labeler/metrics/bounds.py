@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labeler.arrays import Flags, Floats, Integers
 from labeler.metrics.binary import relevant, weighted_harmonic
 from labeler.metrics.graded import dcg_sums, gains
-from labeler.metrics.rankings import Flags, Floats, Integers, Rankings
+from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 
 Ends = tuple[Floats, Floats]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.metrics.rankings import Floats
+from labeler.arrays import Floats
 from labeler.metrics.registry import Measure, parse
 from labeler.metrics.resampling import (
     LEVEL,

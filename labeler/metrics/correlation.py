@@ -10,10 +10,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from labeler.arrays import Floats, Integers
 
 
 def tau_b(x: ArrayLike, y: ArrayLike) -> float:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from labeler.arrays import Floats, Integers
 from labeler.metrics.binary import ratio, relevant
 from labeler.metrics.graded import discounts, powers
-from labeler.metrics.rankings import Floats, Integers, Rankings, ordinals, sums
+from labeler.metrics.rankings import Rankings, ordinals, sums
 
 Worth = Mapping[int, float]
 """Gains of levels that differ from the level itself."""

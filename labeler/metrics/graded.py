@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.metrics.binary import ratio, relevant
-from labeler.metrics.rankings import Floats, Integers, Rankings, ordinals, sums
+from labeler.metrics.rankings import Rankings, ordinals, sums
 from labeler.metrics.registry import measure
 
 GRADED = "graded"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from labeler.arrays import Floats, Integers
 from labeler.errors import Misuse
 from labeler.metrics.binary import ratio
-from labeler.metrics.rankings import Floats, Integers, Rankings, sums
+from labeler.metrics.rankings import Rankings, sums
 from labeler.metrics.registry import measure
 
 HOLES = "holes"

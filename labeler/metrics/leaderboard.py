@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labeler.arrays import Floats
 from labeler.metrics.correlation import (
     competition_ranks,
     max_drop,
@@ -18,7 +19,6 @@ from labeler.metrics.correlation import (
     tau_ap_b,
     tau_b,
 )
-from labeler.metrics.rankings import Floats
 from labeler.metrics.resampling import (
     LEVEL,
     ROUNDS,

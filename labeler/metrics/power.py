@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from labeler.arrays import Floats
 from labeler.errors import Misuse
-from labeler.metrics.rankings import Floats
 from labeler.metrics.student import t_quantile
 
 LEVEL = 0.05

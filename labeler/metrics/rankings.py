@@ -15,14 +15,10 @@ from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

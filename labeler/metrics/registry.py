@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from labeler.arrays import Floats
 from labeler.errors import Misuse
-from labeler.metrics.rankings import Floats, Rankings
+from labeler.metrics.rankings import Rankings
 
 Value = int | float | bool | str
 Function = Callable[..., Floats]

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from labeler.metrics.rankings import Flags, Floats, Integers
+from labeler.arrays import Flags, Floats, Integers
 from labeler.metrics.student import t_quantile
 
 ROUNDS = 2000

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from labeler.arrays import Floats, Integers
 from labeler.metrics.bounds import FOUND, bounds, level_of
 from labeler.metrics.graded import rank_biased_residual
-from labeler.metrics.rankings import Floats, Integers, Rankings
+from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
 

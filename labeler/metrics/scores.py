@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labeler.arrays import Floats
 from labeler.data import Qrels, Run
-from labeler.metrics.rankings import Floats, Rankings, rankings
+from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.registry import Measure, parse_all
 
 if TYPE_CHECKING:

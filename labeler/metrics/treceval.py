@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from labeler.arrays import Floats, Integers
 from labeler.errors import Misuse
 from labeler.metrics import binary, gains, graded
 from labeler.metrics.binary import ratio, relevant
-from labeler.metrics.rankings import Floats, Integers, Rankings
+from labeler.metrics.rankings import Rankings
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = tuple(tenth / 10 for tenth in range(11))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from labeler.data import Message, Model, Reply, Request
 from labeler.errors import (
     CallFailed,
     MayPass,
@@ -18,6 +17,7 @@ from labeler.errors import (
     ProviderError,
     Unanswered,
 )
+from labeler.model import Message, Model, Reply, Request
 
 Shape = Literal["json_schema", "json_object", "text"]
 

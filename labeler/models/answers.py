@@ -12,8 +12,8 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
-from labeler.data import Reply, whole
 from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion, NotThere
+from labeler.model import Reply, whole
 from labeler.models.addresses import masked
 
 LONGEST_WAIT = 300.0

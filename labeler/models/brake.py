@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from labeler.data import Model, Reply, Request
 from labeler.errors import Stopped
+from labeler.model import Model, Reply, Request
 
 
 class Brake:

@@ -7,8 +7,8 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
-from labeler.data import Model, Reply, Request
 from labeler.errors import BudgetReached
+from labeler.model import Model, Reply, Request
 from labeler.models.prices import Price
 from labeler.models.tokens import Reported, Tokens, at_most
 

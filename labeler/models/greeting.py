@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from labeler.data import Model, Reply, Request
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, Unanswered
+from labeler.model import Model, Reply, Request
 from labeler.models.answers import IS_IT_COMPATIBLE
 
 

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from labeler.data import Model, Reply, Request
 from labeler.errors import MayPass
+from labeler.model import Model, Reply, Request
 from labeler.models.brake import Brake
 from labeler.models.tokens import about
 

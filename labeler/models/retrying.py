@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import tenacity
 
-from labeler.data import Model, Reply, Request
 from labeler.errors import MayPass, Unanswered
+from labeler.model import Model, Reply, Request
 
 Sleep = Callable[[float], Awaitable[None]]
 

@@ -11,8 +11,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from labeler.data import Model, Reply, Request, whole
 from labeler.errors import LabelerError, Misconfigured
+from labeler.model import Model, Reply, Request, whole
 from labeler.models import addresses
 from labeler.models.addresses import masked, server_address
 from labeler.models.answers import (

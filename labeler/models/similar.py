@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from labeler.data import Model, Reply, Request
 from labeler.errors import CallFailed
+from labeler.model import Model, Reply, Request
 from labeler.similarity import CUTS, TERM_WEIGHT, similarity_grade, similarity_score
 from labeler.terms import TermStatistics, matched_share, terms
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from labeler.data import Request
+from labeler.model import Request
 
 BYTES_OF_A_TOKEN = 4
 """A rule of thumb: four letters of English, or a bit more than one character of Chinese."""

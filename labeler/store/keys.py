@@ -6,7 +6,7 @@ import hashlib
 import json
 from json.encoder import encode_basestring
 
-from labeler.data import Message, Request
+from labeler.model import Message, Request
 
 _TAG = "labeler reply 1"
 _ENCODER = json.JSONEncoder(

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from labeler.data import Model, Reply, Request
 from labeler.errors import CallFailed, Elsewhere
+from labeler.model import Model, Reply, Request
 from labeler.store.keys import Canon, key_of_text
 from labeler.store.leases import LEASE_SECONDS
 from labeler.store.replies import Batch, Failed, Granted, Kept, Store

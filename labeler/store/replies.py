@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.data import Reply
 from labeler.errors import BadInput, LabelerError
+from labeler.model import Reply
 from labeler.store.keys import checksum
 from labeler.store.leases import (
     Now,

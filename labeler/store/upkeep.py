@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput
-from labeler.files import replacing
+from labeler.files.atomic import replacing
 from labeler.store import exported
 from labeler.store.keys import checksum
 from labeler.store.replies import Store, rows_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from labeler.data import Model, Reply, Request
+from labeler.model import Model, Reply, Request
 
 
 def fake_model(answer: Callable[[Request], str | Reply] | str, identity: str = "fake") -> Model:

@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 from labeler.errors import BadInput
-from labeler.files import file_problems
+from labeler.files.read import file_problems
 
 _OTHER_UNICODE = {
     b"\xff\xfe\x00\x00": "UTF-32",

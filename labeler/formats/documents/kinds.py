@@ -15,7 +15,7 @@ from labeler.formats.documents.records import Source, sources_of_rows
 from labeler.formats.documents.rst import read_rst
 from labeler.formats.jsonl import read_rows
 from labeler.formats.table import read_table, read_tsv
-from labeler.wording import count_of
+from labeler.messages import count_of
 
 _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".md": read_markdown,

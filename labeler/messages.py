@@ -1,4 +1,4 @@
-"""What to say where two files have nothing in common: three ids of each, and a guess why."""
+"""What messages share: counts with their nouns, and why two files have nothing in common."""
 
 from __future__ import annotations
 
@@ -75,3 +75,8 @@ REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
     (lambda text: _unpadded(_digits(text)), "they differ in a prefix and in zeros"),
 )
 """What would make them the same, from the surest sign to the weakest."""
+
+
+def count_of(number: int, one: str, many: str) -> str:
+    """`1 query`, `2,000 queries`."""
+    return f"{number:,} {one if number == 1 else many}"

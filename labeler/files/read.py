@@ -1,29 +1,22 @@
-"""The one way to open a text file for reading and the one way to replace a file."""
+"""Files opened for reading: plain or gzip, by line or by block, with errors that name them."""
 
 from __future__ import annotations
 
 import gzip
-import io
-import os
-import re
 import shutil
 import stat
 import sys
-import tempfile
-import time
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, TextIO, cast
+from typing import IO, cast
 
 from labeler.errors import BadInput, FileProblem
-
-ABANDONED_SECONDS = 3600.0
-"""After so long without a write, a partial file is what a killed process left."""
+from labeler.files.temporary import scratch_file
 
 STANDARD = Path("-")
 """Standard input, where something is read; standard output, where it is written."""
@@ -38,9 +31,6 @@ class _Copies:
 
 
 _COPIES: ContextVar[_Copies | None] = ContextVar("copies", default=None)
-
-_LEVEL = 6
-"""Of gzip: the default 9 takes three times as long for files that are no smaller."""
 
 
 @contextmanager
@@ -124,104 +114,6 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         yield number, line.removeprefix("\ufeff") if number == 1 else line
 
 
-@contextmanager
-def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iterator[TextIO]:
-    """A text file that takes `path`'s place when the block ends well, whole or not at all.
-
-    As `replacing_bytes`, in UTF-8.
-    """
-    with replacing_bytes(path, check) as raw:
-        text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
-        try:
-            yield text
-        finally:
-            text.detach()
-
-
-@contextmanager
-def replacing_bytes(
-    path: Path, check: Callable[[Path], object] | None = None
-) -> Iterator[IO[bytes]]:
-    """A file that takes `path`'s place when the block ends well, whole or not at all.
-
-    Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip
-    where `path` ends in `.gz`. After an exception, `path` is as it was. What killed processes left
-    of earlier attempts is removed. The path `-` is standard output, which gets all or nothing too.
-    """
-    if path == STANDARD:
-        with scratch_file() as whole:
-            with whole.open("wb") as out:
-                yield out
-            if check is not None:
-                check(whole)
-            with whole.open("rb") as written:
-                shutil.copyfileobj(written, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-        return
-    with file_problems(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(path)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        partial = Path(name)
-        try:
-            _lock(handle)
-            with _open_for_writing(partial, compressed=path.suffix == ".gz") as out:
-                yield out
-            with partial.open("rb+") as written:
-                os.fsync(written.fileno())
-            if check is not None:
-                check(partial)
-            partial.chmod(0o666 & ~_umask())
-            partial.replace(path)
-        finally:
-            os.close(handle)
-            with suppress(FileNotFoundError):
-                partial.unlink()
-
-
-@contextmanager
-def scratch_file() -> Iterator[Path]:
-    """A path for a file that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="labeler-") as folder:
-        yield Path(folder) / "scratch"
-
-
-def _lock(handle: int) -> bool:
-    """Whether nobody else holds a file; it is then held until the handle is closed.
-
-    Always true where files cannot be locked.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
-
-
-def _remove_abandoned(path: Path) -> None:
-    """Remove old partial files of `path`; a young one may be another process's, at work, and so may
-    one that is locked, whatever the clock says.
-    """
-    partial = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]+\.part")
-    oldest = time.time() - ABANDONED_SECONDS
-    for beside in path.parent.iterdir():
-        if partial.fullmatch(beside.name):
-            with suppress(OSError):  # gone meanwhile, or another user's
-                if beside.stat().st_mtime < oldest and _is_free(beside):
-                    beside.unlink()
-
-
-def _is_free(path: Path) -> bool:
-    with path.open("rb") as file:
-        return _lock(file.fileno())
-
-
 def _open_for_reading(path: Path) -> IO[bytes]:
     """The file's bytes, unpacked where they begin as gzip's do, whatever its name."""
     plain = _opened(path)
@@ -256,19 +148,3 @@ class _Unpacked(gzip.GzipFile):
     def close(self) -> None:
         super().close()
         self.packed.close()
-
-
-@contextmanager
-def _open_for_writing(path: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
-    with path.open("wb") as plain:
-        if not compressed:
-            yield plain
-            return
-        with gzip.GzipFile("", "wb", _LEVEL, plain, mtime=0) as packed:
-            yield cast("IO[bytes]", packed)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,0 +1,133 @@
+"""How files are replaced: written beside their place, read back, then renamed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+from labeler.files.read import STANDARD, file_problems
+from labeler.files.temporary import scratch_file
+
+ABANDONED_SECONDS = 3600.0
+"""After so long without a write, a partial file is what a killed process left."""
+
+
+_LEVEL = 6
+"""Of gzip: the default 9 takes three times as long for files that are no smaller."""
+
+
+@contextmanager
+def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iterator[TextIO]:
+    """A text file that takes `path`'s place when the block ends well, whole or not at all.
+
+    As `replacing_bytes`, in UTF-8.
+    """
+    with replacing_bytes(path, check) as raw:
+        text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()
+
+
+@contextmanager
+def replacing_bytes(
+    path: Path, check: Callable[[Path], object] | None = None
+) -> Iterator[IO[bytes]]:
+    """A file that takes `path`'s place when the block ends well, whole or not at all.
+
+    Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip
+    where `path` ends in `.gz`. After an exception, `path` is as it was. What killed processes left
+    of earlier attempts is removed. The path `-` is standard output, which gets all or nothing too.
+    """
+    if path == STANDARD:
+        with scratch_file() as whole:
+            with whole.open("wb") as out:
+                yield out
+            if check is not None:
+                check(whole)
+            with whole.open("rb") as written:
+                shutil.copyfileobj(written, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        return
+    with file_problems(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        partial = Path(name)
+        try:
+            _lock(handle)
+            with _open_for_writing(partial, compressed=path.suffix == ".gz") as out:
+                yield out
+            with partial.open("rb+") as written:
+                os.fsync(written.fileno())
+            if check is not None:
+                check(partial)
+            partial.chmod(0o666 & ~_umask())
+            partial.replace(path)
+        finally:
+            os.close(handle)
+            with suppress(FileNotFoundError):
+                partial.unlink()
+
+
+def _lock(handle: int) -> bool:
+    """Whether nobody else holds a file; it is then held until the handle is closed.
+
+    Always true where files cannot be locked.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove old partial files of `path`; a young one may be another process's, at work, and so may
+    one that is locked, whatever the clock says.
+    """
+    partial = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]+\.part")
+    oldest = time.time() - ABANDONED_SECONDS
+    for beside in path.parent.iterdir():
+        if partial.fullmatch(beside.name):
+            with suppress(OSError):  # gone meanwhile, or another user's
+                if beside.stat().st_mtime < oldest and _is_free(beside):
+                    beside.unlink()
+
+
+def _is_free(path: Path) -> bool:
+    with path.open("rb") as file:
+        return _lock(file.fileno())
+
+
+@contextmanager
+def _open_for_writing(path: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
+    with path.open("wb") as plain:
+        if not compressed:
+            yield plain
+            return
+        with gzip.GzipFile("", "wb", _LEVEL, plain, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

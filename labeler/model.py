@@ -1,0 +1,103 @@
+"""The seam to whatever answers: a request, a reply, and the model that makes one of the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+
+
+def whole(text: str) -> str:
+    """A text with U+FFFD for each half of a surrogate pair, which no file could hold as UTF-8."""
+    return text if text.isascii() else _HALF_A_PAIR.sub("\ufffd", text)
+
+
+class Message(NamedTuple):
+    """One turn of a chat."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All that an answer depends on, except for the model that is asked.
+
+    `parameters` are sampling parameters as an OpenAI-compatible server takes them; `schema` is the
+    JSON schema that the reply should follow; `inputs` are the texts that filled the template (and
+    whatever else an answer depends on), for models that do not read prompts; `repeat` and
+    `attempt` tell equal requests apart.
+    """
+
+    messages: tuple[Message, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    schema: Mapping[str, Any] | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    repeat: int = 0
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered, before anybody parsed it.
+
+    `model` is the name that the server gave; token counts are 0 where the server gave none;
+    `top_tokens` holds, a token, its log probability and those of the alternatives that the server
+    offered, the token that was chosen first; `body` is the answer as it came over the wire, empty
+    where none did; `cost` is in dollars, None where no price is known; `hold` is how many seconds
+    the server wants no further call; `thought` is true where the model reasoned before it answered,
+    in tokens that are no part of `text`; `remembered` is true where the store answered, `shared`
+    where, too, it had that answer from a call made since it was opened.
+    """
+
+    text: str
+    finish_reason: str = "stop"
+    refusal: str | None = None
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    top_tokens: Sequence[Mapping[str, float]] = ()
+    body: bytes = field(default=b"", repr=False)
+    cost: float | None = None
+    hold: float = 0.0
+    thought: bool = False
+    remembered: bool = False
+    shared: bool = False
+
+
+Ask = Callable[[Request], Awaitable[Reply]]
+
+
+Recall = Callable[[Sequence[Request]], Sequence[Reply | None]]
+
+
+Close = Callable[[], Awaitable[None]]
+
+
+def _recalls_nothing(requests: Sequence[Request]) -> Sequence[Reply | None]:
+    return [None] * len(requests)
+
+
+async def _has_nothing_to_close() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The only seam to the outside world: an identity and one async function.
+
+    `id` is what a reply is remembered under, so it names all that stands behind `ask`: for a
+    server its address and the model's name, for a file its hash and the engine's version.
+    `recall` gives, for many requests at once, the replies that need no asking; `close` ends
+    connections and processes, and the model may be asked again afterwards. `is_server` is true
+    where what the server accepts has to be found out before it is asked.
+    """
+
+    id: str
+    ask: Ask = field(compare=False)
+    recall: Recall = field(default=_recalls_nothing, compare=False)
+    close: Close = field(default=_has_nothing_to_close, compare=False)
+    is_server: bool = field(default=False, compare=False)
