@@ -13,12 +13,12 @@ from labeler.errors import FileProblem, Misuse
 from labeler.formats.beir import read_queries
 from labeler.formats.collection import Collection, card_section, open_collection, read_card
 from labeler.formats.judgements import read_judgements
-from labeler.formats.labels import read_labels
 from labeler.formats.samples import people_path, read_people
-from labeler.formats.tags import read_tag
-from labeler.formats.trec import read_qrels, read_run
 from labeler.run_names import RUN_SUFFIXES, named_runs
 from labeler.scale_names import names_of_labels
+from labeler.trec.files import read_qrels, read_run
+from labeler.trec.labels import read_labels
+from labeler.trec.tags import read_tag
 
 Warn = Callable[[str], None]
 JUDGEMENTS = (".jsonl", ".jsonl.gz")

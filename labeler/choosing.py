@@ -9,18 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from labeler.catalog.cache import sha256_of
 from labeler.catalog.model_file import EMBEDDED, model_path
 from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
+from labeler.files.cache import sha256_of
 from labeler.model import Model
 from labeler.models.addresses import masked, server_address
 from labeler.models.embedded import engine_id, serving
 from labeler.models.server import CALL_SECONDS, answers, served_models, server_model
 from labeler.models.similar import cosine_of, similarity_model
-from labeler.search.dense import encode, encoder_id
-from labeler.search.engines import text_to_search
-from labeler.terms import TermStatistics, terms
+from labeler.text.terms import TermStatistics, terms, text_to_search
+from labeler.text.vectors import encode, encoder_id
 from labeler.trust import caveat
 
 Task = Literal["generate", "judge"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from labeler.sentences import count_words, short_stretches
+from labeler.text.sentences import count_words, short_stretches
 
 USUAL = 200
 """Words of a passage where there is enough text."""

@@ -6,7 +6,7 @@ from labeler.agreement.transitions import State, Transitions, judged, transition
 from labeler.data import Failure, Pair
 from labeler.formats.collection import Collection
 from labeler.formats.judgements import read_judgements
-from labeler.formats.trec import read_qrels
+from labeler.trec.files import read_qrels
 
 
 def compare_judgements(collection: Collection, before: str, after: str) -> Transitions:

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
 from labeler.arrays import Floats, Integers
 from labeler.corrections import CorrectedDifference, CorrectedScores, Corrections, unused
 from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, chosen
 from labeler.evaluation_warnings import qrels_warnings, run_warnings
 from labeler.formats.collection import Collection, open_collection
-from labeler.formats.ranked import Pool, pool_of, read_pool, read_rankings
 from labeler.formats.samples import people_path
-from labeler.formats.trec import read_qrels
 from labeler.messages import no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.metrics.comparing import MEANS
-from labeler.metrics.resampling import holm
 from labeler.run_names import card_top_grade, named_runs
+from labeler.stats.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
+from labeler.stats.resampling import holm
+from labeler.trec.files import read_qrels
+from labeler.trec.rankings import Pool, pool_of, read_pool, read_rankings
 
 MOST_UNJUDGED = 0.2
 """With a larger share of documents that people left out, their scores say nothing."""

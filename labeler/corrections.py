@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
-from labeler.agreement.ppi import Corrected, Mean
 from labeler.metrics.comparing import SIGNIFICANT
 from labeler.scoreboard import PAIRED
+from labeler.stats.ppi import Corrected, Mean
 
 HEADER = ("run", "measure", "people alone", "assessor alone", "corrected", "lambda")
 Cells = list[list[str | int | float | None]]

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from labeler.arrays import Integers
 from labeler.data import Document
 from labeler.errors import BadInput, Misuse
-from labeler.formats.batches import Batch, batches
+from labeler.exchange.runs import indexed_run
 from labeler.formats.beir import corpus_lines
-from labeler.formats.foreign import indexed_run
-from labeler.formats.indexed import Index
-from labeler.formats.written import FORMATS, Ranked, format_of
 from labeler.fusion import mmr
-from labeler.search.dense import Encode
-from labeler.search.engines import BATCH, text_to_search
+from labeler.runs.engines.dense import BATCH
+from labeler.text.terms import text_to_search
+from labeler.text.vectors import Encode
+from labeler.trec.batches import Batch, batches
+from labeler.trec.indexed import Index
+from labeler.trec.write import FORMATS, Ranked, format_of
 
 Ids = NDArray[np.bytes_]
 _SHOWN = 3

@@ -20,12 +20,12 @@ from labeler.evaluation_warnings import (
     verdict_warnings,
 )
 from labeler.formats.collection import Collection
-from labeler.formats.ranked import read_pool, read_rankings
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, Scores, parse, parse_all, score
 from labeler.metrics.comparing import Comparison, best, compare, summary_interval
 from labeler.metrics.scenarios import scenarios
 from labeler.run_names import collection_qrels, collection_runs, named_runs, top_grade_of
+from labeler.trec.rankings import read_pool, read_rankings
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 CHOICES = {

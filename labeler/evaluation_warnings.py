@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from labeler.errors import BadInput
-from labeler.formats.ranked import Facts, Pool
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.metrics.registry import renamed
+from labeler.trec.rankings import Facts, Pool
 
 FEW_QUERIES = 25
 WELL_JUDGED = 0.95

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,14 +12,7 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.data import Run
 from labeler.errors import Misuse
-
-
-def ranking(scores: Mapping[str, float]) -> list[str]:
-    """The documents as trec_eval orders them: score descending, then document id descending.
-
-    Ids compare by their UTF-8 bytes, which is the order of their code points.
-    """
-    return sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id), reverse=True)
+from labeler.trec.order import ranking
 
 
 def rrf(runs: Sequence[Run], k: float = 60, depth: int = 1000) -> Run:

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 from labeler.data import Document, Query
 from labeler.errors import CallFailed, Misuse, ProviderError
+from labeler.files.jsonl import write_rows
 from labeler.formats.beir import read_queries, write_queries
 from labeler.formats.collection import Collection, update_card
-from labeler.formats.jsonl import write_rows
 from labeler.model import Model, Reply, Request
 from labeler.prompt import Prompt
 from labeler.screening import reason_to_reject, tidied, words
-from labeler.search.dense import can_encode, encode
-from labeler.terms import TermStatistics, matched_share, terms
+from labeler.text.terms import TermStatistics, matched_share, terms
+from labeler.text.vectors import can_encode, encode
 
 T = TypeVar("T")
 

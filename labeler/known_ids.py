@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from labeler.errors import BadInput, Misuse
 from labeler.files.read import numbered_lines
-from labeler.formats.batches import Batch
 from labeler.formats.beir import corpus_lines, read_queries
 from labeler.formats.collection import open_collection
-from labeler.formats.indexed import Index
 from labeler.messages import count_of
+from labeler.trec.batches import Batch
+from labeler.trec.indexed import Index
 
 _PART = 100_000
 _SHOWN = 3

@@ -23,8 +23,8 @@ from labeler.formats.collection import (
 )
 from labeler.formats.judgements import Origin, Rows, grades_of, origin_of, read_judgements
 from labeler.formats.pool import PoolPairs, pool_pairs
-from labeler.formats.sorted_qrels import write_sorted_qrels
 from labeler.judging import Pace, judge
+from labeler.trec.sorted_qrels import write_sorted_qrels
 
 EXAMPLES = 3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from labeler.data import Pair, Pooled, Run
-from labeler.fusion import ranking
+from labeler.trec.order import ranking
 
 
 def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:

@@ -12,11 +12,11 @@ import numpy as np
 
 from labeler.arrays import Integers
 from labeler.errors import BadInput, Misuse
-from labeler.formats.batches import Batch
-from labeler.formats.distinct import pair_batches
-from labeler.formats.indexed import QRELS, Index, indexed
-from labeler.formats.written import Graded, write_graded
 from labeler.messages import count_of
+from labeler.trec.batches import Batch
+from labeler.trec.distinct import pair_batches
+from labeler.trec.indexed import QRELS, Index, indexed
+from labeler.trec.write import Graded, write_graded
 
 Warn = Callable[[str], None]
 Regrade = Callable[[Integers], Integers]

@@ -11,11 +11,11 @@ import numpy as np
 
 from labeler.arrays import Flags, Integers
 from labeler.errors import BadInput
-from labeler.formats.batches import files_per_query
-from labeler.formats.distinct import pair_batches
-from labeler.formats.indexed import QRELS, indexed
 from labeler.known_ids import KnownIds, Unknown
-from labeler.run_tools import SPREAD_HEADER, nothing_shared, short_names, spread
+from labeler.trec.batches import files_per_query
+from labeler.trec.distinct import pair_batches
+from labeler.trec.indexed import QRELS, indexed
+from labeler.trec.spread import SPREAD_HEADER, nothing_shared, short_names, spread
 
 Warn = Callable[[str], None]
 

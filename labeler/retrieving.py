@@ -11,13 +11,15 @@ from labeler.errors import BadInput, Misuse
 from labeler.formats.beir import read_corpus, read_queries
 from labeler.formats.collection import Collection, check_name, update_card
 from labeler.formats.pool import read_pool, write_pool
-from labeler.formats.trec import RUN_COLUMNS, read_run, rows, write_run
-from labeler.fusion import ranking, rrf
+from labeler.fusion import rrf
 from labeler.messages import count_of, no_query_in_common
 from labeler.pooling import merge_pools, pool_runs
 from labeler.run_names import run_name
-from labeler.search.dense import Encode, encoder_id
-from labeler.search.engines import bm25_run, dense_run
+from labeler.runs.engines.bm25 import bm25_run
+from labeler.runs.engines.dense import dense_run
+from labeler.text.vectors import Encode, encoder_id
+from labeler.trec.files import RUN_COLUMNS, read_run, rows, write_run
+from labeler.trec.order import ranking
 
 RUN_DEPTH = 1000
 BUILT_IN = ("bm25", "dense", "hybrid")

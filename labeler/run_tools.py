@@ -12,16 +12,17 @@ import numpy as np
 
 from labeler.arrays import Integers
 from labeler.errors import BadInput, Misuse
-from labeler.formats.batches import Batch, batches, files_per_query, places
-from labeler.formats.columns import numbers
-from labeler.formats.foreign import indexed_run
-from labeler.formats.indexed import Index
-from labeler.formats.ordering import contradictions, in_order, tied_pairs
-from labeler.formats.written import FORMATS, Ranked, format_of
+from labeler.exchange.runs import indexed_run
 from labeler.fusion import Fusion, Lists
 from labeler.known_ids import KnownIds, Unknown
-from labeler.messages import count_of, no_query_in_common
+from labeler.messages import count_of
 from labeler.run_names import run_name
+from labeler.trec.batches import Batch, batches, files_per_query, places
+from labeler.trec.columns import numbers
+from labeler.trec.indexed import Index
+from labeler.trec.spread import SPREAD_HEADER, nothing_shared, short_names, spread
+from labeler.trec.ties import contradictions, in_order, tied_pairs
+from labeler.trec.write import FORMATS, Ranked, format_of
 
 
 def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
@@ -55,23 +56,6 @@ def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
         "tied_pairs": ties,
         "contradicting_ranks": contradicting,
     }
-
-
-_GUESSED = 10_000
-SPREAD = ("least", "median", "most")
-SPREAD_HEADER = ("fewest per query", "median", "most")
-
-
-def short_names(paths: Sequence[str]) -> list[str]:
-    """Paths as a table shows them: without their folders, where that tells them apart."""
-    names = [Path(path).name for path in paths]
-    return names if len(set(names)) == len(names) else list(paths)
-
-
-def spread(ordered: Integers) -> dict[str, int]:
-    """The least, the median and the largest of some sorted counts."""
-    places = (0, len(ordered) // 2, -1)
-    return {name: int(ordered[place]) for name, place in zip(SPREAD, places, strict=True)}
 
 
 def run_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
@@ -194,12 +178,6 @@ def _check_common(indexes: Sequence[Index], warn: Callable[[str], None]) -> None
         if missing := len(common) - len(index.ids):
             count = count_of(len(common), "query", "queries")
             warn(f"{index.path} lacks {missing:,} of {count} of all runs")
-
-
-def nothing_shared(first: Index, second: Index) -> str:
-    """That two files have no query in common, some ids of each, and a guess why."""
-    ids = [[name.decode() for name in index.names()[:_GUESSED]] for index in (first, second)]
-    return no_query_in_common(first.path, ids[0], second.path, ids[1])
 
 
 def _fused(batch: Batch, fusion: Fusion) -> Ranked:

@@ -26,8 +26,8 @@ from labeler.formats.samples import (
     write_sample,
 )
 from labeler.formats.sheet import Answer, SheetRow, read_sheet, write_sheet
-from labeler.formats.trec import read_qrels, write_qrels
 from labeler.scale_names import names_of_labels
+from labeler.trec.files import read_qrels, write_qrels
 
 Strata = dict[Pair, int | None]
 DEFAULT_SCALE = {0: "", 1: "", 2: "", 3: ""}

@@ -16,8 +16,8 @@ from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import parse
 from labeler.metrics.comparing import MEANS
 from labeler.metrics.leaderboard import Leaderboards, leaderboards
-from labeler.metrics.power import detectable, paired_deviations, pooled, queries_needed
 from labeler.run_names import collection_qrels, collection_runs, named_runs
+from labeler.stats.power import detectable, paired_deviations, pooled, queries_needed
 
 
 def sources_of(words: Sequence[str], qrels: int) -> tuple[list[Path], list[Path]]:

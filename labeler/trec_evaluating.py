@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from labeler.errors import BadInput, Misuse
-from labeler.formats.ranked import read_pool, read_rankings
-from labeler.formats.tags import last_tag
-from labeler.formats.trec import read_loose_run
 from labeler.messages import no_query_in_common
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
 from labeler.metrics.treceval import Line
 from labeler.metrics.treceval_names import RUN_ID, lines
+from labeler.trec.files import read_loose_run
+from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.tags import last_tag
 
 EMPTIED = ("num_ret", "utility", "relstring", "rbp_resid")
 """Set to nothing for a missing query, and whatever begins with `unj`; not so with parameters.

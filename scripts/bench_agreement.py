@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
-from labeler.agreement.intervals import METHODS, Sample
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import Paired, query_tables
 from labeler.arrays import Floats
+from labeler.stats.intervals import METHODS, Sample
 
 PAIRS, QUERIES, DRAWS = 1_000_000, 5_000, 1_000
 LOOPED = 5

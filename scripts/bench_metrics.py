@@ -90,8 +90,8 @@ def write_files(folder: Path, queries: int, decimals: int = 4) -> Path:
 
 
 def labeler_files(qrels: Path, run: Path) -> dict[str, float]:
-    from labeler.formats.ranked import read_pool, read_rankings
     from labeler.metrics import score
+    from labeler.trec.rankings import read_pool, read_rankings
 
     ranked, _ = read_rankings(run, read_pool(qrels, print))
     return score(ranked, MEASURES).means()
@@ -158,8 +158,8 @@ def dicts(stem: Path) -> dict[str, float]:
     """CPU seconds of the library call on dicts, and of pytrec_eval with its parsing of them."""
     import pytrec_eval
 
-    from labeler.formats.trec import read_qrels, read_run
     from labeler.metrics import evaluate
+    from labeler.trec.files import read_qrels, read_run
 
     qrels, run = read_qrels(stem.with_suffix(".qrels")), read_run(stem.with_suffix(".trec"))
     found = {}

@@ -20,12 +20,11 @@ import numpy as np
 from labeler.agreement.compare import Options, compare_qrels
 from labeler.formats.beir import read_corpus, read_queries
 from labeler.formats.collection import Collection
-from labeler.formats.trec import read_qrels
 from labeler.models.similar import cosine_of
-from labeler.search.dense import encode
-from labeler.search.engines import text_to_search
 from labeler.similarity import CUTS, similarity_grade, similarity_score
-from labeler.terms import TermStatistics, matched_share, terms
+from labeler.text.terms import TermStatistics, matched_share, terms, text_to_search
+from labeler.text.vectors import encode
+from labeler.trec.files import read_qrels
 
 STATISTICS = ["agreement", "kappa", "kappa-quadratic"]
 GRID = np.arange(0.10, 1.00, 0.01)

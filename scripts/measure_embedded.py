@@ -21,7 +21,7 @@ from labeler.cli import run
 from labeler.data import Pair, Pooled, Qrels
 from labeler.formats.collection import Collection
 from labeler.formats.pool import write_pool
-from labeler.formats.trec import read_qrels
+from labeler.trec.files import read_qrels
 
 A_QUERY = 6
 STATISTICS = ["kappa", "kappa-quadratic"]

@@ -14,9 +14,9 @@ import argparse
 from pathlib import Path
 
 from labeler.agreement.leaderboard import leaderboard
-from labeler.agreement.ppi import simulate
-from labeler.formats.trec import read_qrels, read_run
 from labeler.metrics import parse
+from labeler.stats.ppi import simulate
+from labeler.trec.files import read_qrels, read_run
 
 
 def main() -> None:

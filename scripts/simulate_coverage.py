@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from labeler.agreement.align import Other, Rules, align
-from labeler.agreement.intervals import METHODS, Sample, naive
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import query_tables
 from labeler.arrays import Floats
-from labeler.formats.labels import read_labels
-from labeler.formats.trec import read_qrels
+from labeler.stats.intervals import METHODS, Sample, naive
+from labeler.trec.files import read_qrels
+from labeler.trec.labels import read_labels
 
 GRADES = np.array([0.0, 1.0, 2.0, 3.0])
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal", "kappa>=2", "bias")

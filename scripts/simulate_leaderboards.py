@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.metrics.leaderboard import STATISTICS, interval_of
-from labeler.metrics.resampling import bootstrap, interval, widened_level
+from labeler.stats.resampling import bootstrap, interval, widened_level
 from labeler.systems import scores_of
 
 ROUNDS = 400

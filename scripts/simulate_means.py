@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.formats.ranked import read_pool, read_rankings
 from labeler.metrics import Scores, score
 from labeler.metrics.comparing import summary_interval
-from labeler.metrics.resampling import bootstrap, interval
+from labeler.stats.resampling import bootstrap, interval
+from labeler.trec.rankings import read_pool, read_rankings
 
 MEASURES = ("nDCG@10", "AP", "P@10", "R@100", "RR@10")
 

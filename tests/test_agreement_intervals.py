@@ -9,7 +9,11 @@ import pytest
 from labeler.agreement.cautions import COVERED_BY_FEW, deciding, effective
 from labeler.agreement.compare import Options, compare_qrels
 from labeler.agreement.differences import differences
-from labeler.agreement.intervals import (
+from labeler.agreement.statistics import find_statistic
+from labeler.agreement.tables import query_tables, restricted
+from labeler.arrays import Floats
+from labeler.data import Qrels
+from labeler.stats.intervals import (
     METHODS,
     Sample,
     cluster_bootstrap,
@@ -18,12 +22,8 @@ from labeler.agreement.intervals import (
     percentile,
     stretched_percentile,
 )
-from labeler.agreement.statistics import find_statistic
-from labeler.agreement.tables import query_tables, restricted
-from labeler.arrays import Floats
-from labeler.data import Qrels
-from labeler.formats.labels import read_labels
-from labeler.formats.trec import read_qrels
+from labeler.trec.files import read_qrels
+from labeler.trec.labels import read_labels
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 

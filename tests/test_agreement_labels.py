@@ -13,7 +13,7 @@ from labeler.agreement.tables import query_tables
 from labeler.cli import run
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
-from labeler.formats.labels import read_labels
+from labeler.trec.labels import read_labels
 
 PEOPLE = {"q1": {"a": 0, "b": 1, "c": 2, "d": 3}, "q2": {"a": 3, "b": 0, "e": -1}}
 

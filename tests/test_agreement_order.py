@@ -20,8 +20,8 @@ from labeler.agreement.raters import JOINT, icc_of_many, query_coincidences, rat
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import run
 from labeler.data import Pair, Qrels, Run
-from labeler.formats.trec import read_qrels, write_qrels, write_run
 from labeler.metrics import evaluate, parse
+from labeler.trec.files import read_qrels, write_qrels, write_run
 
 GRADES = (0, 1, 2, 3)
 

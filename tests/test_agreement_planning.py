@@ -15,7 +15,7 @@ from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import run
 from labeler.data import Pair, Qrels
-from labeler.formats.trec import read_qrels, write_qrels
+from labeler.trec.files import read_qrels, write_qrels
 
 
 def made(queries: int, pairs: int, seed: int) -> tuple[Qrels, Qrels]:

@@ -9,8 +9,8 @@ import pytest
 from labeler.agreement.align import Other, Rules
 from labeler.agreement.compare import Agreement, Options, agree
 from labeler.cli import run
-from labeler.formats.labels import read_labels
-from labeler.formats.trec import read_qrels
+from labeler.trec.files import read_qrels
+from labeler.trec.labels import read_labels
 
 COLUMNS = {
     "kappa": "kappa",

@@ -13,7 +13,7 @@ from labeler.agreement.compare import compare_qrels
 from labeler.agreement.registry import STATISTICS, default_names
 from labeler.agreement.statistics import find_statistic
 from labeler.errors import Misuse
-from labeler.metrics.correlation import tau_ap_b
+from labeler.stats.correlation import tau_ap_b
 
 SMALL = [[20, 5], [10, 15]]
 LARGE = [[50, 10, 3, 0], [8, 30, 9, 2], [2, 6, 25, 7], [0, 1, 5, 42]]

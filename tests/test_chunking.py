@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.chunking import FEW, MOST, Block, passages
-from labeler.sentences import count_words
+from labeler.text.sentences import count_words
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
 settings.load_profile("steady")

@@ -12,12 +12,12 @@ from labeler.cli import run
 from labeler.cli.board import Board, shown
 from labeler.data import Failure, Judged, Judgement, Pair
 from labeler.formats.collection import Collection, read_card
-from labeler.formats.trec import read_qrels
 from labeler.models.budget import Budget
 from labeler.models.limiting import Ceiling, Gate
 from labeler.models.prices import Price
 from labeler.prompt import prompt_folder
 from labeler.testing import Answer, Call, FakeServer, completion
+from labeler.trec.files import read_qrels
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,10 @@ import pytest
 import statsmodels.api as sm
 
 from labeler.agreement.leaderboard import leaderboard
-from labeler.agreement.ppi import LIKE_THESE, correct, correct_together, simulate
 from labeler.cli import run
-from labeler.formats.trec import read_qrels, read_run, write_qrels, write_run
 from labeler.metrics import evaluate, parse
+from labeler.stats.ppi import LIKE_THESE, correct, correct_together, simulate
+from labeler.trec.files import read_qrels, read_run, write_qrels, write_run
 
 RNG = np.random.default_rng(0)
 PEOPLE = RNG.random(40)

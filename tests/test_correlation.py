@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from labeler.metrics.correlation import max_drop, rbo, swapped_pairs, tau_ap, tau_ap_b, tau_b
+from labeler.stats.correlation import max_drop, rbo, swapped_pairs, tau_ap, tau_ap_b, tau_b
 
 # Scores and coefficients of the tests of Urbano's R package ircor (its test data, sets 1 to 3).
 SETS = [

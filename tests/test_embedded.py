@@ -18,8 +18,8 @@ from labeler.model import Message, Model, Reply, Request
 from labeler.models.embedded import Served, serving
 from labeler.models.server import server_model
 from labeler.models.similar import cosine_of, similarity_model
-from labeler.search.dense import encode
-from labeler.terms import TermStatistics, terms
+from labeler.text.terms import TermStatistics, terms
+from labeler.text.vectors import encode
 
 TEXTS = ["how bread rises", "bread rises because yeast makes gas", "the moon moves the tides"]
 STATISTICS = TermStatistics.of(map(terms, TEXTS))

@@ -8,9 +8,9 @@ from labeler.cli import run
 from labeler.data import Pair, Pooled
 from labeler.formats.collection import Collection
 from labeler.formats.pool import write_pool
-from labeler.formats.trec import read_qrels
 from labeler.testing import Answer, FakeServer
 from labeler.testing.fake_server import Call, completion
+from labeler.trec.files import read_qrels
 
 
 def test_equal_requests_are_asked_once_and_wait_for_that_answer_alone(tmp_path: Path) -> None:

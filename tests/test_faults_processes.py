@@ -18,11 +18,11 @@ from running import environment, finish, judge_command, start
 
 from labeler.data import Pair
 from labeler.errors import LabelerError
-from labeler.formats.trec import read_qrels
 from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
 from labeler.store.replies import Batch, Kept
 from labeler.testing import Answer, Call, FakeServer, completion
+from labeler.trec.files import read_qrels
 
 CONCURRENCY = 8
 OPEN_BATCH = 2 * CONCURRENCY

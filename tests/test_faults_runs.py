@@ -48,9 +48,9 @@ from made import grade_in, make_collection, pair_calls, pair_of, stored_pairs
 from running import environment, finish, judge_command, start
 
 from labeler.formats.collection import Collection
-from labeler.formats.trec import read_qrels
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.testing.fake_server import Fault
+from labeler.trec.files import read_qrels
 
 CONCURRENCY = 8
 

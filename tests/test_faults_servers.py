@@ -17,13 +17,13 @@ from labeler.data import Failure, Judgement, Pair
 from labeler.errors import CallFailed, MayPass, Misconfigured
 from labeler.formats.beir import read_corpus, write_corpus
 from labeler.formats.judgements import read_judgements
-from labeler.formats.trec import read_qrels
 from labeler.model import Message, Reply, Request
 from labeler.models.addresses import masked
 from labeler.models.answers import read_answer
 from labeler.models.server import server_model
 from labeler.parsing import parse_grade
 from labeler.testing import Answer, Call, FakeServer, completion
+from labeler.trec.files import read_qrels
 
 ASKED = Request((Message("user", "grade this"),), {"max_tokens": 5})
 

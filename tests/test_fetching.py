@@ -17,7 +17,7 @@ from labeler.formats.beir import read_corpus, read_queries
 from labeler.formats.collection import Collection
 from labeler.formats.judged import READERS, Layout
 from labeler.formats.pool import read_pool
-from labeler.formats.trec import read_qrels
+from labeler.trec.files import read_qrels
 
 TABLE = """shop query,sku,name,about,final,one
 red shoes,007,Shoe,,2,3

@@ -1,6 +1,7 @@
 """Fusion of runs."""
 
-from labeler.fusion import ranking, rrf
+from labeler.fusion import rrf
+from labeler.trec.order import ranking
 
 
 def test_ties_go_to_the_greater_document_id() -> None:

@@ -13,10 +13,10 @@ from test_ranked import qrels_files, run_files
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
-from labeler.formats.batches import batches
-from labeler.formats.distinct import pair_batches
-from labeler.formats.indexed import QRELS, RUN, indexed
-from labeler.formats.trec import read_qrels, read_run
+from labeler.trec.batches import batches
+from labeler.trec.distinct import pair_batches
+from labeler.trec.files import read_qrels, read_run
+from labeler.trec.indexed import QRELS, RUN, indexed
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 SIZES = st.sampled_from([1, 40, 200, 1 << 20])

@@ -16,8 +16,8 @@ from test_metrics_oracles import (
 from test_metrics_ranx import IN_RANX
 
 from labeler.data import Qrels, Run
-from labeler.fusion import ranking
 from labeler.metrics import MEASURES, evaluate, parse
+from labeler.trec.order import ranking
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 TOP = 3

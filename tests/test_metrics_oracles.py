@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.errors import Misuse
-from labeler.formats.trec import read_qrels, read_run
-from labeler.fusion import ranking
 from labeler.metrics import evaluate, rankings
 from labeler.metrics.treceval import Line
 from labeler.metrics.treceval_names import lines
+from labeler.trec.files import read_qrels, read_run
+from labeler.trec.order import ranking
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of other people's code at import

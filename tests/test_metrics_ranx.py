@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from test_metrics_oracles import BIG, SOME_QRELS, SOME_RUN
 
 from labeler.data import Qrels, Run
-from labeler.fusion import ranking
 from labeler.metrics import evaluate
+from labeler.trec.order import ranking
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # numba's and numpy's, inside ranx

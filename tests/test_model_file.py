@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from file_server import Files, serving
 
-from labeler.catalog.cache import cache_folder
 from labeler.catalog.model_file import ModelFile, fetch_model, model_path
 from labeler.errors import BadInput, ProviderError
+from labeler.files.cache import cache_folder
 
 BODY = b"".join(hashlib.sha256(bytes([i])).digest() * 40 for i in range(3))
 SMALL = ModelFile(

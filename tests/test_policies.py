@@ -13,7 +13,6 @@ from made import grade_in, make_collection, pair_calls
 
 from labeler.cli import run
 from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
-from labeler.formats.trec import read_qrels
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.answers import read_answer
 from labeler.models.brake import Brake, braked
@@ -22,6 +21,7 @@ from labeler.models.limiting import Bucket, Ceiling, Gate, limited
 from labeler.models.prices import Price, price_of
 from labeler.models.retrying import Patience, retried
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
+from labeler.trec.files import read_qrels
 
 
 def request(number: int = 0) -> Request:

@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from labeler.errors import BadInput
-from labeler.formats.ranked import read_pool, read_rankings
-from labeler.formats.trec import read_qrels, read_run
 from labeler.metrics import Rankings, evaluate, rankings, score
+from labeler.trec.files import read_qrels, read_run
+from labeler.trec.rankings import read_pool, read_rankings
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=80)
 IDS = st.sampled_from(

@@ -25,7 +25,7 @@ from labeler.formats.beir import write_corpus, write_queries
 from labeler.formats.pool import write_pool
 from labeler.formats.samples import read_people, read_sample
 from labeler.formats.sheet import harmless
-from labeler.formats.trec import read_qrels, write_qrels, write_run
+from labeler.trec.files import read_qrels, write_qrels, write_run
 
 
 def population(queries: int = 24, pairs: int = 30) -> tuple[Qrels, Qrels]:

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Document, Query
-from labeler.fusion import ranking
-from labeler.search.dense import encode
-from labeler.search.engines import bm25_run, dense_run
-from labeler.search.ranking import best
-from labeler.terms import K1, B, TermStatistics, terms
+from labeler.runs.engines.bm25 import bm25_run
+from labeler.runs.engines.dense import dense_run
+from labeler.text.terms import K1, B, TermStatistics, terms
+from labeler.text.vectors import encode
+from labeler.trec.order import best, ranking
 
 DOCUMENTS = [
     Document("d1", "the cat sat on the mat", "Cats"),

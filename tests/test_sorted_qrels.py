@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from labeler.errors import BadInput
-from labeler.formats import sorted_qrels
-from labeler.formats.sorted_qrels import write_sorted_qrels
-from labeler.formats.trec import write_qrels
+from labeler.trec import sorted_qrels
+from labeler.trec.files import write_qrels
+from labeler.trec.sorted_qrels import write_sorted_qrels
 
 
 @pytest.mark.parametrize("count", [1, 7, 250_000])

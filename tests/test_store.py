@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError
-from labeler.formats.jsonl import read_rows
+from labeler.files.jsonl import read_rows
 from labeler.model import Message, Model, Reply, Request
 from labeler.store import Store, exported, key_of, open_store, remembered, upkeep
 from labeler.store.keys import canonical, checksum, key_of_text

@@ -17,9 +17,9 @@ from labeler.errors import Misuse
 from labeler.metrics import evaluate
 from labeler.metrics.comparing import compare, mean_interval
 from labeler.metrics.leaderboard import STATISTICS, leaderboards
-from labeler.metrics.power import detectable, power, queries_needed
-from labeler.metrics.resampling import holm, interval, randomisation
-from labeler.metrics.student import t_below, t_quantile, two_sided
+from labeler.stats.power import detectable, power, queries_needed
+from labeler.stats.resampling import holm, interval, randomisation
+from labeler.stats.student import t_below, t_quantile, two_sided
 from labeler.systems import scores_of
 
 OFTEN = settings(derandomize=True, deadline=None)

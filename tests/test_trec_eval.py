@@ -8,7 +8,7 @@ import pytest
 import pytrec_eval
 
 from labeler.cli import run as labeler
-from labeler.formats.trec import read_qrels, read_run
+from labeler.trec.files import read_qrels, read_run
 
 # The commands that trec_eval's own Makefile runs, and the files that it compares with.
 COMMANDS = [

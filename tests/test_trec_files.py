@@ -18,12 +18,13 @@ from slow_tools import diverse, fused
 
 from labeler.cli import run as labeler
 from labeler.data import Run
-from labeler.formats.trec import read_qrels, read_run, write_run
-from labeler.formats.written import FORMATS
-from labeler.fusion import METHODS, NORMS, Fusion, mmr, ranking, rrf
+from labeler.fusion import METHODS, NORMS, Fusion, mmr, rrf
 from labeler.qrels_changes import CONFLICTS
 from labeler.run_tools import fuse_files
-from labeler.search.dense import encode
+from labeler.text.vectors import encode
+from labeler.trec.files import read_qrels, read_run, write_run
+from labeler.trec.order import ranking
+from labeler.trec.write import FORMATS
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 FIRST: Run = {"q": {"a": 3.0, "b": 1.0, "c": 2.0}}

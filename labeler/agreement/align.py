@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,11 +13,11 @@ from labeler.agreement.tables import Paired
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
+from labeler.trec.labels import number
 
 Labels = Mapping[str, Mapping[str, "int | str"]]
 """Query id to document id to a label as it was found: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 MOST_GRADES = 50
 USUAL = (0, 1, 2, 3)
 """The scale where nobody names one and people's grades lie within it: TREC's, and our prompts'."""
@@ -75,14 +73,6 @@ class Aligned:
 
     pairs: Paired
     left_out: LeftOut
-
-
-def number(label: int | str) -> float | None:
-    """A label as a finite number; `None` where it is none."""
-    if isinstance(label, int):
-        return float(label)
-    value = float(label) if _NUMBER.fullmatch(label.strip()) else math.inf
-    return value if math.isfinite(value) else None
 
 
 def scale_of(people: Qrels, rules: Rules) -> tuple[int, ...]:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from labeler.agreement.estimates import DEFAULT_METHOD, Estimate
-from labeler.agreement.intervals import Sample
 from labeler.agreement.registry import NO_PAIRS, Statistic
 from labeler.arrays import Floats
+from labeler.stats.intervals import Sample
 
 FEW_QUERIES, MORE_QUERIES = 25, 50
 ORDERS = ("tau-b", "tau-ap", "spearman", "pearson")

@@ -12,11 +12,11 @@ from itertools import combinations
 import numpy as np
 
 from labeler.agreement.compare import Options
-from labeler.agreement.intervals import Sample, between
 from labeler.agreement.raters import Ratings, query_tables_of
 from labeler.agreement.registry import Statistic
 from labeler.arrays import Floats
 from labeler.errors import Misuse
+from labeler.stats.intervals import Sample, between
 
 MARGIN = 0.05
 """An assessor that is worse than a colleague by less than this counts as as good as one."""

@@ -11,7 +11,6 @@ import numpy as np
 from labeler.agreement.align import Labels, LeftOut, Other, Rules, align
 from labeler.agreement.cautions import cautions, unused_cuts
 from labeler.agreement.estimates import Estimate, Naive, Options, estimate, value_of
-from labeler.agreement.intervals import METHODS, Sample
 from labeler.agreement.registry import Statistic, default_names
 from labeler.agreement.statistics import STATISTICS, find_statistic
 from labeler.agreement.suspicion import suspicions
@@ -19,6 +18,7 @@ from labeler.agreement.tables import Paired, query_tables
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
+from labeler.stats.intervals import METHODS, Sample
 
 __all__ = [
     "Agreement",

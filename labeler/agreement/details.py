@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.agreement.compare import Agreement, Options
-from labeler.agreement.intervals import Sample, between
 from labeler.arrays import Floats
+from labeler.stats.intervals import Sample, between
 
 
 class ClassFigures(NamedTuple):

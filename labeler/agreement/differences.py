@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.compare import Options
-from labeler.agreement.intervals import Sample, between
 from labeler.agreement.registry import Statistic
 from labeler.agreement.tables import Paired, query_tables, restricted
 from labeler.arrays import Floats
+from labeler.stats.intervals import Sample, between
 
 
 @dataclass(frozen=True)

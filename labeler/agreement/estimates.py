@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.intervals import Ends, Sample, between, naive
 from labeler.agreement.registry import Statistic
 from labeler.arrays import Floats
+from labeler.stats.intervals import Ends, Sample, between, naive
 
 DEFAULT_METHOD = "cluster-bootstrap"
 IN_GRADES = ("mae", "bias")

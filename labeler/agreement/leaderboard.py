@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.intervals import Sample, cluster_bootstrap
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
 from labeler.metrics import Measure, evaluate
 from labeler.metrics.leaderboard import SIGNIFICANT, Leaderboards, leaderboards
+from labeler.stats.intervals import Sample, cluster_bootstrap
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from labeler.agreement.align import Labels, Rules, number
+from labeler.agreement.align import Labels, Rules
 from labeler.data import Qrels
 from labeler.errors import Misuse
+from labeler.trec.labels import number
 
 _SCALE = re.compile(r"(-?\d+):(-?\d+)")
 _PAIR = re.compile(r"(-?\d+)=(-?\d+)")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.compare import Agreement, Options, estimated
-from labeler.agreement.intervals import Sample, errors_reached, jackknife_error, naive
 from labeler.agreement.registry import Statistic
 from labeler.agreement.tables import Paired
 from labeler.arrays import Floats
+from labeler.stats.intervals import Sample, errors_reached, jackknife_error, naive
 
 DRAWS = 2000
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from labeler.agreement import alphas
 from labeler.agreement.compare import Estimate, Options
-from labeler.agreement.intervals import Sample, between
 from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
+from labeler.stats.intervals import Sample, between
 
 UNRATED = -1
 

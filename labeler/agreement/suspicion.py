@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from labeler.agreement.align import USUAL, Labels, Other, Rules, number
+from labeler.agreement.align import USUAL, Labels, Other, Rules
 from labeler.data import Qrels
 from labeler.messages import no_pair_in_common
+from labeler.trec.labels import number
 
 SHARE_OUTSIDE = 0.05
 """From this share of labels outside the scale on, the scale is suspicious."""

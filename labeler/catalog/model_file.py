@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.catalog.cache import alone, cache_folder, is_verified
-from labeler.catalog.download import Advance, Remote, download, quiet
 from labeler.catalog.wheels import fetch_wheel, the_only_member
 from labeler.errors import BadInput, LabelerError, ProviderError
+from labeler.files.cache import alone, cache_folder, is_verified
+from labeler.files.download import Advance, Remote, download, quiet
 from labeler.files.read import file_problems
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from labeler.catalog.cache import alone, cache_folder
-from labeler.catalog.download import Advance, Remote, check_sha256, download, quiet
 from labeler.catalog.recipes import Source
 from labeler.errors import FileProblem, ProviderError
+from labeler.files.cache import alone, cache_folder
+from labeler.files.download import Advance, Remote, check_sha256, download, quiet
 from labeler.files.read import file_problems
 
 

@@ -17,9 +17,9 @@ def print_corrected(
     found: Corrections, form: str, output: Path | None, *, per_query: bool = False
 ) -> None:
     """Print each run's figures from people alone, from the assessor alone, and corrected."""
-    from labeler.agreement.ppi import THESE
     from labeler.cli.tables import deliver
     from labeler.corrections import as_json
+    from labeler.stats.ppi import THESE
 
     for warning in found.warnings:
         note(f"warning: {warning}")

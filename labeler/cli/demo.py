@@ -35,7 +35,7 @@ def command(
 ) -> None:
     """Build, judge and measure a small collection from Python's own documentation, offline."""
     from labeler.formats.collection import Collection
-    from labeler.search.dense import DENSE_EXTRA, can_encode
+    from labeler.text.vectors import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:
         raise Misuse("the demo runs offline: --model local; for another model: labeler build")

@@ -111,9 +111,9 @@ def command(
     from labeler import evaluating
     from labeler.cli.tables import check_format, deliver, refuse_overwriting
     from labeler.errors import Misuse
-    from labeler.formats.trec import read_verdicts
     from labeler.scoreboard import PAIRED
     from labeler.scoreboard import as_json as as_json_object
+    from labeler.trec.files import read_verdicts
 
     form = "json" if as_json else check_format(form)
     refuse_overwriting(output, paths)

@@ -24,7 +24,7 @@ def command(
     """Re-rank a run by maximal marginal relevance, with the embedded encoder's vectors."""
     from labeler.diversifying import Diversity, diversify
     from labeler.formats.collection import open_collection
-    from labeler.search.dense import encode
+    from labeler.text.vectors import encode
 
     corpus = open_collection(collection).corpus
     lines = diversify(run, corpus, encode, output, Diversity(balance, depth, tag))

@@ -37,7 +37,7 @@ def pool(folder: Path, depth: int, own: list[Path], *, rehearsed: bool = False) 
     from labeler.formats.collection import open_collection
     from labeler.retrieving import add_runs, read_own_run, retrieve
     from labeler.run_names import run_name
-    from labeler.search.dense import DENSE_EXTRA, can_encode, encode
+    from labeler.text.vectors import DENSE_EXTRA, can_encode, encode
 
     collection = open_collection(folder)
     documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)

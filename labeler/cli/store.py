@@ -88,7 +88,7 @@ def import_(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="What `store export` wrote.")],
 ) -> None:
     """Take in the replies of another store; those that are there already stay."""
-    from labeler.formats.jsonl import read_rows
+    from labeler.files.jsonl import read_rows
     from labeler.store import upkeep
 
     with _store_of(folder, new=True) as store:

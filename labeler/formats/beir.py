@@ -8,8 +8,8 @@ from typing import Any
 
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem
+from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 from labeler.formats.collection import STEPS, next_step
-from labeler.formats.jsonl import identifier, read_rows, text_of, write_rows
 
 
 def read_corpus(path: Path) -> dict[str, Document]:

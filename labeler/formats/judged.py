@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput
-from labeler.formats.documents.decoded import decoded
-from labeler.formats.jsonl import identifier
-from labeler.formats.table import read_table
+from labeler.files.csv import read_table
+from labeler.files.encoding import decoded
+from labeler.files.jsonl import identifier
 
 HUMAN = "human"
 _ANSWER = re.compile(r"\s*Question: (.*?)\nURL: (.*?)\nAnswer: (.*)", re.DOTALL)

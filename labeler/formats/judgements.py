@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, Qrels
 from labeler.errors import BadInput
+from labeler.files.jsonl import identifier, read_rows, row_of_line, text_of
 from labeler.files.read import numbered_lines
-from labeler.formats.jsonl import identifier, read_rows, row_of_line, text_of
 
 
 @dataclass(frozen=True, slots=True)

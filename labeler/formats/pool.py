@@ -11,8 +11,8 @@ from typing import Any
 
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
+from labeler.files.jsonl import identifier, read_rows, row_of_line, write_rows
 from labeler.files.read import numbered_lines
-from labeler.formats.jsonl import identifier, read_rows, row_of_line, write_rows
 
 
 def read_pool(path: Path) -> list[Pooled]:

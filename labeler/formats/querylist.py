@@ -8,8 +8,8 @@ from typing import Any
 
 from labeler.data import Query
 from labeler.errors import BadInput
+from labeler.files.jsonl import identifier, read_rows, text_of
 from labeler.files.read import numbered_lines
-from labeler.formats.jsonl import identifier, read_rows, text_of
 
 _IDS = ("_id", "id", "query_id", "qid")
 _TEXTS = ("text", "query", "question")

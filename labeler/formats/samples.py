@@ -8,7 +8,7 @@ from pathlib import Path
 
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
-from labeler.formats.jsonl import identifier, read_rows, text_of, write_rows
+from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 
 _SAID = ("rater", "time", "comment")
 

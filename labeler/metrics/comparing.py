@@ -10,7 +10,8 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.metrics.registry import Measure, parse
-from labeler.metrics.resampling import (
+from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
+from labeler.stats.resampling import (
     LEVEL,
     bootstrap,
     holm,
@@ -20,8 +21,7 @@ from labeler.metrics.resampling import (
     widened_level,
     wins,
 )
-from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
-from labeler.metrics.student import t_quantile, two_sided
+from labeler.stats.student import t_quantile, two_sided
 
 SIGNIFICANT = 0.05
 NORMAL_QUANTILE = 1.959963984540054

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.metrics.correlation import (
+from labeler.stats.correlation import (
     competition_ranks,
     max_drop,
     rbo,
@@ -19,7 +19,7 @@ from labeler.metrics.correlation import (
     tau_ap_b,
     tau_b,
 )
-from labeler.metrics.resampling import (
+from labeler.stats.resampling import (
     LEVEL,
     ROUNDS,
     bootstrap,
@@ -28,7 +28,7 @@ from labeler.metrics.resampling import (
     randomisation,
     widened_level,
 )
-from labeler.metrics.student import t_quantile
+from labeler.stats.student import t_quantile
 
 SIGNIFICANT = 0.05
 

@@ -9,7 +9,7 @@ from typing import Any
 from labeler.errors import CallFailed
 from labeler.model import Model, Reply, Request
 from labeler.similarity import CUTS, TERM_WEIGHT, similarity_grade, similarity_score
-from labeler.terms import TermStatistics, matched_share, terms
+from labeler.text.terms import TermStatistics, matched_share, terms
 
 Cosine = Callable[[str, str], float]
 

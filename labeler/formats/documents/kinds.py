@@ -8,13 +8,13 @@ from typing import Any
 
 from labeler.chunking import Block
 from labeler.errors import BadInput
-from labeler.formats.documents.decoded import decoded, read_bytes
+from labeler.files.csv import read_table, read_tsv
+from labeler.files.encoding import decoded, read_bytes
+from labeler.files.jsonl import read_rows
 from labeler.formats.documents.markdown import read_markdown
 from labeler.formats.documents.plaintext import read_plaintext
 from labeler.formats.documents.records import Source, sources_of_rows
 from labeler.formats.documents.rst import read_rst
-from labeler.formats.jsonl import read_rows
-from labeler.formats.table import read_table, read_tsv
 from labeler.messages import count_of
 
 _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {

@@ -9,8 +9,8 @@ from typing import Any
 
 from labeler.chunking import Block
 from labeler.errors import BadInput, refuse
+from labeler.files.jsonl import identifier
 from labeler.formats.documents.plaintext import read_plaintext
-from labeler.formats.jsonl import identifier
 
 _IDS = ("_id", "id", "doc_id", "docid", "document_id", "docno")
 _TEXTS = ("text", "contents", "content", "body", "passage")

@@ -9,9 +9,9 @@ import numpy as np
 
 from labeler.arrays import Integers
 from labeler.errors import BadInput
-from labeler.formats.batches import Batch, batches
-from labeler.formats.indexed import Index
-from labeler.formats.trec import SHOWN, grade_of, same_grade, two_grades
+from labeler.trec.batches import Batch, batches
+from labeler.trec.files import SHOWN, grade_of, same_grade, two_grades
+from labeler.trec.indexed import Index
 
 Warn = Callable[[str], None]
 

@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.metrics.student import t_quantile
+from labeler.stats.student import t_quantile
 
 NORMAL = NormalDist()
 

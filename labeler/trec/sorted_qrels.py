@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing
-from labeler.formats.trec import QRELS_COLUMNS, grade_of, rows
+from labeler.trec.files import QRELS_COLUMNS, grade_of, rows
 
 ROWS_OF_A_PART = 25_000
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from labeler import __version__
-from labeler.catalog.cache import sha256_of
 from labeler.errors import BadInput, ProviderError
+from labeler.files.cache import sha256_of
 from labeler.files.read import file_problems
 
 if TYPE_CHECKING:

@@ -1,14 +1,22 @@
-"""The best of many scores, in the order in which trec_eval would read them."""
+"""The order in which trec_eval ranks documents: by score, then by id, both descending."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+def ranking(scores: Mapping[str, float]) -> list[str]:
+    """The documents as trec_eval orders them: score descending, then document id descending.
+
+    Ids compare by their UTF-8 bytes, which is the order of their code points.
+    """
+    return sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id), reverse=True)
 
 
 def best(scores: npt.NDArray[np.float32], ids: Sequence[str], depth: int) -> dict[str, float]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
+from labeler.files.jsonl import strict_decoder
 from labeler.files.read import byte_chunks, file_problems
 from labeler.files.temporary import scratch_file
-from labeler.formats.indexed import RUN, Index, indexed
-from labeler.formats.jsonl import strict_decoder
-from labeler.formats.written import format_of, pyarrow
+from labeler.trec.indexed import RUN, Index, indexed
+from labeler.trec.write import format_of, pyarrow
 
 Row = tuple[str, str, float]
 _CHUNK = 1 << 20

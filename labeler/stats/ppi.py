@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.metrics.student import t_quantile, two_sided
+from labeler.stats.student import t_quantile, two_sided
 
 LEVEL = 0.95
 FEWEST = 3

@@ -15,8 +15,8 @@ from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.read import byte_blocks
-from labeler.formats.columns import split
-from labeler.formats.trec import QRELS_COLUMNS, RUN_COLUMNS
+from labeler.trec.columns import split
+from labeler.trec.files import QRELS_COLUMNS, RUN_COLUMNS
 
 PARQUET_EXTRA = "parquet files need pyarrow: pip install pyarrow"
 _BLOCK = 1 << 22

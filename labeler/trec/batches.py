@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.formats.columns import Fields, Keys, Words, keys, mixed, split, widened
-from labeler.formats.indexed import BLOCK, Index, numbered_ids, refuse_repeated, texts_of
-from labeler.formats.ordering import in_order
+from labeler.trec.columns import Fields, Keys, Words, keys, mixed, split, widened
+from labeler.trec.indexed import BLOCK, Index, numbered_ids, refuse_repeated, texts_of
+from labeler.trec.ties import in_order
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.formats.columns import Fields, Keys, fields, floats, from_lines, keys, numbers, widened
-from labeler.formats.trec import RUN_COLUMNS, rows
+from labeler.trec.columns import Fields, Keys, fields, floats, from_lines, keys, numbers, widened
+from labeler.trec.files import RUN_COLUMNS, rows
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.metrics.student import t_quantile
+from labeler.stats.student import t_quantile
 
 ROUNDS = 2000
 FLIPS = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.formats.columns import Keys
+from labeler.trec.columns import Keys
 
 
 def in_order(

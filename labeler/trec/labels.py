@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from labeler.agreement.align import number
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.files.read import numbered_lines
@@ -85,3 +86,14 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str | None]]:
             yield columns[0], columns[1], " ".join(columns[2:])
         else:
             yield columns[0], columns[2], columns[3].strip() if columns[3:] else None
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def number(label: int | str) -> float | None:
+    """A label as a finite number; `None` where it is none."""
+    if isinstance(label, int):
+        return float(label)
+    value = float(label) if _NUMBER.fullmatch(label.strip()) else math.inf
+    return value if math.isfinite(value) else None

@@ -11,8 +11,8 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing
 from labeler.files.read import numbered_bytes
-from labeler.fusion import ranking
 from labeler.messages import count_of
+from labeler.trec.order import ranking
 
 QRELS_COLUMNS = "query iteration document grade"
 RUN_COLUMNS = "query Q0 document rank score tag"

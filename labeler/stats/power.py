@@ -12,7 +12,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse
-from labeler.metrics.student import t_quantile
+from labeler.stats.student import t_quantile
 
 LEVEL = 0.05
 POWER = 0.8

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Protocol
 
+from labeler.data import Document
+
 K1 = 1.2
 B = 0.75
 
@@ -98,3 +100,8 @@ def matched_share(query: Sequence[str], text: Sequence[str], statistics: TermSta
     saturation = K1 * (1 - B + B * len(text) / statistics.mean_length)
     matched = (statistics.idf(t) * counts[t] / (counts[t] + saturation) for t in wanted)
     return sum(matched) / total
+
+
+def text_to_search(document: Document) -> str:
+    """What a retriever indexes of a document: its title, then its text."""
+    return f"{document.title}\n{document.text}" if document.title else document.text

@@ -15,21 +15,11 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
 from labeler.errors import BadInput
-from labeler.formats.columns import (
-    Keys,
-    Odd,
-    Words,
-    fields,
-    integers,
-    keys,
-    keys_of,
-    mixed,
-    widened,
-)
-from labeler.formats.lines import Groups, Lines, Scattered, gathered, joined, run_blocks
-from labeler.formats.ordering import contradictions, in_order, tied_pairs
-from labeler.formats.trec import QRELS_COLUMNS, read_qrels, read_run
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
+from labeler.trec.columns import Keys, Odd, Words, fields, integers, keys, keys_of, mixed, widened
+from labeler.trec.files import QRELS_COLUMNS, read_qrels, read_run
+from labeler.trec.lines import Groups, Lines, Scattered, gathered, joined, run_blocks
+from labeler.trec.ties import contradictions, in_order, tied_pairs
 
 BLOCK = 1 << 22
 SOME = 1000

@@ -1,0 +1,1 @@
+"""Runs: retrieved, fused, re-ranked, rewritten and counted."""

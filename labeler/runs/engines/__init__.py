@@ -1,0 +1,1 @@
+"""Retrieval engines, one module each: documents and queries in, a run out."""

@@ -1,0 +1,1 @@
+"""Resampling, intervals, tests, correlation, power and prediction-powered means."""

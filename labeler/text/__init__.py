@@ -1,0 +1,1 @@
+"""Words, sentences, terms and vectors of texts."""

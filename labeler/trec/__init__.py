@@ -1,0 +1,1 @@
+"""TREC's qrels and runs: exact readers, fast readers and writers."""
