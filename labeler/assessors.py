@@ -8,14 +8,15 @@ from pathlib import Path
 
 from labeler.agreement.align import Other
 from labeler.agreement.calibration import Distributions
+from labeler.collection.card import card_section, read_card
+from labeler.collection.choose import RUN_SUFFIXES, named_runs
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.people import people_path, read_people
+from labeler.collection.queries import read_queries
+from labeler.collection.scale import names_of_labels
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import FileProblem, Misuse
-from labeler.formats.beir import read_queries
-from labeler.formats.collection import Collection, card_section, open_collection, read_card
-from labeler.formats.judgements import read_judgements
-from labeler.formats.samples import people_path, read_people
-from labeler.run_names import RUN_SUFFIXES, named_runs
-from labeler.scale_names import names_of_labels
 from labeler.trec.files import read_qrels, read_run
 from labeler.trec.labels import read_labels
 from labeler.trec.tags import read_tag

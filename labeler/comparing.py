@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from labeler.agreement.transitions import State, Transitions, judged, transitions
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection
 from labeler.data import Failure, Pair
-from labeler.formats.collection import Collection
-from labeler.formats.judgements import read_judgements
 from labeler.trec.files import read_qrels
 
 

@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from labeler.arrays import Floats, Integers
+from labeler.collection.choose import named_runs
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.people import people_path
+from labeler.collection.scale import card_top_grade
 from labeler.corrections import CorrectedDifference, CorrectedScores, Corrections, unused
 from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, chosen
 from labeler.evaluation_warnings import qrels_warnings, run_warnings
-from labeler.formats.collection import Collection, open_collection
-from labeler.formats.samples import people_path
 from labeler.messages import no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.metrics.comparing import MEANS
-from labeler.run_names import card_top_grade, named_runs
 from labeler.stats.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
 from labeler.stats.resampling import holm
 from labeler.trec.files import read_qrels

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Integers
+from labeler.collection.corpus import corpus_lines
 from labeler.data import Document
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run
-from labeler.formats.beir import corpus_lines
 from labeler.fusion import mmr
 from labeler.runs.engines.dense import BATCH
 from labeler.text.terms import text_to_search

@@ -9,6 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from labeler.collection.choose import collection_qrels, collection_runs, named_runs
+from labeler.collection.layout import Collection
+from labeler.collection.scale import top_grade_of
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation_warnings import (
     few_queries,
@@ -19,12 +22,10 @@ from labeler.evaluation_warnings import (
     score_warnings,
     verdict_warnings,
 )
-from labeler.formats.collection import Collection
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, Scores, parse, parse_all, score
 from labeler.metrics.comparing import Comparison, best, compare, summary_interval
 from labeler.metrics.scenarios import scenarios
-from labeler.run_names import collection_qrels, collection_runs, named_runs, top_grade_of
 from labeler.trec.rankings import read_pool, read_rankings
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
@@ -199,7 +200,9 @@ def intervals(scores: Scores, options: Options) -> dict[str, tuple[float, float]
 
 def evaluate_collection(folder: Path, qrels: str | None, options: Options) -> Report:
     """Score the runs of a collection, `runs/*.trec[.gz]`, against one of its qrels."""
-    from labeler.trust import label_warnings  # for collections alone: it takes a while to load
+    from labeler.evaluation_warnings import (
+        label_warnings,  # for collections alone: it takes a while to load
+    )
 
     path = collection_qrels(folder, qrels)
     report = evaluate_files(path, collection_runs(folder), options)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
+from labeler.collection.judgements import read_judgements
+from labeler.data import Failure
 from labeler.errors import BadInput
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.metrics.registry import renamed
+from labeler.models.local.caveats import caveat, embedded_name
 from labeler.trec.rankings import Facts, Pool
 
 FEW_QUERIES = 25
@@ -126,3 +131,23 @@ def few_queries(name: str, scores: Scores, intervals: dict[str, tuple[float, flo
     wide = f"; {name}'s {measure} lies anywhere from {low:.3f} to {high:.3f}"
     few = "1 query: there is no interval" if n == 1 else f"{n} queries: intervals are wide"
     return [f"only {few}{wide if high > low else ''}"]
+
+
+def label_warnings(judgements: Path) -> list[str]:
+    """What to say beside every figure that stands on a set of judgements; none without a file."""
+    if not judgements.exists():
+        return []
+    failures: Counter[str] = Counter()
+    asked = ""
+    pairs = 0
+    for row in read_judgements(judgements):
+        pairs += 1
+        asked = asked or row.origin.model
+        if isinstance(row.judged.outcome, Failure):
+            failures[row.judged.outcome.status] += 1
+    warnings = [caveat(name)] if (name := embedded_name(asked)) else []
+    if failures:
+        listed = ", ".join(f"{count} {status}" for status, count in failures.most_common())
+        missing = f"{failures.total()} of {pairs} pairs have no label ({listed})"
+        warnings.append(f"{judgements}: {missing}; they count as unjudged")
+    return warnings

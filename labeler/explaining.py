@@ -8,10 +8,10 @@ from labeler.assessing import Assessor, Texts
 from labeler.attempts import next_request
 from labeler.data import Outcome, Pair
 from labeler.model import Reply, Request
-from labeler.models.abilities import Abilities, read_abilities
+from labeler.models.policies.adapt import Abilities, read_abilities
 from labeler.store import Store, key_of
 from labeler.store.keys import quoted
-from labeler.store.upkeep import Record, failure_of, record_of, records_with
+from labeler.store.sqlite.maintain import Record, failure_of, record_of, records_with
 
 
 class Attempt(NamedTuple):

@@ -8,13 +8,15 @@ from pathlib import Path
 from labeler import __version__
 from labeler.catalog.obtain import obtain
 from labeler.catalog.recipes import NamedRecipe, Recipe
+from labeler.collection.card import read_card, update_card
+from labeler.collection.corpus import write_corpus
+from labeler.collection.layout import Collection
+from labeler.collection.pool import read_pool, write_pool
+from labeler.collection.queries import write_queries
 from labeler.data import Pooled
 from labeler.errors import BadInput, Misuse
 from labeler.files.download import Advance, quiet
-from labeler.formats.beir import write_corpus, write_queries
-from labeler.formats.collection import Collection, read_card, update_card
 from labeler.formats.judged import READERS, Judged, Layout
-from labeler.formats.pool import read_pool, write_pool
 from labeler.pooling import merge_pools
 from labeler.trec.files import write_qrels
 

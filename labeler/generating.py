@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import count, islice
 from typing import Any, TypeVar
 
+from labeler.collection.card import update_card
+from labeler.collection.layout import Collection
+from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Document, Query
 from labeler.errors import CallFailed, Misuse, ProviderError
 from labeler.files.jsonl import write_rows
-from labeler.formats.beir import read_queries, write_queries
-from labeler.formats.collection import Collection, update_card
 from labeler.model import Model, Reply, Request
 from labeler.prompt import Prompt
 from labeler.screening import reason_to_reject, tidied, words

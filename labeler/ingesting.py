@@ -11,15 +11,17 @@ from pathlib import Path
 
 from labeler import __version__
 from labeler.chunking import passages
+from labeler.collection.card import update_card
+from labeler.collection.corpus import read_corpus, write_corpus
+from labeler.collection.layout import Collection
+from labeler.collection.pool import read_pool
+from labeler.collection.queries import read_queries, write_queries
+from labeler.collection.query_list import read_query_list
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.formats.beir import read_corpus, read_queries, write_corpus, write_queries
-from labeler.formats.collection import Collection, update_card
 from labeler.formats.documents.found import Found, find_files
 from labeler.formats.documents.kinds import KINDS, kind_of, read_sources
 from labeler.formats.documents.records import Source
-from labeler.formats.pool import read_pool
-from labeler.formats.querylist import read_query_list
 
 Advance = Callable[[int, int], None]
 Known = dict[tuple[str, str], Document]

@@ -21,7 +21,7 @@ from labeler.errors import (
     Stopped,
 )
 from labeler.model import Reply, Request
-from labeler.models.brake import Brake
+from labeler.models.policies.stop import Brake
 
 WINDOW = 20_000
 """Pairs that may be done behind one that is not, so that memory stays flat."""

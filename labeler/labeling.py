@@ -8,21 +8,16 @@ from typing import NamedTuple
 
 from labeler import __version__
 from labeler.assessing import Assessor, Texts
+from labeler.collection.card import card_section, read_card, update_card
+from labeler.collection.corpus import read_corpus
+from labeler.collection.judgements import Origin, Rows, grades_of, origin_of, read_judgements
+from labeler.collection.layout import Collection, check_name, safe_name
+from labeler.collection.pool import PoolPairs, pool_pairs
+from labeler.collection.queries import read_queries
+from labeler.collection.readme import write_readme
 from labeler.data import FAILURES, Failure, Judged, Pair
-from labeler.describing import write_readme
 from labeler.errors import BudgetReached, Misuse
 from labeler.files.atomic import replacing
-from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import (
-    Collection,
-    card_section,
-    check_name,
-    read_card,
-    safe_name,
-    update_card,
-)
-from labeler.formats.judgements import Origin, Rows, grades_of, origin_of, read_judgements
-from labeler.formats.pool import PoolPairs, pool_pairs
 from labeler.judging import Pace, judge
 from labeler.trec.sorted_qrels import write_sorted_qrels
 

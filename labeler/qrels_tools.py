@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Flags, Integers
+from labeler.collection.ids import KnownIds, Unknown
 from labeler.errors import BadInput
-from labeler.known_ids import KnownIds, Unknown
 from labeler.trec.batches import files_per_query
 from labeler.trec.distinct import pair_batches
 from labeler.trec.indexed import QRELS, indexed

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+from labeler.collection.card import update_card
+from labeler.collection.choose import run_name
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection, check_name
+from labeler.collection.pool import read_pool, write_pool
+from labeler.collection.queries import read_queries
 from labeler.data import Document, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
-from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import Collection, check_name, update_card
-from labeler.formats.pool import read_pool, write_pool
 from labeler.fusion import rrf
 from labeler.messages import count_of, no_query_in_common
 from labeler.pooling import merge_pools, pool_runs
-from labeler.run_names import run_name
 from labeler.runs.engines.bm25 import bm25_run
 from labeler.runs.engines.dense import dense_run
 from labeler.text.vectors import Encode, encoder_id

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Integers
+from labeler.collection.choose import run_name
+from labeler.collection.ids import KnownIds, Unknown
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run
 from labeler.fusion import Fusion, Lists
-from labeler.known_ids import KnownIds, Unknown
 from labeler.messages import count_of
-from labeler.run_names import run_name
 from labeler.trec.batches import Batch, batches, files_per_query, places
 from labeler.trec.columns import numbers
 from labeler.trec.indexed import Index

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labeler.agreement.drawing import Drawn, draw, share_out
-from labeler.data import Document, Failure, Pair, Query
-from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import Collection, check_name, read_card, update_card
-from labeler.formats.judgements import read_judgements
-from labeler.formats.pool import read_pool
-from labeler.formats.samples import (
+from labeler.collection.card import read_card, update_card
+from labeler.collection.corpus import read_corpus
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection, check_name
+from labeler.collection.people import (
     Graded,
     SampledPair,
     people_path,
@@ -25,8 +23,12 @@ from labeler.formats.samples import (
     write_people,
     write_sample,
 )
+from labeler.collection.pool import read_pool
+from labeler.collection.queries import read_queries
+from labeler.collection.scale import names_of_labels
+from labeler.data import Document, Failure, Pair, Query
+from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.formats.sheet import Answer, SheetRow, read_sheet, write_sheet
-from labeler.scale_names import names_of_labels
 from labeler.trec.files import read_qrels, write_qrels
 
 Strata = dict[Pair, int | None]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.collection.choose import collection_qrels, collection_runs, named_runs
 from labeler.errors import BadInput, Misuse
 from labeler.evaluating import Options, evaluate_files
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import parse
 from labeler.metrics.comparing import MEANS
 from labeler.metrics.leaderboard import Leaderboards, leaderboards
-from labeler.run_names import collection_qrels, collection_runs, named_runs
 from labeler.stats.power import detectable, paired_deviations, pooled, queries_needed
 
 

@@ -14,15 +14,16 @@ from typing import NamedTuple
 from fast_server import BODY
 
 from labeler.assessing import Assessor, Texts
+from labeler.collection.corpus import read_corpus
+from labeler.collection.queries import read_queries
 from labeler.data import Pair
-from labeler.formats.beir import read_corpus, read_queries
 from labeler.model import Reply, Request
-from labeler.models.abilities import Abilities
-from labeler.models.server import server_model
+from labeler.models.policies.adapt import Abilities
+from labeler.models.server.client import server_model
 from labeler.prompt import find_prompt
 from labeler.store import Store, open_store
 from labeler.store.keys import Canon, key_of_text
-from labeler.store.replies import Batch, Kept
+from labeler.store.sqlite.replies import Batch, Kept
 
 PASSAGE = "words of a passage that is about as long as passages are " * 14
 NOBODY = "http://127.0.0.1:9/v1"

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from labeler.agreement.compare import Options, compare_qrels
-from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import Collection
-from labeler.models.similar import cosine_of
-from labeler.similarity import CUTS, similarity_grade, similarity_score
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection
+from labeler.collection.queries import read_queries
+from labeler.models.similarity import CUTS, cosine_of, similarity_grade, similarity_score
 from labeler.text.terms import TermStatistics, matched_share, terms, text_to_search
 from labeler.text.vectors import encode
 from labeler.trec.files import read_qrels

@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 
 from labeler.agreement.compare import Options, compare_qrels
 from labeler.cli import run
+from labeler.collection.layout import Collection
+from labeler.collection.pool import write_pool
 from labeler.data import Pair, Pooled, Qrels
-from labeler.formats.collection import Collection
-from labeler.formats.pool import write_pool
 from labeler.trec.files import read_qrels
 
 A_QUERY = 6

@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from labeler.collection.layout import Collection
 from labeler.data import Pair
-from labeler.formats.collection import Collection
 from labeler.testing import Call, FakeServer
 
 WORDS = ("anchor", "basil", "copper", "dune", "ember", "fjord", "grove", "harbor", "iris", "jade")

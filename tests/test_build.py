@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import run
+from labeler.collection.card import read_card
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection
+from labeler.collection.pool import read_pool
+from labeler.collection.queries import read_queries
 from labeler.files.jsonl import read_rows
-from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import Collection, read_card
-from labeler.formats.pool import read_pool
 from labeler.testing import Answer, FakeServer
 from labeler.testing.fake_server import Call
 from labeler.trec.files import read_qrels, read_run

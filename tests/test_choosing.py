@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from labeler.choosing import Choice, Task, choose
 from labeler.errors import Misconfigured, Misuse
+from labeler.models.choose import Choice, Task, choose
 from labeler.testing import FakeServer
 
 NOBODY = {"OLLAMA_HOST": "127.0.0.1:9"}

@@ -10,10 +10,11 @@ from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import run
 from labeler.cli.board import Board, shown
+from labeler.collection.card import read_card
+from labeler.collection.layout import Collection
 from labeler.data import Failure, Judged, Judgement, Pair
-from labeler.formats.collection import Collection, read_card
-from labeler.models.budget import Budget
-from labeler.models.limiting import Ceiling, Gate
+from labeler.models.policies.budget import Budget
+from labeler.models.policies.rate import Ceiling, Gate
 from labeler.models.prices import Price
 from labeler.prompt import prompt_folder
 from labeler.testing import Answer, Call, FakeServer, completion

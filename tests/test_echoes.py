@@ -8,11 +8,12 @@ import pytest
 from made import grade_in, make_collection, pair_of
 
 from labeler.cli import run
+from labeler.collection.corpus import write_corpus
+from labeler.collection.judgements import read_judgements
+from labeler.collection.queries import read_queries
 from labeler.data import Document, Failure, Judgement, Outcome, Pair
-from labeler.formats.beir import read_queries, write_corpus
-from labeler.formats.judgements import read_judgements
 from labeler.model import Reply
-from labeler.models.answers import read_answer, without_key
+from labeler.models.server.answers import read_answer, without_key
 from labeler.parsing import parse_grade
 from labeler.testing import Answer, Call, FakeServer, completion
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from labeler.catalog.model_file import model_path
 from labeler.errors import CallFailed, Misconfigured
 from labeler.model import Message, Model, Reply, Request
-from labeler.models.embedded import Served, serving
-from labeler.models.server import server_model
-from labeler.models.similar import cosine_of, similarity_model
+from labeler.models.local.file import model_path
+from labeler.models.local.serve import Served, serving
+from labeler.models.server.client import server_model
+from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms
 from labeler.text.vectors import encode
 
@@ -130,7 +130,8 @@ def test_the_child_ends_when_whoever_started_it_is_killed() -> None:
     if path is None:
         pytest.skip("the embedded model's file is not in the cache (labeler fetch model)")
     code = (
-        "import sys, time; from pathlib import Path; from labeler.models.embedded import serving\n"
+        "import sys, time; from pathlib import Path\n"
+        "from labeler.models.local.serve import serving\n"
         "with serving(Path(sys.argv[1])) as server:\n"
         "    print(server.base_url, flush=True)\n"
         "    time.sleep(600)"

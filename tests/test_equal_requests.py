@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 from labeler.cli import run
+from labeler.collection.layout import Collection
+from labeler.collection.pool import write_pool
 from labeler.data import Pair, Pooled
-from labeler.formats.collection import Collection
-from labeler.formats.pool import write_pool
 from labeler.testing import Answer, FakeServer
 from labeler.testing.fake_server import Call, completion
 from labeler.trec.files import read_qrels

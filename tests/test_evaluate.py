@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from labeler.cli import run as labeler
+from labeler.collection.scale import card_top_grade, top_grade_of
 from labeler.evaluating import Options, evaluate_files
-from labeler.run_names import card_top_grade, top_grade_of
 from labeler.scoreboard import frame
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 c 1\nq3 0 d 0\n"

@@ -47,7 +47,7 @@ import pytest
 from made import grade_in, make_collection, pair_calls, pair_of, stored_pairs
 from running import environment, finish, judge_command, start
 
-from labeler.formats.collection import Collection
+from labeler.collection.layout import Collection
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.testing.fake_server import Fault
 from labeler.trec.files import read_qrels

@@ -13,14 +13,14 @@ import pytest
 from made import grade_in, grade_of, make_collection, pair_calls, pair_of
 
 from labeler.cli import run
+from labeler.collection.corpus import read_corpus, write_corpus
+from labeler.collection.judgements import read_judgements
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import CallFailed, MayPass, Misconfigured
-from labeler.formats.beir import read_corpus, write_corpus
-from labeler.formats.judgements import read_judgements
 from labeler.model import Message, Reply, Request
-from labeler.models.addresses import masked
-from labeler.models.answers import read_answer
-from labeler.models.server import server_model
+from labeler.models.server.addresses import masked
+from labeler.models.server.answers import read_answer
+from labeler.models.server.client import server_model
 from labeler.parsing import parse_grade
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.files import read_qrels

@@ -11,12 +11,13 @@ from file_server import Files, serving
 
 from labeler.catalog.recipes import find_recipe, read_recipe, recipe_files
 from labeler.cli import run
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection
+from labeler.collection.pool import read_pool
+from labeler.collection.queries import read_queries
 from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
 from labeler.fetching import fetch_collection
-from labeler.formats.beir import read_corpus, read_queries
-from labeler.formats.collection import Collection
 from labeler.formats.judged import READERS, Layout
-from labeler.formats.pool import read_pool
 from labeler.trec.files import read_qrels
 
 TABLE = """shop query,sku,name,about,final,one

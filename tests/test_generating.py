@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from labeler.collection.card import read_card
+from labeler.collection.layout import Collection
+from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Document, Query
 from labeler.errors import CallFailed, Misuse, ProviderError
-from labeler.formats.beir import read_queries, write_queries
-from labeler.formats.collection import Collection, read_card
 from labeler.generating import (
     Generated,
     Writer,

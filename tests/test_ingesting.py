@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import run
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection
 from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.formats.beir import read_corpus
-from labeler.formats.collection import Collection
 from labeler.ingesting import Ingested, ingest, read_documents
 
 

@@ -11,14 +11,14 @@ from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.assessing import Assessor, Texts
 from labeler.cli import run
+from labeler.collection.card import read_card
+from labeler.collection.judgements import qrels_of, read_judgements
 from labeler.data import Document, Judged, Pair, Query
 from labeler.errors import Stopped
-from labeler.formats.collection import read_card
-from labeler.formats.judgements import qrels_of, read_judgements
 from labeler.judging import Pace
 from labeler.judging import judge as judge_pairs
 from labeler.model import Reply, Request
-from labeler.models.brake import Brake
+from labeler.models.policies.stop import Brake
 from labeler.prompt import find_prompt
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 from labeler.trec.files import read_qrels

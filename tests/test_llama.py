@@ -13,15 +13,15 @@ import pytest
 from made import make_collection
 from running import environment, finish
 
-from labeler.catalog.model_file import model_path
 from labeler.cli import run
+from labeler.collection.judgements import read_judgements
 from labeler.data import Judgement
 from labeler.errors import CallFailed, MayPass, Misconfigured
-from labeler.formats.judgements import read_judgements
 from labeler.model import Message, Reply, Request
-from labeler.models.abilities import Abilities, probe
-from labeler.models.embedded import Served, can_serve, serving
-from labeler.models.server import served_models, server_model
+from labeler.models.local.file import model_path
+from labeler.models.local.serve import Served, can_serve, serving
+from labeler.models.policies.adapt import Abilities, probe
+from labeler.models.server.client import served_models, server_model
 from labeler.prompt import find_prompt, schema_of
 
 GRADE = Request(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labeler.collection.judgements import Origin, Rows, grades_of, read_judgements
+from labeler.collection.pool import pool_pairs, read_pool, write_pool
 from labeler.data import FAILURES, Failure, Judged, Judgement, Pair, Pooled
 from labeler.errors import BadInput
-from labeler.formats.judgements import Origin, Rows, grades_of, read_judgements
-from labeler.formats.pool import pool_pairs, read_pool, write_pool
 
 T = TypeVar("T")
 IDS = st.text(st.characters(codec="utf-8"), min_size=1).filter(

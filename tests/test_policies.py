@@ -14,12 +14,12 @@ from made import grade_in, make_collection, pair_calls
 from labeler.cli import run
 from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
 from labeler.model import Message, Model, Reply, Request
-from labeler.models.answers import read_answer
-from labeler.models.brake import Brake, braked
-from labeler.models.budget import Budget, budgeted
-from labeler.models.limiting import Bucket, Ceiling, Gate, limited
+from labeler.models.policies.budget import Budget, budgeted
+from labeler.models.policies.rate import Bucket, Ceiling, Gate, limited
+from labeler.models.policies.retry import Patience, retried
+from labeler.models.policies.stop import Brake, braked
 from labeler.models.prices import Price, price_of
-from labeler.models.retrying import Patience, retried
+from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 from labeler.trec.files import read_qrels
 

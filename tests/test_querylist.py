@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from labeler.collection.query_list import read_query_list
 from labeler.errors import BadInput
-from labeler.formats.querylist import read_query_list
 
 
 @pytest.mark.parametrize(

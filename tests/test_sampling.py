@@ -19,11 +19,12 @@ from labeler.agreement.raters import query_coincidences, ratings
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import query_tables
 from labeler.cli import run
+from labeler.collection.corpus import write_corpus
+from labeler.collection.people import read_people, read_sample
+from labeler.collection.pool import write_pool
+from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import Misuse
-from labeler.formats.beir import write_corpus, write_queries
-from labeler.formats.pool import write_pool
-from labeler.formats.samples import read_people, read_sample
 from labeler.formats.sheet import harmless
 from labeler.trec.files import read_qrels, write_qrels, write_run
 

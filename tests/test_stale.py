@@ -8,7 +8,7 @@ import pytest
 from made import grade_in, make_collection, pair_calls
 
 from labeler.cli import run
-from labeler.formats.collection import Collection
+from labeler.collection.layout import Collection
 from labeler.prompt import prompt_files
 from labeler.testing import FakeServer
 

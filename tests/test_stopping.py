@@ -9,7 +9,7 @@ import pytest
 
 from labeler.cli.stopping import Terminated, run_until_stopped
 from labeler.files.atomic import replacing
-from labeler.models.brake import Brake
+from labeler.models.policies.stop import Brake
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,14 @@ from hypothesis import strategies as st
 from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError
 from labeler.files.jsonl import read_rows
 from labeler.model import Message, Model, Reply, Request
-from labeler.store import Store, exported, key_of, open_store, remembered, upkeep
+from labeler.store import Store, key_of, open_store, remembered
 from labeler.store.keys import canonical, checksum, key_of_text
-from labeler.store.leases import Now
-from labeler.store.opening import network_file_system
-from labeler.store.replies import Batch, Failed, Kept
-from labeler.store.schema import APPLICATION_ID, VERSION
+from labeler.store.sqlite import exported
+from labeler.store.sqlite import maintain as upkeep
+from labeler.store.sqlite.leases import Now
+from labeler.store.sqlite.open import network_file_system
+from labeler.store.sqlite.replies import Batch, Failed, Kept
+from labeler.store.sqlite.schema import APPLICATION_ID, VERSION
 from labeler.testing import fake_model
 
 ASKED = Request(

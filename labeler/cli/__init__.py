@@ -162,7 +162,7 @@ def _how_to_go_on(error: LabelerError, given: Sequence[str]) -> str:
     """The command that goes on after an error; addresses in it hold no secret."""
     if error.again is None:
         return ""
-    from labeler.models.addresses import HIDDEN, identity
+    from labeler.models.server.addresses import HIDDEN, identity
 
     words = [identity(word) if "://" in word else word for word in given]
     more = [word for word in error.again if word not in words]

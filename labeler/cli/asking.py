@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from labeler.assessing import Assessor, Texts
-    from labeler.choosing import Choice
-    from labeler.formats.collection import Collection
-    from labeler.formats.judgements import Origin
-    from labeler.guarding import Guard
+    from labeler.collection.judgements import Origin
+    from labeler.collection.layout import Collection
     from labeler.judging import Pace
     from labeler.labeling import Job, Pairs, Tally
     from labeler.model import Model
-    from labeler.models.brake import Brake
-    from labeler.models.budget import Spending
+    from labeler.models.choose import Choice
+    from labeler.models.policies.budget import Spending
+    from labeler.models.policies.stack import Guard
+    from labeler.models.policies.stop import Brake
     from labeler.models.prices import Price
     from labeler.store import Store
 
@@ -59,9 +59,9 @@ async def label(
 ) -> Tally | None:
     """Choose the model and judge `pairs` with it; a dry run only says what that would take."""
     from labeler.assessing import Assessor
-    from labeler.choosing import choose, ready
-    from labeler.guarding import guarded, knows
     from labeler.labeling import Job, check_free, label_name, texts_of
+    from labeler.models.choose import choose, ready
+    from labeler.models.policies.stack import guarded, knows
     from labeler.prompt import find_prompt
 
     prompt = find_prompt(asked.prompt)
@@ -110,9 +110,9 @@ async def relabel_from_store(
     collection: Collection, source: str, name: str, prompt: str | None, brake: Brake
 ) -> Tally:
     """New labels of the pairs of `source`, from the replies in the store, with no call."""
-    from labeler.formats.judgements import origin_of
-    from labeler.guarding import only_remembered
+    from labeler.collection.judgements import origin_of
     from labeler.labeling import Job, check_free, pairs_of_labels, texts_of
+    from labeler.models.policies.stack import only_remembered
     from labeler.store import open_store
 
     pairs = pairs_of_labels(collection, source)
@@ -133,7 +133,7 @@ async def same_assessor(
 ) -> Assessor:
     """The assessor that made a set of labels, to look its replies up with."""
     from labeler.assessing import Assessor
-    from labeler.choosing import choose, ready
+    from labeler.models.choose import choose, ready
     from labeler.prompt import find_prompt
 
     found = find_prompt(prompt or made_by.prompt.split("@")[0])
@@ -164,10 +164,10 @@ def guard_of(
     limits: Limits, at_once: int, price: Price | None, brake: Brake, spent: Spending | None = None
 ) -> Guard:
     """What stands between the run and the server."""
-    from labeler.guarding import Guard
-    from labeler.models.budget import Budget, Spending
-    from labeler.models.limiting import Ceiling, Gate
-    from labeler.models.retrying import Patience
+    from labeler.models.policies.budget import Budget, Spending
+    from labeler.models.policies.rate import Ceiling, Gate
+    from labeler.models.policies.retry import Patience
+    from labeler.models.policies.stack import Guard
 
     most = (limits.max_calls, limits.max_tokens, limits.max_cost, limits.deadline)
     budget = Budget(*most, price, spent or Spending())
@@ -178,7 +178,7 @@ def guard_of(
 
 def say_where_it_lies(path: Path) -> None:
     """Warn of a network file system, where several machines must not share a store."""
-    from labeler.store.opening import network_file_system
+    from labeler.store.sqlite.open import network_file_system
 
     kind = network_file_system(path)
     if kind:

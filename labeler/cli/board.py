@@ -17,8 +17,8 @@ from labeler.errors import Misuse
 
 if TYPE_CHECKING:
     from labeler.data import Judged
-    from labeler.models.budget import Budget
-    from labeler.models.limiting import Gate
+    from labeler.models.policies.budget import Budget
+    from labeler.models.policies.rate import Gate
 
 How = Literal["panel", "json", "quiet"]
 

@@ -18,9 +18,9 @@ from labeler.cli.screen import note, progress, say
 from labeler.cli.stopping import run_until_stopped
 
 if TYPE_CHECKING:
-    from labeler.formats.collection import Collection
+    from labeler.collection.layout import Collection
     from labeler.labeling import Tally
-    from labeler.models.brake import Brake
+    from labeler.models.policies.stop import Brake
 
 
 @options.unfolded
@@ -77,7 +77,7 @@ def build(
     asked: Asked,
 ) -> Tally | None:
     """The four steps in a row; each is skipped or answered from what is there already."""
-    from labeler.formats.collection import Collection
+    from labeler.collection.layout import Collection
 
     collection = Collection(out)
     _ingest(inputs, collection, queries_file)
@@ -114,8 +114,9 @@ def rehearse(
     """
     from tempfile import TemporaryDirectory
 
-    from labeler.formats.beir import read_corpus, write_queries
-    from labeler.formats.collection import Collection
+    from labeler.collection.corpus import read_corpus
+    from labeler.collection.layout import Collection
+    from labeler.collection.queries import write_queries
     from labeler.generating import heading_queries
 
     with TemporaryDirectory(prefix="labeler-") as folder:

@@ -18,7 +18,7 @@ from labeler.cli.stopping import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
 
 if TYPE_CHECKING:
-    from labeler.formats.collection import Collection
+    from labeler.collection.layout import Collection
     from labeler.labeling import Tally
 
 DEPTH = 5
@@ -34,7 +34,7 @@ def command(
     queries: Annotated[int, typer.Option(min=1, help="How many queries to write.")] = 8,
 ) -> None:
     """Build, judge and measure a small collection from Python's own documentation, offline."""
-    from labeler.formats.collection import Collection
+    from labeler.collection.layout import Collection
     from labeler.text.vectors import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:
@@ -47,7 +47,7 @@ def command(
     ingest_documents(collection, documents)
     has_llm = can_ask_llm()
     say_step(2, "queries" + ("" if has_llm else ": headings, since no model can write any"))
-    write_queries(collection, queries, has_llm)
+    make_queries(collection, queries, has_llm)
     say_step(3, "retrieval by BM25, by dense vectors and by their fusion, and a pool")
     pool(out, DEPTH, [])
     say_step(4, "judging: similarity" + (", then the embedded LLM with umbrela" if has_llm else ""))
@@ -90,8 +90,8 @@ def ingest_documents(collection: Collection, folder: Path) -> None:
 
 def can_ask_llm() -> bool:
     """Whether the embedded LLM is here, or could be fetched; says in one line why not."""
-    from labeler.catalog.model_file import fetch_model, model_path
-    from labeler.models.embedded import LOCAL_EXTRA, can_serve
+    from labeler.models.local.file import fetch_model, model_path
+    from labeler.models.local.serve import LOCAL_EXTRA, can_serve
 
     try:
         if not can_serve():
@@ -105,17 +105,18 @@ def can_ask_llm() -> bool:
     return True
 
 
-def write_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
+def make_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
     """Let the embedded LLM write queries; headings take their place where there is none."""
-    from labeler.formats import beir
+    from labeler.collection.corpus import read_corpus
+    from labeler.collection.queries import write_queries
     from labeler.generating import heading_queries
 
     if has_llm:
         wish = Wish(wanted, model="local")
         run_until_stopped(lambda brake: generate(collection, wish, brake))
     elif not collection.queries.exists():
-        documents = beir.read_corpus(collection.corpus).values()
-        beir.write_queries(collection.queries, heading_queries(documents, wanted, seed=0))
+        documents = read_corpus(collection.corpus).values()
+        write_queries(collection.queries, heading_queries(documents, wanted, seed=0))
 
 
 def judge(collection: Collection, model: str, name: str) -> Tally | None:
@@ -154,7 +155,8 @@ def say_files(collection: Collection) -> None:
 
 def say_queries(collection: Collection) -> None:
     """The queries, and the passage that each was written from."""
-    from labeler.formats.beir import read_corpus, read_queries
+    from labeler.collection.corpus import read_corpus
+    from labeler.collection.queries import read_queries
 
     documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)
     say("\nThe queries")
@@ -190,7 +192,7 @@ def say_agreement(collection: Collection) -> None:
     from labeler.agreement.compare import Options
     from labeler.agreement.words import confusion_rows
     from labeler.assessors import open_sources
-    from labeler.trust import MEASURED, NOT_FOR_DECISIONS
+    from labeler.models.local.caveats import MEASURED, NOT_FOR_DECISIONS
 
     sources = open_sources([str(collection.folder), SIMILARITY, LLM])
     found = agree_all(sources, Wanted(options=Options(STATISTICS)))[0].agreement

@@ -23,8 +23,8 @@ def command(
 ) -> None:
     """Show which grades changed between two sets of judgements, and the pairs that moved."""
     from labeler.agreement.transitions import transitions_as_json
+    from labeler.collection.layout import open_collection
     from labeler.comparing import compare_judgements
-    from labeler.formats.collection import open_collection
 
     found = compare_judgements(open_collection(collection), before, after)
     if as_json:

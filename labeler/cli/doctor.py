@@ -15,9 +15,9 @@ from labeler.cli.options import Limits
 from labeler.cli.screen import say
 
 if TYPE_CHECKING:
-    from labeler.choosing import Choice
     from labeler.model import Model
-    from labeler.models.abilities import Abilities
+    from labeler.models.choose import Choice
+    from labeler.models.policies.adapt import Abilities
 
 TOKENS_OF_A_PAIR = (400, 10)
 """In and out: what the umbrela prompt and a passage of 200 words take, by a rule of thumb."""
@@ -38,7 +38,7 @@ def command(
 
 async def examine(model: str | None, base_url: str | None, pairs: int, limits: Limits) -> None:
     """Print the findings; what does not work is raised, with what to do about it."""
-    from labeler.choosing import choose, ready
+    from labeler.models.choose import choose, ready
 
     key = "set" if os.environ.get("OPENAI_API_KEY") else "not set"
     say(f"OPENAI_API_KEY   {key}")
@@ -56,9 +56,9 @@ async def examine(model: str | None, base_url: str | None, pairs: int, limits: L
 
 
 async def _try_a_call(model: Model) -> None:
-    from labeler.models.abilities import probe
-    from labeler.models.greeting import greeted
-    from labeler.models.retrying import Patience, retried
+    from labeler.models.policies.adapt import probe
+    from labeler.models.policies.first_contact import greeted
+    from labeler.models.policies.retry import Patience, retried
 
     began = time.monotonic()
     found = await probe(retried(greeted(model), Patience(tries=2)))

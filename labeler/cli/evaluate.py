@@ -236,7 +236,7 @@ def _is_given(context: typer.Context, name: str) -> bool:
 
 def _texts(path: Path) -> dict[str, str]:
     """The queries' texts, where the first argument is a collection or qrels in one."""
-    from labeler.formats.beir import read_queries
+    from labeler.collection.queries import read_queries
 
     folder = path if path.is_dir() else path.resolve().parent.parent
     queries = folder / "queries.jsonl"

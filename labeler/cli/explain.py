@@ -16,10 +16,10 @@ from labeler.data import Failure, Pair
 from labeler.errors import LabelerError, Misuse
 
 if TYPE_CHECKING:
+    from labeler.collection.layout import Collection
     from labeler.data import Outcome
     from labeler.explaining import Story
-    from labeler.formats.collection import Collection
-    from labeler.store.upkeep import Record
+    from labeler.store.sqlite.maintain import Record
 
 
 def command(
@@ -34,7 +34,7 @@ def command(
     """Show how a pair came by its grade: prompt as sent, reply as received, every attempt, cost."""
     import asyncio
 
-    from labeler.formats.collection import open_collection
+    from labeler.collection.layout import open_collection
 
     collection, pair = open_collection(folder), Pair(query_id, doc_id)
     names = [name] if name else list(collection.judgement_names())
@@ -48,10 +48,10 @@ def command(
 async def _explain(collection: Collection, pair: Pair, name: str, prompt: str | None) -> int:
     """Print the story of a pair under one name; 0 where that name does not hold it."""
     from labeler.cli.asking import same_assessor
+    from labeler.collection.judgements import read_judgements
     from labeler.explaining import found_by_texts, story_of
-    from labeler.formats.judgements import read_judgements
-    from labeler.guarding import only_remembered
     from labeler.labeling import texts_of
+    from labeler.models.policies.stack import only_remembered
     from labeler.store import open_store
 
     rows = read_judgements(collection.judgements(name))

@@ -37,8 +37,8 @@ def command(
 
 
 def _list() -> None:
-    from labeler.catalog.model_file import EMBEDDED
     from labeler.catalog.recipes import read_recipe, recipe_files
+    from labeler.models.local.file import EMBEDDED
 
     recipes = [read_recipe(path) for path in recipe_files().values()]
     rows = [
@@ -52,9 +52,9 @@ def _list() -> None:
 
 def _fetch(name: str, out: Path | None) -> None:
     from labeler.catalog.recipes import find_recipe
+    from labeler.collection.layout import Collection
     from labeler.errors import Misuse
     from labeler.fetching import fetch_collection
-    from labeler.formats.collection import Collection
 
     named = find_recipe(name)
     if out is None:
@@ -77,8 +77,8 @@ def _fetch(name: str, out: Path | None) -> None:
 
 
 def _fetch_model(out: Path | None) -> None:
-    from labeler.catalog.model_file import EMBEDDED, fetch_model
     from labeler.errors import Misuse
+    from labeler.models.local.file import EMBEDDED, fetch_model
 
     if out is not None:
         raise Misuse("the model goes into the cache folder; LABELER_CACHE names another one")

@@ -15,11 +15,11 @@ from labeler.cli.stopping import run_until_stopped
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from labeler.collection.layout import Collection
     from labeler.data import Document
-    from labeler.formats.collection import Collection
     from labeler.generating import Generated, Writer
-    from labeler.models.brake import Brake
-    from labeler.models.budget import Spending
+    from labeler.models.policies.budget import Spending
+    from labeler.models.policies.stop import Brake
     from labeler.models.prices import Price
 
 EMBEDDED_SAMPLES = 5
@@ -58,7 +58,7 @@ def command(
     limits: Limits,
 ) -> None:
     """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
-    from labeler.formats.collection import open_collection
+    from labeler.collection.layout import open_collection
 
     wish = Wish(queries, prompt, model, base_url, samples, seed, dry_run, limits)
     collection = open_collection(folder)
@@ -71,11 +71,11 @@ async def generate(collection: Collection, wish: Wish, brake: Brake) -> Spending
     """What the command does, for `build` to do too; what it has spent."""
     from dataclasses import replace
 
-    from labeler.choosing import choose, ready
     from labeler.cli.asking import guard_of, known_price
-    from labeler.formats.beir import read_corpus
+    from labeler.collection.corpus import read_corpus
     from labeler.generating import MIN_WORDS, Writer, closeness, generated_before, keep_generated
-    from labeler.guarding import guarded, knows
+    from labeler.models.choose import choose, ready
+    from labeler.models.policies.stack import guarded, knows
     from labeler.prompt import find_prompt
     from labeler.store import open_store
 

@@ -23,7 +23,7 @@ def command(
     ] = False,
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""
-    from labeler.formats.collection import open_collection
+    from labeler.collection.layout import open_collection
     from labeler.sampling import Import, import_sheet
 
     now = datetime.now(UTC).isoformat(timespec="seconds")

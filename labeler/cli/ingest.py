@@ -32,7 +32,7 @@ def command(
     ] = None,
 ) -> None:
     """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
-    from labeler.formats.collection import Collection
+    from labeler.collection.layout import Collection
     from labeler.ingesting import ingest
 
     collection = Collection(out)

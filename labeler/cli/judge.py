@@ -27,7 +27,7 @@ def command(
 
     Replies are kept as they arrive: the same command, run again, asks only for what is missing.
     """
-    from labeler.formats.collection import open_collection
+    from labeler.collection.layout import open_collection
     from labeler.labeling import pairs_of
 
     collection = open_collection(folder)

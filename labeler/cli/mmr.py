@@ -22,8 +22,8 @@ def command(
     tag: Annotated[str, typer.Option(help="The run's last column.")] = "mmr",
 ) -> None:
     """Re-rank a run by maximal marginal relevance, with the embedded encoder's vectors."""
+    from labeler.collection.layout import open_collection
     from labeler.diversifying import Diversity, diversify
-    from labeler.formats.collection import open_collection
     from labeler.text.vectors import encode
 
     corpus = open_collection(collection).corpus

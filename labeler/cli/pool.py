@@ -23,7 +23,7 @@ def command(
     ] = None,
 ) -> None:
     """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
-    from labeler.formats.collection import open_collection
+    from labeler.collection.layout import open_collection
 
     pool(folder, depth, run or [])
     collection = open_collection(folder)
@@ -32,11 +32,12 @@ def command(
 
 def pool(folder: Path, depth: int, own: list[Path], *, rehearsed: bool = False) -> None:
     """What the command does, for `build` to do too."""
+    from labeler.collection.choose import run_name
+    from labeler.collection.corpus import read_corpus
+    from labeler.collection.layout import open_collection
+    from labeler.collection.queries import read_queries
     from labeler.errors import BadInput
-    from labeler.formats.beir import read_corpus, read_queries
-    from labeler.formats.collection import open_collection
     from labeler.retrieving import add_runs, read_own_run, retrieve
-    from labeler.run_names import run_name
     from labeler.text.vectors import DENSE_EXTRA, can_encode, encode
 
     collection = open_collection(folder)

@@ -61,8 +61,8 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """Read files strictly, and check that their grades are on the scale and their ids known."""
+    from labeler.collection.ids import KnownIds
     from labeler.errors import Misuse
-    from labeler.known_ids import KnownIds
     from labeler.messages import count_of
     from labeler.qrels_tools import validate_qrels
 
@@ -179,7 +179,7 @@ def subset(
     seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
 ) -> None:
     """Keep the pairs of some queries, of some documents, or of queries drawn at random."""
-    from labeler.known_ids import named_ids
+    from labeler.collection.ids import named_ids
     from labeler.qrels_changes import Chosen, subset_qrels
 
     chosen = Chosen(

@@ -15,7 +15,7 @@ from labeler.errors import Misuse
 
 if TYPE_CHECKING:
     from labeler.assessing import Texts
-    from labeler.formats.collection import Collection
+    from labeler.collection.layout import Collection
     from labeler.labeling import Pairs, Tally
 
 
@@ -37,7 +37,7 @@ def command(
     manner: options.Manner,
 ) -> None:
     """Judge the same pairs with another prompt or model, then show which grades moved."""
-    from labeler.formats.collection import open_collection
+    from labeler.collection.layout import open_collection
     from labeler.labeling import pairs_of_labels
 
     collection = open_collection(folder)
@@ -64,9 +64,9 @@ def _asked_again(
     collection: Collection, source: str, model: str | None, base_url: str | None
 ) -> tuple[str | None, str | None]:
     """The model to ask: the one that is named, else the one that made the old labels."""
-    from labeler.formats.judgements import origin_of
-    from labeler.models.addresses import HIDDEN
-    from labeler.trust import embedded_name
+    from labeler.collection.judgements import origin_of
+    from labeler.models.local.caveats import embedded_name
+    from labeler.models.server.addresses import HIDDEN
 
     made_by = origin_of(collection.judgements(source))
     if model or base_url or os.environ.get("LABELER_MODEL") or made_by is None:

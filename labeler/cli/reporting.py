@@ -10,10 +10,10 @@ from labeler.errors import Incomplete
 
 if TYPE_CHECKING:
     from labeler.assessing import Assessor
-    from labeler.guarding import Guard
     from labeler.labeling import Job, Tally
     from labeler.model import Request
-    from labeler.models.budget import Budget
+    from labeler.models.policies.budget import Budget
+    from labeler.models.policies.stack import Guard
     from labeler.models.prices import Price
     from labeler.models.tokens import Tokens
 

@@ -50,7 +50,7 @@ def validate(
     ] = None,
 ) -> None:
     """Read runs strictly; warn of ties and of ranks that contradict their scores."""
-    from labeler.known_ids import KnownIds
+    from labeler.collection.ids import KnownIds
     from labeler.messages import count_of
     from labeler.run_tools import run_stats
 
@@ -108,8 +108,8 @@ def convert(
 
 
 def _tag(path: Path, given: str) -> str:
-    from labeler.formats.collection import safe_name
-    from labeler.run_names import run_name
+    from labeler.collection.choose import run_name
+    from labeler.collection.layout import safe_name
 
     name = run_name(path).removesuffix(".json").removesuffix(".parquet")
     return given or (safe_name(name) if path.is_file() else "run")

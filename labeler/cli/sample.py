@@ -39,8 +39,8 @@ def command(
 ) -> None:
     """Draw pairs for people to grade, blind, with known probabilities; back: import-labels."""
     from labeler.agreement.options import parse_scale, parse_share
+    from labeler.collection.layout import open_collection
     from labeler.errors import Misuse
-    from labeler.formats.collection import open_collection
     from labeler.sampling import Wish, draw_sheets, free_names
 
     if all_pairs and pairs is not None:

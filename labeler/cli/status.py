@@ -13,8 +13,8 @@ from labeler.cli.screen import say, table
 from labeler.errors import LabelerError
 
 if TYPE_CHECKING:
-    from labeler.formats.collection import Collection
-    from labeler.formats.judgements import Origin
+    from labeler.collection.judgements import Origin
+    from labeler.collection.layout import Collection
     from labeler.labeling import Tally
     from labeler.repeats import Repeats
 
@@ -30,8 +30,8 @@ class _Labels(NamedTuple):
 
 def command(folder: Folder) -> None:
     """Show what is judged, what failed and why, what it cost, and how to go on."""
-    from labeler.formats.collection import open_collection
-    from labeler.formats.pool import pool_pairs
+    from labeler.collection.layout import open_collection
+    from labeler.collection.pool import pool_pairs
 
     collection = open_collection(folder)
     pool = len(pool_pairs(collection.pool)) if collection.pool.exists() else 0
@@ -63,7 +63,7 @@ def _repeats(collection: Collection) -> Repeats | None:
 
 def _labels(collection: Collection, name: str, repeats: Repeats | None) -> _Labels:
     """What a set of labels holds; a reply that several pairs share is counted once."""
-    from labeler.formats.judgements import read_judgements
+    from labeler.collection.judgements import read_judgements
     from labeler.labeling import Tally
 
     tally, origin, attempts, cost = Tally(name), None, 0, None
@@ -102,7 +102,7 @@ def _show_rest(collection: Collection, labels: _Labels, pool: int) -> None:
 
 def _asked(origin: Origin) -> list[str]:
     """The options that ask the same model with the same prompt."""
-    from labeler.trust import embedded_name
+    from labeler.models.local.caveats import embedded_name
 
     prompt = ["--prompt", _prompt_name(origin.prompt)]
     if name := embedded_name(origin.model):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from labeler.cli.screen import note
 
 if TYPE_CHECKING:
-    from labeler.models.brake import Brake
+    from labeler.models.policies.stop import Brake
 
 Result = TypeVar("Result")
 
@@ -32,7 +32,7 @@ def run_until_stopped(work: Callable[[Brake], Coroutine[Any, Any, Result]]) -> R
     """
     import asyncio
 
-    from labeler.models.brake import Brake
+    from labeler.models.policies.stop import Brake
 
     arrived: list[int] = []
 

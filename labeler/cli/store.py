@@ -23,7 +23,7 @@ app = typer.Typer(help="Look after the replies that a collection keeps.", no_arg
 
 @contextmanager
 def _store_of(folder: Path, *, new: bool = False, reading: bool = False) -> Iterator[Store]:
-    from labeler.formats.collection import open_collection
+    from labeler.collection.layout import open_collection
     from labeler.store import open_store
 
     path = open_collection(folder).store
@@ -36,7 +36,7 @@ def _store_of(folder: Path, *, new: bool = False, reading: bool = False) -> Iter
 @app.command(epilog="Example: labeler store verify coll/")
 def verify(folder: Folder) -> None:
     """Check the file, and every reply against its checksum; exit 65 where one does not match."""
-    from labeler.store import upkeep
+    from labeler.store.sqlite import maintain as upkeep
 
     with _store_of(folder, reading=True) as store:
         found = upkeep.verify(store)
@@ -50,7 +50,7 @@ def verify(folder: Folder) -> None:
 @app.command(epilog="Example: labeler store stats coll/")
 def stats(folder: Folder) -> None:
     """Count replies, tokens and cost by model."""
-    from labeler.store import upkeep
+    from labeler.store.sqlite import maintain as upkeep
 
     with _store_of(folder, reading=True) as store:
         counts = upkeep.statistics(store)
@@ -76,7 +76,7 @@ def export(
     out: Annotated[Path, typer.Option("-o", "--out", help="The file; gzip if it ends in .gz.")],
 ) -> None:
     """Write every reply as a line of JSON."""
-    from labeler.store import upkeep
+    from labeler.store.sqlite import maintain as upkeep
 
     with _store_of(folder, reading=True) as store:
         say(f"wrote {upkeep.export(store, out):,} replies to {out}")
@@ -89,7 +89,7 @@ def import_(
 ) -> None:
     """Take in the replies of another store; those that are there already stay."""
     from labeler.files.jsonl import read_rows
-    from labeler.store import upkeep
+    from labeler.store.sqlite import maintain as upkeep
 
     with _store_of(folder, new=True) as store:
         say(f"{upkeep.import_rows(store, read_rows(path), path):,} new replies")
@@ -106,7 +106,7 @@ def prune(
     ] = None,
 ) -> None:
     """Forget replies; what depends on them would be asked and paid for again."""
-    from labeler.store import upkeep
+    from labeler.store.sqlite import maintain as upkeep
 
     if model is None and before is None:
         raise Misuse("say what to forget: --model MODEL, --before DAY, or both")
@@ -117,7 +117,7 @@ def prune(
 @app.command(epilog="Example: labeler store gc coll/")
 def gc(folder: Folder) -> None:
     """Give the room of forgotten replies back to the disk."""
-    from labeler.store import upkeep
+    from labeler.store.sqlite import maintain as upkeep
 
     with _store_of(folder) as store:
         before, after = upkeep.collect_garbage(store)

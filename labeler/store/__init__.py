@@ -4,7 +4,7 @@ It keeps what a server sent, not what was made of it: labels are a pure function
 """
 
 from labeler.store.keys import key_of
-from labeler.store.memory import remembered
-from labeler.store.replies import Store, open_store
+from labeler.store.remember import remembered
+from labeler.store.sqlite.replies import Store, open_store
 
 __all__ = ["Store", "key_of", "open_store", "remembered"]

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from labeler.collection.card import card_section, read_card
+from labeler.collection.layout import Collection
+from labeler.collection.queries import read_queries
 from labeler.files.atomic import replacing
-from labeler.formats.beir import read_queries
-from labeler.formats.collection import Collection, card_section, read_card
-from labeler.trust import caveat, embedded_name
+from labeler.models.local.caveats import caveat, embedded_name
 
 MARK = "<!-- written by labeler from card.json; without this line it is yours and stays -->"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from labeler.errors import MayPass
 from labeler.model import Model, Reply, Request
-from labeler.models.brake import Brake
+from labeler.models.policies.stop import Brake
 from labeler.models.tokens import about
 
 START = 4

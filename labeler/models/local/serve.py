@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labeler.errors import Misconfigured
-from labeler.models.llama_child import KEY_VARIABLE
+from labeler.models.local.llama_child import KEY_VARIABLE
 
 CONTEXT = 4096
 """Tokens that a request and its reply may have together."""
@@ -58,7 +58,7 @@ def serving(path: Path, slots: int = 1) -> Iterator[Served]:
     key = secrets.token_urlsafe()
     size = map(str, (os.cpu_count() or 1, slots, CONTEXT))
     child = subprocess.Popen(
-        [sys.executable, "-m", "labeler.models.llama_child", str(path), *size],
+        [sys.executable, "-m", "labeler.models.local.llama_child", str(path), *size],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection as Some
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from labeler.formats.collection import Collection, card_section, read_card
-from labeler.formats.samples import people_path, read_people
+from labeler.collection.card import card_section, read_card
+from labeler.collection.layout import Collection
+from labeler.collection.people import people_path, read_people
 from labeler.prompt import find_prompt, prompt_files
 
 _GRADE = re.compile(r"-?[0-9]+")
@@ -59,3 +61,37 @@ def _named(section: Mapping[str, Any]) -> dict[int, str]:
         for grade, text in card_section(section, "scale").items()
         if _GRADE.fullmatch(grade) and isinstance(text, str) and text
     }
+
+
+def card_top_grade(folder: Path, name: str | None = None) -> int | None:
+    """The scale's top grade, where the collection's card says what its grades may be.
+
+    The scale is that on which the qrels `name` were judged, else upstream's, else that of the
+    sheets which people filled in, else the widest of what was judged.
+    """
+    card = read_card(Collection(folder))
+    judged = _grades_by_name(card, "judge")
+    scales = (
+        judged.get(name or "", []),
+        [int(grade) for grade in card.get("fetch", {}).get("grades", {}).values()],
+        [grade for scale in _grades_by_name(card, "samples").values() for grade in scale],
+        [grade for scale in judged.values() for grade in scale],
+    )
+    return max(next(filter(None, scales), []), default=None)
+
+
+def _grades_by_name(card: Mapping[str, Any], section: str) -> dict[str, list[int]]:
+    """The grades of the scale that each entry of a section names."""
+    entries = card.get(section, {})
+    return {
+        name: [int(grade) for grade in entry.get("scale", {})] for name, entry in entries.items()
+    }
+
+
+def top_grade_of(qrels: Path) -> int | None:
+    """The top grade of qrels that stand where a collection keeps them, as its card says."""
+    if qrels.parent.name != "qrels":
+        return None
+    return card_top_grade(
+        qrels.parent.parent, qrels.name.removesuffix(".gz").removesuffix(".qrels")
+    )

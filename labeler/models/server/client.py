@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.errors import LabelerError, Misconfigured
 from labeler.model import Model, Reply, Request, whole
-from labeler.models import addresses
-from labeler.models.addresses import masked, server_address
-from labeler.models.answers import (
+from labeler.models.server import addresses
+from labeler.models.server.addresses import masked, server_address
+from labeler.models.server.answers import (
     hidden,
     read_answer,
     read_models,
@@ -24,7 +24,7 @@ from labeler.models.answers import (
 )
 
 if TYPE_CHECKING:
-    from labeler.models.wire import Wire
+    from labeler.models.server.http import Wire
 
 CALL_SECONDS = 600.0
 CONNECT_SECONDS = 10.0
@@ -134,7 +134,7 @@ class _Connection:
         return self._wire
 
     def _wire_to(self, what: str) -> Wire:
-        from labeler.models.wire import Wire
+        from labeler.models.server.http import Wire
 
         url = self._address.partition("?")
         path = f"{url[0].rstrip('/')}/{what}{url[1]}{url[2]}"

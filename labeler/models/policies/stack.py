@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from labeler.errors import CallFailed
 from labeler.model import Model, Reply, Request
-from labeler.models.abilities import adapted
-from labeler.models.brake import Brake, braked
-from labeler.models.budget import Budget, budgeted
-from labeler.models.greeting import greeted
-from labeler.models.limiting import Gate, limited
-from labeler.models.retrying import Patience, retried
+from labeler.models.policies.adapt import adapted
+from labeler.models.policies.budget import Budget, budgeted
+from labeler.models.policies.first_contact import greeted
+from labeler.models.policies.rate import Gate, limited
+from labeler.models.policies.retry import Patience, retried
+from labeler.models.policies.stop import Brake, braked
 from labeler.store import Store, key_of, remembered
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from labeler.collection.layout import next_step, open_collection
 from labeler.errors import Misuse
-from labeler.formats.collection import Collection, next_step, open_collection, read_card
 
 RUN_SUFFIXES = (".gz", ".trec", ".run", ".txt")
 
@@ -51,37 +50,3 @@ def named_runs(paths: Sequence[Path]) -> dict[str, Path]:
             raise Misuse(f"{named[name]} and {path} are both the run {name!r}; rename one")
         named[name] = path
     return named
-
-
-def card_top_grade(folder: Path, name: str | None = None) -> int | None:
-    """The scale's top grade, where the collection's card says what its grades may be.
-
-    The scale is that on which the qrels `name` were judged, else upstream's, else that of the
-    sheets which people filled in, else the widest of what was judged.
-    """
-    card = read_card(Collection(folder))
-    judged = _grades_by_name(card, "judge")
-    scales = (
-        judged.get(name or "", []),
-        [int(grade) for grade in card.get("fetch", {}).get("grades", {}).values()],
-        [grade for scale in _grades_by_name(card, "samples").values() for grade in scale],
-        [grade for scale in judged.values() for grade in scale],
-    )
-    return max(next(filter(None, scales), []), default=None)
-
-
-def _grades_by_name(card: Mapping[str, Any], section: str) -> dict[str, list[int]]:
-    """The grades of the scale that each entry of a section names."""
-    entries = card.get(section, {})
-    return {
-        name: [int(grade) for grade in entry.get("scale", {})] for name, entry in entries.items()
-    }
-
-
-def top_grade_of(qrels: Path) -> int | None:
-    """The top grade of qrels that stand where a collection keeps them, as its card says."""
-    if qrels.parent.name != "qrels":
-        return None
-    return card_top_grade(
-        qrels.parent.parent, qrels.name.removesuffix(".gz").removesuffix(".qrels")
-    )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, Unanswered
 from labeler.model import Model, Reply, Request
-from labeler.models.answers import IS_IT_COMPATIBLE
+from labeler.models.server.answers import IS_IT_COMPATIBLE
 
 
 def greeted(model: Model) -> Model:

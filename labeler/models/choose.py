@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from labeler.catalog.model_file import EMBEDDED, model_path
 from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.cache import sha256_of
 from labeler.model import Model
-from labeler.models.addresses import masked, server_address
-from labeler.models.embedded import engine_id, serving
-from labeler.models.server import CALL_SECONDS, answers, served_models, server_model
-from labeler.models.similar import cosine_of, similarity_model
+from labeler.models.local.caveats import caveat
+from labeler.models.local.file import EMBEDDED, model_path
+from labeler.models.local.serve import engine_id, serving
+from labeler.models.server.addresses import masked, server_address
+from labeler.models.server.client import CALL_SECONDS, answers, served_models, server_model
+from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
-from labeler.trust import caveat
 
 Task = Literal["generate", "judge"]
 

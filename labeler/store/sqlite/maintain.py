@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing
-from labeler.store import exported
 from labeler.store.keys import checksum
-from labeler.store.replies import Store, rows_of
-from labeler.store.schema import REPLY
+from labeler.store.sqlite import exported
+from labeler.store.sqlite.replies import Store, rows_of
+from labeler.store.sqlite.schema import REPLY
 
 _WIRE = "checksum, request, body"
 

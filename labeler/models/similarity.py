@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from labeler.errors import CallFailed
 from labeler.model import Model, Reply, Request
-from labeler.similarity import CUTS, TERM_WEIGHT, similarity_grade, similarity_score
 from labeler.text.terms import TermStatistics, matched_share, terms
 
 Cosine = Callable[[str, str], float]
@@ -44,3 +44,23 @@ def cosine_of(encode: Callable[[Sequence[str]], Any]) -> Cosine:
         return encode([text])[0]
 
     return lambda one, other: float(vector(one) @ vector(other))
+
+
+TERM_WEIGHT = 0.3
+
+
+CUTS = (0.38, 0.69, 0.80)
+"""Where grades 1, 2 and 3 begin; fitted by `scripts/fit_similarity.py` on MedQuAD x LiveQA-Med."""
+
+
+GRADES = (0, 1, 2, 3)
+
+
+def similarity_score(cosine: float, matched: float) -> float:
+    """How alike a query and a text are: their vectors' cosine and `TERM_WEIGHT` x matched terms."""
+    return cosine + TERM_WEIGHT * matched
+
+
+def similarity_grade(score: float, cuts: Sequence[float] = CUTS) -> int:
+    """The number of cut points that `score` reaches."""
+    return bisect_right(cuts, score)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from labeler.data import Document, Query
+from labeler.collection.layout import STEPS, next_step
+from labeler.data import Document
 from labeler.errors import BadInput, FileProblem
 from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
-from labeler.formats.collection import STEPS, next_step
 
 
 def read_corpus(path: Path) -> dict[str, Document]:
@@ -37,19 +37,6 @@ def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:
         )
 
 
-def read_queries(path: Path) -> dict[str, Query]:
-    """The queries of a `queries.jsonl` by id, in the file's order."""
-    queries: dict[str, Query] = {}
-    _must_be_there(path)
-    for number, row in read_rows(path):
-        text = text_of(path, number, row, "text", None)
-        query = Query(identifier(path, number, row, "_id"), text, _metadata(path, number, row))
-        if query.id in queries:
-            raise _twice(path, number, query.id)
-        queries[query.id] = query
-    return queries
-
-
 def write_corpus(path: Path, documents: Iterable[Document]) -> None:
     """Write a `corpus.jsonl`; it reads back as the same documents."""
     rows = (
@@ -57,12 +44,6 @@ def write_corpus(path: Path, documents: Iterable[Document]) -> None:
         for d in documents
     )
     write_rows(path, rows, check=read_corpus)
-
-
-def write_queries(path: Path, queries: Iterable[Query]) -> None:
-    """Write a `queries.jsonl`; it reads back as the same queries."""
-    rows = ({"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in queries)
-    write_rows(path, rows, check=read_queries)
 
 
 def _must_be_there(path: Path) -> None:

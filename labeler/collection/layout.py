@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.files.atomic import replacing
-from labeler.files.read import file_problems
+from labeler.errors import FileProblem, Misuse
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _RUN_ENDINGS = (".trec", ".trec.gz")
@@ -148,34 +144,3 @@ def check_name(name: str) -> str:
 def safe_name(text: str) -> str:
     """`text` with every character that a name may not hold written as `_`."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", text)
-
-
-def read_card(collection: Collection) -> dict[str, Any]:
-    """The card, empty where there is none yet."""
-    if not collection.card.exists():
-        return {}
-    with file_problems(collection.card):
-        text = collection.card.read_text(encoding="utf-8")
-    try:
-        card = json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{collection.card}: not JSON: {error}") from error
-    if not isinstance(card, dict):
-        raise BadInput(f"{collection.card}: expected a JSON object")
-    return card
-
-
-def card_section(card: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A section of a card, or of a section; empty where none is, or where somebody put something
-    else.
-    """
-    found = card.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def update_card(collection: Collection, section: str, entry: Mapping[str, Any]) -> None:
-    """Write `entry` as the card's `section`, beside what else stands there."""
-    card = {**read_card(collection), section: dict(entry)}
-    with replacing(collection.card) as out:
-        json.dump(card, out, ensure_ascii=False, indent=2)
-        out.write("\n")

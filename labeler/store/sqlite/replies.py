@@ -15,21 +15,23 @@ from typing import Any, NamedTuple
 from labeler.errors import BadInput, LabelerError
 from labeler.model import Reply
 from labeler.store.keys import checksum
-from labeler.store.leases import (
+from labeler.store.sqlite.leases import (
     Now,
     bury,
     claim,
     enter,
+    fresh_failures,
     give_back,
+    grow_old,
     held_by,
+    last_failure,
     leave,
     now,
     renew,
     this_process,
 )
-from labeler.store.news import fresh_failures, grow_old, last_failure
-from labeler.store.opening import connect, store_problems
-from labeler.store.schema import REPLY
+from labeler.store.sqlite.open import connect, store_problems
+from labeler.store.sqlite.schema import REPLY
 
 KEYS_OF_A_QUERY = 500
 _MARKS = ",".join("?" * (REPLY.count(",") + 1))

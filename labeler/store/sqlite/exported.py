@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from labeler.store.keys import checksum, key_of_text
-from labeler.store.schema import REPLY
+from labeler.store.sqlite.schema import REPLY
 
 COLUMNS = REPLY.split(", ")
 KEY_BYTES = 32

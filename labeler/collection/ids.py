@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from labeler.collection.corpus import corpus_lines
+from labeler.collection.layout import open_collection
+from labeler.collection.queries import read_queries
 from labeler.errors import BadInput, Misuse
 from labeler.files.read import numbered_lines
-from labeler.formats.beir import corpus_lines, read_queries
-from labeler.formats.collection import open_collection
 from labeler.messages import count_of
 from labeler.trec.batches import Batch
 from labeler.trec.indexed import Index

@@ -14,7 +14,7 @@ from typing import Any
 
 from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion, NotThere
 from labeler.model import Reply, whole
-from labeler.models.addresses import masked
+from labeler.models.server.addresses import masked
 
 LONGEST_WAIT = 300.0
 """Seconds; whatever a server asks for beyond them, another try tells."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from labeler.errors import CallFailed, Elsewhere
 from labeler.model import Model, Reply, Request
 from labeler.store.keys import Canon, key_of_text
-from labeler.store.leases import LEASE_SECONDS
-from labeler.store.replies import Batch, Failed, Granted, Kept, Store
+from labeler.store.sqlite.leases import LEASE_SECONDS
+from labeler.store.sqlite.replies import Batch, Failed, Granted, Kept, Store
 
 GATHER_SECONDS = 0.005
 """How long a batch waits for company after a pause; while one is written, the next gathers."""

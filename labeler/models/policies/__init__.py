@@ -1,0 +1,1 @@
+"""Policies around a model: functions that take a model and return one."""
