@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from fast_server import BODY
 
-from labeler.assessing import Assessor, Texts
 from labeler.collection.corpus import read_corpus
 from labeler.collection.queries import read_queries
 from labeler.data import Pair
+from labeler.judging.assessor import Assessor, Texts
 from labeler.model import Reply, Request
 from labeler.models.policies.adapt import Abilities
 from labeler.models.server.client import server_model

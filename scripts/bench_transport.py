@@ -29,8 +29,8 @@ from pathlib import Path
 from answered import PASSAGE, make_collection, show
 
 from labeler.data import Pair
+from labeler.judging.reply.parse import parse_grade
 from labeler.model import Message, Reply, Request
-from labeler.parsing import parse_grade
 from labeler.store import key_of, open_store
 from labeler.store.sqlite.replies import Batch, Kept
 
@@ -198,10 +198,10 @@ async def drive_other(name: str, url: str, folder: Path, count: int, at_once: in
 
 def drive_ours(url: str, folder: Path, count: int, at_once: int) -> None:
     """`labeler judge` on a collection of as many pairs: from the files to the qrels."""
-    from labeler.cli import run
+    from labeler.cli import execute
 
     command = ["judge", str(folder), "--model", "bench", "--base-url", url, "--as", "a"]
-    assert run([*command, "--concurrency", str(at_once), "--quiet"]) == 0
+    assert execute([*command, "--concurrency", str(at_once), "--quiet"]) == 0
     with open_store(folder / "replies.db") as store:
         assert len(store) == count
 

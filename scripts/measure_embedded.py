@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from labeler.agreement.compare import Options, compare_qrels
-from labeler.cli import run
+from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.collection.pool import write_pool
 from labeler.data import Pair, Pooled, Qrels
@@ -47,7 +47,7 @@ def judged(source: Collection, pairs: list[Pair], model: str, folder: Path) -> Q
     for file in ("corpus", "queries"):
         shutil.copy(getattr(source, file), getattr(copy, file))
     write_pool(copy.pool, (Pooled(pair) for pair in pairs))
-    code = run(["judge", str(folder), "--model", model, "--as", "judge"])
+    code = execute(["judge", str(folder), "--model", model, "--as", "judge"])
     if code not in {0, 3}:
         sys.exit(code)
     return read_qrels(copy.qrels("judge"))

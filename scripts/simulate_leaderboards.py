@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.metrics.leaderboard import STATISTICS, interval_of
+from labeler.evaluation.leaderboard import scores_of
+from labeler.evaluation.leaderboards import STATISTICS, interval_of
 from labeler.stats.resampling import bootstrap, interval, widened_level
-from labeler.systems import scores_of
 
 ROUNDS = 400
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from labeler.evaluation.compare import summary_interval
 from labeler.metrics import Scores, score
-from labeler.metrics.comparing import summary_interval
 from labeler.stats.resampling import bootstrap, interval
 from labeler.trec.rankings import read_pool, read_rankings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.cli import run
+from labeler.cli import execute
 from labeler.collection.card import read_card
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
@@ -51,7 +51,7 @@ def answer(call: Call) -> str:
 
 def build(documents: Path, out: Path, server: FakeServer, *more: str) -> int:
     options = ["--model", "fake", "--base-url", server.base_url, "--queries", "4", "--depth", "3"]
-    return run(["build", str(documents), "-o", str(out), *options, *more])
+    return execute(["build", str(documents), "-o", str(out), *options, *more])
 
 
 def test_build_makes_every_file_of_a_collection(
@@ -102,7 +102,7 @@ def test_texts_that_look_like_code_pass_unharmed_and_unexecuted(
     (hostile,) = [d for d in read_corpus(Collection(out).corpus).values() if "Ignore" in d.text]
     assert HOSTILE in hostile.text
     assert any(hostile.text in text for text in sent)
-    assert run(["judge", str(out), "--model", "similarity", "--dry-run"]) == 0
+    assert execute(["judge", str(out), "--model", "similarity", "--dry-run"]) == 0
     shown = capsys.readouterr()
     assert "\x1b" not in shown.out + shown.err
 
@@ -164,7 +164,7 @@ def test_a_users_run_joins_the_pool(documents: Path, tmp_path: Path) -> None:
         if (query_id, doc_id) not in {entry.pair for entry in before}
     )
     mine.write_text(f"{query_id} Q0 {unseen} 1 9.5 mine\nother Q0 {unseen} 1 9.5 mine\n")
-    assert run(["pool", str(out), "--depth", "3", "--run", str(mine)]) == 0
+    assert execute(["pool", str(out), "--depth", "3", "--run", str(mine)]) == 0
     after = read_pool(collection.pool)
     assert after[: len(before)] == before
     assert [(e.pair, e.runs, e.best_rank) for e in after[len(before) :]] == [
@@ -189,7 +189,7 @@ def test_a_run_of_another_corpus_is_refused(
         assert build(documents, out, server) == 0
     before = contents(out)
     mine.write_text(line + "\n")
-    assert run(["pool", str(out), "--run", str(mine)]) == 65
+    assert execute(["pool", str(out), "--run", str(mine)]) == 65
     assert problem in capsys.readouterr().err
     assert contents(out) == before
 
@@ -201,7 +201,9 @@ def test_the_demo_goes_on_without_an_llm(
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    assert run(["demo", "-o", str(tmp_path / "demo"), "--model", "local", "--queries", "3"]) == 0
+    assert (
+        execute(["demo", "-o", str(tmp_path / "demo"), "--model", "local", "--queries", "3"]) == 0
+    )
     shown = capsys.readouterr()
     assert "going on without an LLM" in shown.err
     assert "origin: heading" in shown.out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.cli import COMMANDS, run
+from labeler.cli import COMMANDS, execute
 from labeler.models.prices import Price, example_of, price_of
 
 ROOT = Path(__file__).parent.parent
@@ -55,7 +55,7 @@ def test_every_command_line_shown_exists_with_its_options(
     assert words[1] in COMMANDS
     if words[1] == "trec-eval":
         return  # its arguments are trec_eval's, and have tests of their own
-    run([words[1], *([words[2]] if words[1] in SUBCOMMANDS else []), "--help"])
+    execute([words[1], *([words[2]] if words[1] in SUBCOMMANDS else []), "--help"])
     shown = capsys.readouterr().out
     for option in (word for word in words[2:] if re.match(r"--?[a-z]", word)):
         assert re.search(rf"(?<![\w-]){re.escape(option.split('=')[0])}(?![\w-])", shown), option

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.align import Labels, LeftOut, Other, Rules, align
-from labeler.agreement.cautions import cautions, unused_cuts
-from labeler.agreement.estimates import Estimate, Naive, Options, estimate, value_of
+from labeler.agreement.estimate import Estimate, Naive, Options, estimate, value_of
+from labeler.agreement.mismatch import suspicions
 from labeler.agreement.registry import Statistic, default_names
 from labeler.agreement.statistics import STATISTICS, find_statistic
-from labeler.agreement.suspicion import suspicions
 from labeler.agreement.tables import Paired, query_tables
+from labeler.agreement.warnings import cautions, unused_cuts
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse

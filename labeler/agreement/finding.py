@@ -11,7 +11,7 @@ from labeler.agreement.compare import Agreement
 from labeler.agreement.details import ClassFigures, GradeBias, QueryFigures
 from labeler.agreement.differences import Difference
 from labeler.agreement.leaderboard import Leaderboard
-from labeler.agreement.planning import Plan
+from labeler.agreement.plan import Plan
 from labeler.agreement.raters import Joint
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
+from labeler.evaluation.leaderboards import SIGNIFICANT, Leaderboards, leaderboards
 from labeler.metrics import Measure, evaluate
-from labeler.metrics.leaderboard import SIGNIFICANT, Leaderboards, leaderboards
 from labeler.stats.intervals import Sample, cluster_bootstrap
 
 

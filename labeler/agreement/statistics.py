@@ -1,6 +1,6 @@
 """Every statistic of two raters, registered: importing this module fills the registry."""
 
-from labeler.agreement import alphas, imbalance, kappas, orders
+from labeler.agreement import alphas, kappas, rank
 from labeler.agreement.registry import (
     ALIASES,
     STATISTICS,
@@ -18,9 +18,8 @@ __all__ = [
     "alphas",
     "default_names",
     "find_statistic",
-    "imbalance",
     "kappas",
     "known_names",
     "must_be_known",
-    "orders",
+    "rank",
 ]

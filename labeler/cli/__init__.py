@@ -14,7 +14,7 @@ import typer
 
 from labeler import __version__
 from labeler.cli.screen import complain
-from labeler.cli.stopping import Terminated, terminate
+from labeler.cli.signals import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
 from labeler.files.read import rereadable
 
@@ -72,7 +72,7 @@ COMMANDS: dict[str, Command] = {
     "fuse": Command("fuse", MEASURE, "labeler fuse bm25.trec dense.trec -o hybrid.trec"),
     "mmr": Command("mmr", MEASURE, "labeler mmr dense.trec coll/ -o diverse.trec"),
     "qrels": Command("qrels", MEASURE, "labeler qrels stats human.qrels"),
-    "run": Command("run_files", MEASURE, "labeler run cut bm25.trec -o top.trec --depth 100"),
+    "run": Command("run", MEASURE, "labeler run cut bm25.trec -o top.trec --depth 100"),
     "fetch": Command("fetch", FETCH, "labeler fetch model"),
     "prompts": Command("prompts", FETCH, "labeler prompts show umbrela"),
     "doctor": Command("doctor", JUDGE, "labeler doctor --model gpt-4.1-mini --pairs 5000"),
@@ -130,7 +130,7 @@ def make_app(only: str | None = None) -> typer.Typer:
     return app
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def execute(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; DESIGN.md lists them."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -183,4 +183,4 @@ def main() -> None:
     # Typer needs pydantic, and looking for pydantic's plugins takes as long as scoring a run.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     signal.signal(signal.SIGTERM, terminate)
-    sys.exit(run())
+    sys.exit(execute())

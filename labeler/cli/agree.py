@@ -92,13 +92,13 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say how far labels agree with people's, how sure that is, and what was left out."""
-    from labeler.agreeing import Wanted, agree_all, scale_names
+    from labeler.agreement.agree import Wanted, agree_all, scale_names
     from labeler.agreement.align import Rules
     from labeler.agreement.compare import Options
+    from labeler.agreement.gates import agreement_gates, check_agreement
     from labeler.agreement.options import parse_maps, parse_scale
     from labeler.agreement.report import as_json as to_json
-    from labeler.assessors import open_sources
-    from labeler.gates import agreement_gates, check_agreement
+    from labeler.agreement.sources import open_sources
 
     gates = agreement_gates(require or (), of_value=require_value)
     wanted = Wanted(
@@ -112,7 +112,7 @@ def command(
     )
     opened = open_sources(sources, raters or (), runs or ())
     if picture is not None:
-        from labeler.plotting import check_picture
+        from labeler.agreement.plot import check_picture
 
         check_picture(picture, len(opened.others))
     found = agree_all(opened, wanted)
@@ -122,7 +122,7 @@ def command(
         names = {source.name: scale_names(opened, source, wanted) for source in opened.others}
         _show_all(found, names, opened.query_texts(), details)
     if picture is not None:
-        from labeler.plotting import plot
+        from labeler.agreement.plot import plot
 
         for warning in plot(found, picture):
             note(f"warning: {warning}")

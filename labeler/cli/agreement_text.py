@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from labeler.agreement.details import QueryFigures
     from labeler.agreement.finding import Details, Finding
     from labeler.agreement.leaderboard import Leaderboard
-    from labeler.agreement.planning import Plan
+    from labeler.agreement.plan import Plan
     from labeler.agreement.raters import Joint
 
 WORST = 5
@@ -22,7 +22,7 @@ WIDTH = 50
 
 def show(finding: Finding, names: Mapping[int, str], texts: Mapping[str, str]) -> None:
     """The sentences, the statistics, the confusion matrix, the worst queries, what is missing."""
-    from labeler.agreement.words import confusion_rows, left_out_lines, short, summary
+    from labeler.agreement.sentences import confusion_rows, left_out_lines, short, summary
 
     found, people, other = finding.agreement, short(finding.people), short(finding.other)
     say(f"{people} and {other}: {_count(found)}")
@@ -169,7 +169,7 @@ def show_ceiling(ceilings: Sequence[Ceiling]) -> None:
 
 def show_plans(plans: Sequence[Plan]) -> None:
     """How much more people would have to grade."""
-    from labeler.agreement.planning import in_words
+    from labeler.agreement.plan import in_words
 
     if plans:
         say()
@@ -181,7 +181,7 @@ def show_differences(finding: Finding) -> None:
     """This assessor's statistics less those of the first, with verdicts."""
     if finding.against is None:
         return
-    from labeler.agreement.words import short
+    from labeler.agreement.sentences import short
 
     say()
     rows = [
@@ -202,7 +202,7 @@ def show_joint(joint: Joint | None) -> None:
     """All raters together, and every two of them."""
     if joint is None:
         return
-    from labeler.agreement.words import short
+    from labeler.agreement.sentences import short
 
     say()
     say(f"all {len(joint.raters)} raters together")
@@ -219,14 +219,14 @@ def show_joint(joint: Joint | None) -> None:
 
 def figure(value: float | None, digits: int = 3) -> str:
     """A statistic to three decimals."""
-    from labeler.agreement.words import plain
+    from labeler.agreement.sentences import plain
 
     return "undefined" if value is None else plain(value, digits)
 
 
 def signed(value: float, digits: int) -> str:
     """A difference with its sign, none where it rounds to 0."""
-    from labeler.agreement.words import signed as with_sign
+    from labeler.agreement.sentences import signed as with_sign
 
     return with_sign(value, digits)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from labeler.cli.board import Board, How, how_shown, shown
 from labeler.cli.options import Limits, Manner
+from labeler.cli.progress import Board, How, how_shown, shown
 from labeler.cli.reporting import report, show_plan
 from labeler.cli.screen import note
 from labeler.errors import Misconfigured, Misuse
@@ -19,11 +19,11 @@ from labeler.errors import Misconfigured, Misuse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labeler.assessing import Assessor, Texts
     from labeler.collection.judgements import Origin
     from labeler.collection.layout import Collection
-    from labeler.judging import Pace
-    from labeler.labeling import Job, Pairs, Tally
+    from labeler.judging.assessor import Assessor, Texts
+    from labeler.judging.judge import Pace
+    from labeler.judging.label import Job, Pairs, Tally
     from labeler.model import Model
     from labeler.models.choose import Choice
     from labeler.models.policies.budget import Spending
@@ -58,8 +58,8 @@ async def label(
     collection: Collection, pairs: PairsFor, asked: Asked, brake: Brake
 ) -> Tally | None:
     """Choose the model and judge `pairs` with it; a dry run only says what that would take."""
-    from labeler.assessing import Assessor
-    from labeler.labeling import Job, check_free, label_name, texts_of
+    from labeler.judging.assessor import Assessor
+    from labeler.judging.label import Job, check_free, label_name, texts_of
     from labeler.models.choose import choose, ready
     from labeler.models.policies.stack import guarded, knows
     from labeler.prompt import find_prompt
@@ -111,7 +111,7 @@ async def relabel_from_store(
 ) -> Tally:
     """New labels of the pairs of `source`, from the replies in the store, with no call."""
     from labeler.collection.judgements import origin_of
-    from labeler.labeling import Job, check_free, pairs_of_labels, texts_of
+    from labeler.judging.label import Job, check_free, pairs_of_labels, texts_of
     from labeler.models.policies.stack import only_remembered
     from labeler.store import open_store
 
@@ -132,7 +132,7 @@ async def same_assessor(
     made_by: Origin, model: Model, prompt: str | None, texts: Texts
 ) -> Assessor:
     """The assessor that made a set of labels, to look its replies up with."""
-    from labeler.assessing import Assessor
+    from labeler.judging.assessor import Assessor
     from labeler.models.choose import choose, ready
     from labeler.prompt import find_prompt
 
@@ -189,8 +189,8 @@ async def judge_with_board(
     job: Job, assessor: Assessor, guard: Guard, how: How, *, retry_failed: bool = False
 ) -> Tally:
     """Judge while the board is shown, then report."""
-    from labeler.judging import Pace
-    from labeler.labeling import judge_collection
+    from labeler.judging.judge import Pace
+    from labeler.judging.label import judge_collection
 
     board = Board(len(job.pairs), guard.gate, guard.budget, asks=assessor.model.is_server)
     with shown(board, how) as told:

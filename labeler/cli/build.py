@@ -15,11 +15,11 @@ from labeler.cli.options import Limits, Manner
 from labeler.cli.pool import pool
 from labeler.cli.reporting import check_complete
 from labeler.cli.screen import note, progress, say
-from labeler.cli.stopping import run_until_stopped
+from labeler.cli.signals import run_until_stopped
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.labeling import Tally
+    from labeler.judging.label import Tally
     from labeler.models.policies.stop import Brake
 
 
@@ -90,14 +90,14 @@ def build(
 
 async def judge_pool(collection: Collection, asked: Asked, brake: Brake) -> Tally | None:
     """Judge every pair of the pool."""
-    from labeler.labeling import pairs_of
+    from labeler.judging.label import pairs_of
 
     return await label(collection, pairs_of, asked, brake)
 
 
 def _ingest(inputs: list[str], collection: Collection, queries_file: Path | None) -> None:
     from labeler.cli.ingest import read_from, report
-    from labeler.ingesting import ingest
+    from labeler.corpus.ingest import ingest
 
     with progress("files") as advance:
         result = ingest(inputs, collection, queries_file, advance)
@@ -117,7 +117,7 @@ def rehearse(
     from labeler.collection.corpus import read_corpus
     from labeler.collection.layout import Collection
     from labeler.collection.queries import write_queries
-    from labeler.generating import heading_queries
+    from labeler.queries.generate import heading_queries
 
     with TemporaryDirectory(prefix="labeler-") as folder:
         collection = Collection(Path(folder))

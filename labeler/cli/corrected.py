@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from labeler.cli.screen import note
 
 if TYPE_CHECKING:
-    from labeler.corrections import Corrections
+    from labeler.evaluation.corrected import Corrections
 
 
 def print_corrected(
@@ -18,7 +18,7 @@ def print_corrected(
 ) -> None:
     """Print each run's figures from people alone, from the assessor alone, and corrected."""
     from labeler.cli.tables import deliver
-    from labeler.corrections import as_json
+    from labeler.evaluation.corrected import as_json
     from labeler.stats.ppi import THESE
 
     for warning in found.warnings:
@@ -36,8 +36,8 @@ def print_corrected(
 def _tables(found: Corrections, form: str, *, per_query: bool) -> Iterator[str]:
     """The scores, then the comparisons; with `per_query` a row for each query instead."""
     from labeler.cli.tables import rendered
-    from labeler.corrections import comparison_rows, query_rows, score_rows
-    from labeler.scoreboard import PAIRED
+    from labeler.evaluation.corrected import comparison_rows, query_rows, score_rows
+    from labeler.evaluation.tables import PAIRED
 
     if per_query:
         yield rendered(*query_rows(found), form, 3)

@@ -14,12 +14,12 @@ from labeler.cli.generate import Wish, generate
 from labeler.cli.options import ModelName
 from labeler.cli.pool import pool
 from labeler.cli.screen import note, one_line, progress, say, table
-from labeler.cli.stopping import run_until_stopped
+from labeler.cli.signals import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.labeling import Tally
+    from labeler.judging.label import Tally
 
 DEPTH = 5
 MEASURES = ("nDCG@5", "P@5", "RR@5")
@@ -67,8 +67,8 @@ def say_step(number: int, what: str) -> None:
 
 def write_documents(collection: Collection) -> Path:
     """Write Python's documentation below the collection's directory."""
+    from labeler.corpus.python_docs import python_documents
     from labeler.files.atomic import replacing
-    from labeler.pythondocs import python_documents
 
     folder = collection.folder / "documents"
     for name, text in python_documents().items():
@@ -80,7 +80,7 @@ def write_documents(collection: Collection) -> Path:
 def ingest_documents(collection: Collection, folder: Path) -> None:
     """Cut the documents into passages."""
     from labeler.cli.ingest import read_from, report
-    from labeler.ingesting import ingest
+    from labeler.corpus.ingest import ingest
 
     with progress("files") as advance:
         result = ingest([str(folder)], collection, None, advance)
@@ -109,7 +109,7 @@ def make_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
     """Let the embedded LLM write queries; headings take their place where there is none."""
     from labeler.collection.corpus import read_corpus
     from labeler.collection.queries import write_queries
-    from labeler.generating import heading_queries
+    from labeler.queries.generate import heading_queries
 
     if has_llm:
         wish = Wish(wanted, model="local")
@@ -171,8 +171,8 @@ def say_queries(collection: Collection) -> None:
 
 def say_scores(collection: Collection, name: str) -> None:
     """The systems' scores under one judge's labels."""
-    from labeler.evaluating import Options, evaluate_collection
-    from labeler.scoreboard import score_rows
+    from labeler.evaluation.evaluate import Options, evaluate_collection
+    from labeler.evaluation.tables import score_rows
 
     report = evaluate_collection(collection.folder, name, Options(measures=MEASURES))
     header, rows = score_rows(report)
@@ -188,10 +188,10 @@ def say_scores(collection: Collection, name: str) -> None:
 
 def say_agreement(collection: Collection) -> None:
     """How far the two judges agree with each other, and why nobody should trust either."""
-    from labeler.agreeing import Wanted, agree_all
+    from labeler.agreement.agree import Wanted, agree_all
     from labeler.agreement.compare import Options
-    from labeler.agreement.words import confusion_rows
-    from labeler.assessors import open_sources
+    from labeler.agreement.sentences import confusion_rows
+    from labeler.agreement.sources import open_sources
     from labeler.models.local.caveats import MEASURED, NOT_FOR_DECISIONS
 
     sources = open_sources([str(collection.folder), SIMILARITY, LLM])

@@ -11,7 +11,7 @@ import typer
 from labeler.cli.screen import say, table
 
 if TYPE_CHECKING:
-    from labeler.agreement.transitions import Transitions
+    from labeler.judging.transitions import Transitions
 
 
 def command(
@@ -22,9 +22,9 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, all moved pairs.")] = False,
 ) -> None:
     """Show which grades changed between two sets of judgements, and the pairs that moved."""
-    from labeler.agreement.transitions import transitions_as_json
     from labeler.collection.layout import open_collection
-    from labeler.comparing import compare_judgements
+    from labeler.judging.diff import compare_judgements
+    from labeler.judging.transitions import transitions_as_json
 
     found = compare_judgements(open_collection(collection), before, after)
     if as_json:

@@ -10,8 +10,8 @@ import typer
 
 from labeler.cli import options
 from labeler.cli.asking import known_price
-from labeler.cli.board import dollars
 from labeler.cli.options import Limits
+from labeler.cli.progress import dollars
 from labeler.cli.screen import say
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import typer
 from labeler.cli.screen import note
 
 if TYPE_CHECKING:
-    from labeler.evaluating import Options, Report
-    from labeler.gates import ScoreGate
-    from labeler.moving import Move
+    from labeler.evaluation.evaluate import Options, Report
+    from labeler.evaluation.gates import ScoreGate
+    from labeler.evaluation.movers import Move
 
 
 NOT_WITH_PEOPLE = {
@@ -108,11 +108,11 @@ def command(
     ] = "these",
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
-    from labeler import evaluating
     from labeler.cli.tables import check_format, deliver, refuse_overwriting
     from labeler.errors import Misuse
-    from labeler.scoreboard import PAIRED
-    from labeler.scoreboard import as_json as as_json_object
+    from labeler.evaluation import evaluate as evaluating
+    from labeler.evaluation.tables import PAIRED
+    from labeler.evaluation.tables import as_json as as_json_object
     from labeler.trec.files import read_verdicts
 
     form = "json" if as_json else check_format(form)
@@ -134,8 +134,8 @@ def command(
     options = options.also([gate.measure for gate in gates])
     if people is not None:
         from labeler.cli.corrected import print_corrected
-        from labeler.correcting import Wanted, correct_files
-        from labeler.gates import check_corrected
+        from labeler.evaluation.correct import Wanted, correct_files
+        from labeler.evaluation.gates import check_corrected
 
         corrected = correct_files(paths, people, assessor, Wanted(options, target))
         print_corrected(corrected, form, output, per_query=per_query)
@@ -163,7 +163,7 @@ def command(
         # people read several tables one after another, other programs one a file
         deliver("\n".join(tables if form in PAIRED else tables[-1:]), output)
     if gates or no_worse_than is not None:
-        from labeler.gates import check_scores
+        from labeler.evaluation.gates import check_scores
 
         check_scores(report, gates, no_worse_than)
 
@@ -172,13 +172,13 @@ def _gates(texts: Sequence[str]) -> list[ScoreGate]:
     """The gates that were asked for; the module is not loaded where none was."""
     if not texts:
         return []
-    from labeler.gates import score_gates
+    from labeler.evaluation.gates import score_gates
 
     return list(score_gates(texts))
 
 
 def _moves(report: Report, many: int, path: Path) -> list[Move]:
-    from labeler.moving import moves
+    from labeler.evaluation.movers import moves
 
     return moves(report, many, _texts(path))
 
@@ -188,12 +188,12 @@ def _asked_for(
 ) -> Iterable[str]:
     """The tables that are printed only where they were asked for."""
     from labeler.cli.tables import rendered
-    from labeler.scoreboard import scenario_rows
+    from labeler.evaluation.tables import scenario_rows
 
     if scenarios:
         yield rendered(*scenario_rows(report, form), form, 2)
     if moved is not None:
-        from labeler.moving import move_rows
+        from labeler.evaluation.movers import move_rows
 
         yield rendered(*move_rows(moved, form), form, 3)
 
@@ -201,7 +201,7 @@ def _asked_for(
 def _compared(report: Report, form: str) -> str:
     from labeler.cli.tables import rendered
     from labeler.errors import Misuse
-    from labeler.scoreboard import comparison_rows
+    from labeler.evaluation.tables import comparison_rows
 
     if not report.comparisons:
         raise Misuse("--comparisons compares runs, and there is one alone")
@@ -245,7 +245,7 @@ def _texts(path: Path) -> dict[str, str]:
 
 def _report(paths: Sequence[Path], qrels: str | None, options: Options) -> Report:
     from labeler.errors import Misuse
-    from labeler.evaluating import evaluate_collection, evaluate_files
+    from labeler.evaluation.evaluate import evaluate_collection, evaluate_files
 
     first, runs = paths[0], paths[1:]
     if first.is_dir():
@@ -264,7 +264,7 @@ def _report(paths: Sequence[Path], qrels: str | None, options: Options) -> Repor
 def _tables(report: Report, form: str, *, per_query: bool) -> Iterable[str]:
     """The scores, then the comparisons; with `per_query` a row for each query instead."""
     from labeler.cli.tables import rendered
-    from labeler.scoreboard import PAIRED, comparison_rows, query_rows, score_rows
+    from labeler.evaluation.tables import PAIRED, comparison_rows, query_rows, score_rows
 
     if per_query:
         yield rendered(*query_rows(report), form, 2)

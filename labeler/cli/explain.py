@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.board import dollars
 from labeler.cli.options import Folder
+from labeler.cli.progress import dollars
 from labeler.cli.screen import note, say
 from labeler.data import Failure, Pair
 from labeler.errors import LabelerError, Misuse
@@ -18,7 +18,7 @@ from labeler.errors import LabelerError, Misuse
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.data import Outcome
-    from labeler.explaining import Story
+    from labeler.judging.explain import Story
     from labeler.store.sqlite.maintain import Record
 
 
@@ -49,8 +49,8 @@ async def _explain(collection: Collection, pair: Pair, name: str, prompt: str | 
     """Print the story of a pair under one name; 0 where that name does not hold it."""
     from labeler.cli.asking import same_assessor
     from labeler.collection.judgements import read_judgements
-    from labeler.explaining import found_by_texts, story_of
-    from labeler.labeling import texts_of
+    from labeler.judging.explain import found_by_texts, story_of
+    from labeler.judging.label import texts_of
     from labeler.models.policies.stack import only_remembered
     from labeler.store import open_store
 

@@ -51,10 +51,10 @@ def _list() -> None:
 
 
 def _fetch(name: str, out: Path | None) -> None:
+    from labeler.catalog.fetch import fetch_collection
     from labeler.catalog.recipes import find_recipe
     from labeler.collection.layout import Collection
     from labeler.errors import Misuse
-    from labeler.fetching import fetch_collection
 
     named = find_recipe(name)
     if out is None:

@@ -33,9 +33,9 @@ def command(
     tag: Annotated[str, typer.Option(help="The run's last column.")] = "fused",
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
-    from labeler.fusion import Fusion
     from labeler.messages import count_of
-    from labeler.run_tools import fuse_files, weights_of
+    from labeler.runs.fuse import fuse_files, weights_of
+    from labeler.runs.fusion import Fusion
 
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
     queries, lines = fuse_files(

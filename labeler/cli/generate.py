@@ -10,17 +10,17 @@ from labeler.cli import options
 from labeler.cli.options import Limits
 from labeler.cli.reporting import show_calls, show_request
 from labeler.cli.screen import note, progress, say
-from labeler.cli.stopping import run_until_stopped
+from labeler.cli.signals import run_until_stopped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from labeler.collection.layout import Collection
     from labeler.data import Document
-    from labeler.generating import Generated, Writer
     from labeler.models.policies.budget import Spending
     from labeler.models.policies.stop import Brake
     from labeler.models.prices import Price
+    from labeler.queries.generate import Generated, Writer
 
 EMBEDDED_SAMPLES = 5
 
@@ -73,10 +73,16 @@ async def generate(collection: Collection, wish: Wish, brake: Brake) -> Spending
 
     from labeler.cli.asking import guard_of, known_price
     from labeler.collection.corpus import read_corpus
-    from labeler.generating import MIN_WORDS, Writer, closeness, generated_before, keep_generated
     from labeler.models.choose import choose, ready
     from labeler.models.policies.stack import guarded, knows
     from labeler.prompt import find_prompt
+    from labeler.queries.generate import (
+        MIN_WORDS,
+        Writer,
+        closeness,
+        generated_before,
+        keep_generated,
+    )
     from labeler.store import open_store
 
     documents, prompt = read_corpus(collection.corpus), find_prompt(wish.prompt, "generate")
@@ -107,7 +113,7 @@ async def with_progress(
     documents: Mapping[str, Document], writer: Writer, wanted: int, at_once: int
 ) -> Generated:
     """Write the queries with a progress bar."""
-    from labeler.generating import generate_queries
+    from labeler.queries.generate import generate_queries
 
     with progress("writing queries") as advance:
         try:
@@ -127,8 +133,8 @@ def show_plan(
     """Print how many calls there would be, about how many tokens, and one request in full."""
     from functools import reduce
 
-    from labeler.generating import chosen_passages, generation_requests
     from labeler.models.tokens import Tokens, about, at_most
+    from labeler.queries.generate import chosen_passages, generation_requests
 
     chosen = chosen_passages(documents.values(), writer.seed)[:wanted]
     requests = [request for d in chosen for request in generation_requests(d, writer)]

@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""
     from labeler.collection.layout import open_collection
-    from labeler.sampling import Import, import_sheet
+    from labeler.people.import_labels import Import, import_sheet
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
     collection = open_collection(folder)

@@ -11,7 +11,7 @@ from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
 
 if TYPE_CHECKING:
-    from labeler.ingesting import Ingested
+    from labeler.corpus.ingest import Ingested
 
 SHOWN = 20
 
@@ -33,7 +33,7 @@ def command(
 ) -> None:
     """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
     from labeler.collection.layout import Collection
-    from labeler.ingesting import ingest
+    from labeler.corpus.ingest import ingest
 
     collection = Collection(out)
     with progress("files") as advance:

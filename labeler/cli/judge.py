@@ -9,7 +9,7 @@ import typer
 from labeler.cli import options
 from labeler.cli.asking import Asked, label
 from labeler.cli.reporting import check_complete
-from labeler.cli.stopping import run_until_stopped
+from labeler.cli.signals import run_until_stopped
 
 
 @options.unfolded
@@ -28,7 +28,7 @@ def command(
     Replies are kept as they arrive: the same command, run again, asks only for what is missing.
     """
     from labeler.collection.layout import open_collection
-    from labeler.labeling import pairs_of
+    from labeler.judging.label import pairs_of
 
     collection = open_collection(folder)
     asked = Asked(prompt, model, base_url, name, limits, manner)

@@ -15,7 +15,7 @@ from labeler.cli.screen import note
 from labeler.messages import count_of
 
 if TYPE_CHECKING:
-    from labeler.metrics.leaderboard import Leaderboards
+    from labeler.evaluation.leaderboards import Leaderboards
 
 
 def command(
@@ -43,7 +43,7 @@ def command(
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
     from labeler.cli.tables import PAIRED, check_format, deliver, refuse_overwriting, rendered
     from labeler.errors import Misuse
-    from labeler.systems import compare_leaderboards, leaderboard_json, sources_of
+    from labeler.evaluation.leaderboard import compare_leaderboards, leaderboard_json, sources_of
 
     form = "json" if as_json else check_format(form)
     if which not in ("", *TABLES):

@@ -23,7 +23,7 @@ def command(
 ) -> None:
     """Re-rank a run by maximal marginal relevance, with the embedded encoder's vectors."""
     from labeler.collection.layout import open_collection
-    from labeler.diversifying import Diversity, diversify
+    from labeler.runs.mmr import Diversity, diversify
     from labeler.text.vectors import encode
 
     corpus = open_collection(collection).corpus

@@ -37,7 +37,8 @@ def pool(folder: Path, depth: int, own: list[Path], *, rehearsed: bool = False) 
     from labeler.collection.layout import open_collection
     from labeler.collection.queries import read_queries
     from labeler.errors import BadInput
-    from labeler.retrieving import add_runs, read_own_run, retrieve
+    from labeler.pools.pool import add_runs, read_own_run
+    from labeler.runs.retrieve import retrieve
     from labeler.text.vectors import DENSE_EXTRA, can_encode, encode
 
     collection = open_collection(folder)

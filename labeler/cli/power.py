@@ -13,7 +13,7 @@ from labeler.cli.screen import note
 from labeler.messages import count_of
 
 if TYPE_CHECKING:
-    from labeler.systems import Plan
+    from labeler.evaluation.power import Plan
 
 
 def command(
@@ -54,7 +54,8 @@ def command(
         rendered,
     )
     from labeler.errors import Misuse
-    from labeler.systems import Wishes, plan, sources_of
+    from labeler.evaluation.leaderboard import sources_of
+    from labeler.evaluation.power import Wishes, plan
 
     form = "json" if as_json else check_format(form)
     if which not in ("", "detectable", "needed"):

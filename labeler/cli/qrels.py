@@ -39,7 +39,7 @@ def stats(
 ) -> None:
     """Count queries, pairs and grades."""
     from labeler.cli.tables import check_format, deliver_counts
-    from labeler.qrels_tools import qrels_rows, qrels_stats
+    from labeler.qrels.stats import qrels_rows, qrels_stats
 
     form = "json" if as_json else check_format(form)
     found = [qrels_stats(path) for path in paths]
@@ -64,7 +64,7 @@ def validate(
     from labeler.collection.ids import KnownIds
     from labeler.errors import Misuse
     from labeler.messages import count_of
-    from labeler.qrels_tools import validate_qrels
+    from labeler.qrels.stats import validate_qrels
 
     try:
         grades = {int(text) for text in scale.split(",") if text}
@@ -104,7 +104,7 @@ def merge(
     """Put qrels together; pairs with several grades are listed."""
     from labeler.cli.tables import lines_to
     from labeler.messages import count_of
-    from labeler.qrels_changes import LISTED, merge_qrels
+    from labeler.qrels.edit import LISTED, merge_qrels
 
     with lines_to(conflicts) as each:
         merged = merge_qrels(paths, output, conflict, _warn, each)
@@ -125,7 +125,7 @@ def binarise(
     at: Annotated[int, typer.Option(help="The lowest grade that becomes 1.")] = 1,
 ) -> None:
     """Turn grades into 1 and 0; negative ones, pooled but not judged, stay."""
-    from labeler.qrels_changes import binarised, regrade_qrels
+    from labeler.qrels.edit import binarised, regrade_qrels
 
     _wrote(output, regrade_qrels(path, output, binarised(at), _warn))
 
@@ -138,7 +138,7 @@ def map_grades(
     grades: Annotated[str, typer.Option(help="Each grade and what becomes of it: 1:0,2:1.")],
 ) -> None:
     """Replace grades by others; a grade that the mapping lacks is an error."""
-    from labeler.qrels_changes import map_qrels, mapping_of
+    from labeler.qrels.edit import map_qrels, mapping_of
 
     _wrote(output, map_qrels(path, output, mapping_of(grades), _warn))
 
@@ -157,7 +157,7 @@ def clip(
     high: Annotated[int, typer.Option(help="Higher grades become this.")],
 ) -> None:
     """Move grades outside a scale to its ends."""
-    from labeler.qrels_changes import clipped, regrade_qrels
+    from labeler.qrels.edit import clipped, regrade_qrels
 
     _wrote(output, regrade_qrels(path, output, clipped(low, high), _warn))
 
@@ -180,7 +180,7 @@ def subset(
 ) -> None:
     """Keep the pairs of some queries, of some documents, or of queries drawn at random."""
     from labeler.collection.ids import named_ids
-    from labeler.qrels_changes import Chosen, subset_qrels
+    from labeler.qrels.edit import Chosen, subset_qrels
 
     chosen = Chosen(
         named_ids("--queries", queries), named_ids("--documents", documents), sample, seed
@@ -199,7 +199,7 @@ def compare(
 ) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
     from labeler.cli.tables import PROSE, check_format, deliver, rendered
-    from labeler.qrels_tools import compare_qrels, comparison_rows
+    from labeler.qrels.compare import compare_qrels, comparison_rows
 
     form = "json" if as_json else check_format(form)
     found = compare_qrels(first, second, _warn)

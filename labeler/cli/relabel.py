@@ -10,13 +10,13 @@ import typer
 from labeler.cli import options
 from labeler.cli.asking import Asked, label, relabel_from_store
 from labeler.cli.reporting import check_complete
-from labeler.cli.stopping import run_until_stopped
+from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
 
 if TYPE_CHECKING:
-    from labeler.assessing import Texts
     from labeler.collection.layout import Collection
-    from labeler.labeling import Pairs, Tally
+    from labeler.judging.assessor import Texts
+    from labeler.judging.label import Pairs, Tally
 
 
 @options.unfolded
@@ -38,7 +38,7 @@ def command(
 ) -> None:
     """Judge the same pairs with another prompt or model, then show which grades moved."""
     from labeler.collection.layout import open_collection
-    from labeler.labeling import pairs_of_labels
+    from labeler.judging.label import pairs_of_labels
 
     collection = open_collection(folder)
     tally: Tally | None
@@ -91,7 +91,7 @@ def show_difference(collection: Collection, source: str, tally: Tally | None) ->
     """Print what moved from the old labels to the new ones, as `labeler diff` does."""
     from labeler.cli.diff import show_transitions
     from labeler.cli.screen import say
-    from labeler.comparing import compare_judgements
+    from labeler.judging.diff import compare_judgements
 
     if tally is not None:
         say()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labeler.cli.board import dollars
+from labeler.cli.progress import dollars
 from labeler.cli.screen import note, one_line, say
 from labeler.errors import Incomplete
 
 if TYPE_CHECKING:
-    from labeler.assessing import Assessor
-    from labeler.labeling import Job, Tally
+    from labeler.judging.assessor import Assessor
+    from labeler.judging.label import Job, Tally
     from labeler.model import Request
     from labeler.models.policies.budget import Budget
     from labeler.models.policies.stack import Guard
@@ -22,7 +22,7 @@ def show_plan(
     job: Job, assessor: Assessor, price: Price | None, retry_failed: bool, *, preflight: bool
 ) -> None:
     """Print how many calls there would be, about how many tokens, the cost, and one request."""
-    from labeler.attempts import plan
+    from labeler.judging.attempts import plan
 
     planned = plan(job.pairs, job.texts, assessor, retry_failed)
     say(f"pairs       {len(job.pairs):,}")

@@ -41,7 +41,7 @@ def command(
     from labeler.agreement.options import parse_scale, parse_share
     from labeler.collection.layout import open_collection
     from labeler.errors import Misuse
-    from labeler.sampling import Wish, draw_sheets, free_names
+    from labeler.people.sample import Wish, draw_sheets, free_names
 
     if all_pairs and pairs is not None:
         raise Misuse("--all-pairs draws every pair of the queries; --pairs so many: which one?")

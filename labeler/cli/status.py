@@ -6,8 +6,8 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from labeler.cli.board import dollars
 from labeler.cli.options import Folder
+from labeler.cli.progress import dollars
 from labeler.cli.reporting import show_failures
 from labeler.cli.screen import say, table
 from labeler.errors import LabelerError
@@ -15,8 +15,8 @@ from labeler.errors import LabelerError
 if TYPE_CHECKING:
     from labeler.collection.judgements import Origin
     from labeler.collection.layout import Collection
-    from labeler.labeling import Tally
-    from labeler.repeats import Repeats
+    from labeler.judging.label import Tally
+    from labeler.judging.status import Repeats
 
 
 class _Labels(NamedTuple):
@@ -53,8 +53,8 @@ def command(folder: Folder) -> None:
 
 def _repeats(collection: Collection) -> Repeats | None:
     """What tells pairs of equal texts; None where the texts are not there any more."""
-    from labeler.labeling import texts_of
-    from labeler.repeats import Repeats
+    from labeler.judging.label import texts_of
+    from labeler.judging.status import Repeats
 
     if not (collection.corpus.exists() and collection.queries.exists()):
         return None
@@ -64,7 +64,7 @@ def _repeats(collection: Collection) -> Repeats | None:
 def _labels(collection: Collection, name: str, repeats: Repeats | None) -> _Labels:
     """What a set of labels holds; a reply that several pairs share is counted once."""
     from labeler.collection.judgements import read_judgements
-    from labeler.labeling import Tally
+    from labeler.judging.label import Tally
 
     tally, origin, attempts, cost = Tally(name), None, 0, None
     for row in read_judgements(collection.judgements(name)):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.board import dollars
 from labeler.cli.options import Folder
+from labeler.cli.progress import dollars
 from labeler.cli.screen import say, table
 from labeler.errors import BadInput, FileProblem, Misuse
 

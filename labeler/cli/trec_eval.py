@@ -73,7 +73,7 @@ def command(
     ] = False,
 ) -> None:
     """Stand in for trec_eval 10: its arguments, its measures, its output."""
-    from labeler.trec_evaluating import Options, trec_eval
+    from labeler.evaluation.trec_eval.program import Options, trec_eval
 
     _refuse({"-R": rel_format, "-T": results_format}, zscores)
     options = Options(

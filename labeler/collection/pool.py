@@ -137,3 +137,24 @@ def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
         for entry in pool
     )
     write_rows(path, rows, check=read_pool)
+
+
+def merge_pools(old: Sequence[Pooled], new: Iterable[Pooled]) -> list[Pooled]:
+    """`old` with `new` added: no pair is dropped, runs are united, the better rank is kept.
+
+    Old pairs keep their place; new ones follow, sorted by query and best rank.
+    """
+    merged = {entry.pair: entry for entry in old}
+    added: dict[Pair, Pooled] = {}
+    for entry in new:
+        home = merged if entry.pair in merged else added
+        known = home.get(entry.pair)
+        home[entry.pair] = entry if known is None else _united(known, entry)
+    order = sorted(added.values(), key=lambda e: (e.pair.query_id, e.best_rank or 0, e.pair.doc_id))
+    return [*merged.values(), *order]
+
+
+def _united(one: Pooled, other: Pooled) -> Pooled:
+    runs = tuple(dict.fromkeys((*one.runs, *other.runs)))
+    ranks = [rank for rank in (one.best_rank, other.best_rank) if rank is not None]
+    return Pooled(one.pair, runs, min(ranks, default=None))

@@ -1,0 +1,72 @@
+"""Gates on agreement: what a continuous-integration job asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
+    from labeler.agreement.compare import Estimate, Options
+    from labeler.agreement.finding import Finding
+    from labeler.agreement.registry import Statistic
+from labeler.evaluation.gates import _fail, parse_limits
+
+
+@dataclass(frozen=True)
+class AgreementGate:
+    """A statistic's name and its limit: the least, or the most where less is better.
+
+    The end of the interval that is farther from people has to keep it, or the value alone with
+    `of_value`.
+    """
+
+    name: str
+    limit: float
+    of_value: bool = False
+
+
+def agreement_gates(texts: Sequence[str], *, of_value: bool = False) -> list[AgreementGate]:
+    """Gates from `kappa-quadratic:0.6`; `Misuse` where no statistic has such a name."""
+    from labeler.agreement.statistics import must_be_known
+
+    limits = parse_limits(texts, "kappa-quadratic:0.6")
+    for limit in limits:
+        must_be_known(limit.name)
+    return [AgreementGate(limit.name, limit.number, of_value) for limit in limits]
+
+
+def check_agreement(
+    findings: Sequence[Finding], gates: Sequence[AgreementGate], options: Options
+) -> None:
+    """`GateFailed` names every assessor that does not keep a gate."""
+    from labeler.agreement.compare import estimated
+    from labeler.agreement.statistics import find_statistic
+
+    failed = []
+    for finding in findings:
+        found = finding.agreement
+        for gate in gates:
+            statistic = find_statistic(gate.name, found.scale)
+            estimate = found.statistics.get(statistic.name) or estimated(statistic, found, options)
+            short = shortfall(gate, statistic, estimate)
+            failed += [f"{finding.other}: {short}"] if short else []
+    _fail(failed)
+
+
+def shortfall(gate: AgreementGate, statistic: Statistic, found: Estimate) -> str | None:
+    """Why the gate fails, `None` where it is kept."""
+    low, high = (found.value, found.value) if gate.of_value else (found.low, found.high)
+    if low is None or high is None:
+        return f"{gate.name} has no {'value' if gate.of_value else 'interval'} to hold against it"
+    ends = "is" if gate.of_value else "may be as {} as"
+    if statistic.better > 0:
+        worst, kept, side = low, low >= gate.limit, "low"
+    elif statistic.better < 0:
+        worst, kept, side = high, high <= gate.limit, "high"
+    else:
+        worst = low if abs(low) > abs(high) else high
+        kept, side = abs(worst) <= gate.limit, "far off"
+    least = "at least" if statistic.better > 0 else "at most"
+    said = f"{gate.name} {ends.format(side)} {worst:.4f}; wanted {least} {gate.limit:g}"
+    return None if kept else said

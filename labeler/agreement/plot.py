@@ -1,0 +1,164 @@
+"""A picture of agreement: the matrix, the queries, and the systems under both sets of labels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from labeler.agreement.finding import Finding
+from labeler.agreement.sentences import short
+from labeler.errors import Misconfigured, Misuse
+from labeler.files.read import file_problems
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".png", ".svg", ".pdf")
+MOST_ROWS = 8
+MOST_NAMED = 20
+LONGEST = 28
+
+
+def check_picture(path: Path, assessors: int) -> None:
+    """Refuse what `plot` could not draw: another ending, too many assessors, no matplotlib."""
+    if path.suffix.lower() not in ENDINGS:
+        raise Misuse(f"{path}: expected a picture's name to end in {', '.join(ENDINGS)}")
+    if assessors > MOST_ROWS:
+        raise Misuse(f"a picture holds {MOST_ROWS} assessors; these are {assessors}")
+    if find_spec("matplotlib") is None:
+        raise Misconfigured("--plot needs matplotlib: pip install 'labeler[plot]'")
+
+
+def plot(findings: Sequence[Finding], path: Path) -> list[str]:
+    """Draw a row of panels for each assessor; returns what a reader of the picture should know."""
+    check_picture(path, len(findings))
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with rc_context({"text.parse_math": False, "svg.hashsalt": "labeler"}):
+        figure = Figure(layout="constrained")
+        FigureCanvasAgg(figure)
+        _draw(findings, figure)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        dates = {"Date": None} if path.suffix.lower() == ".svg" else None
+        with file_problems(path), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            figure.savefig(path, dpi=150, metadata=dates)
+    missing = any("missing from" in str(one.message) for one in said)
+    return ["the picture's font lacks some characters of the names"] if missing else []
+
+
+def _draw(findings: Sequence[Finding], figure: Figure) -> None:
+    boards = any(finding.board for finding in findings)
+    columns = 3 if boards else 2
+    figure.set_size_inches(5.6 * columns, 4.6 * len(findings))
+    panels = figure.subplots(len(findings), columns, squeeze=False)
+    for finding, row in zip(findings, panels, strict=True):
+        _matrix(row[0], finding)
+        _queries(row[1], finding)
+        if boards:
+            _systems(row[2], finding)
+
+
+def _matrix(panel: Axes, finding: Finding) -> None:
+    """Shares of people's grades by row, with counts."""
+    found = finding.agreement
+    counts = found.confusion
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+    panel.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    small = len(found.scale) > 6
+    for i, row in enumerate(counts):
+        for j, count in enumerate(row):
+            color = "white" if shares[i, j] > 0.55 else "black"
+            text = f"{shares[i, j]:.0%}" if small else f"{shares[i, j]:.0%}\n{count:,.0f}"
+            panel.text(j, i, text, ha="center", va="center", color=color, fontsize=8)
+    ticks = range(len(found.scale))
+    panel.set_xticks(ticks, list(map(str, found.scale)))
+    panel.set_yticks(ticks, list(map(str, found.scale)))
+    panel.set_xlabel(f"grade by {_cut(finding.other)}")
+    panel.set_ylabel(f"grade by {_cut(finding.people)}")
+    kappa, said = found.headline["kappa"], ""
+    if kappa.value is not None:
+        said = f"kappa {kappa.value:.2f}"
+        if kappa.low is not None and kappa.high is not None:
+            said += f" [{kappa.low:.2f}, {kappa.high:.2f}]"
+    panel.set_title(f"{found.pairs:,} pairs  {said}", fontsize=10)
+
+
+def _queries(panel: Axes, finding: Finding) -> None:
+    """Each query's signed bias against its share of equal grades; larger dots, more pairs."""
+    rows = finding.details.queries
+    sizes = np.array([row.pairs for row in rows], dtype=np.float64)
+    area = 15 + 85 * sizes / sizes.max() if len(rows) else []
+    shares, biases = [row.agreement for row in rows], [row.bias for row in rows]
+    panel.scatter(biases, shares, s=area, alpha=0.5, color="tab:blue", linewidths=0)
+    panel.axvline(0, color="gray", linewidth=0.8)
+    panel.set_ylim(min([0.5, *shares]) - 0.03, 1.03)
+    worst = [row for row in rows if row.mae > 0][:5]
+    _name(panel, [(row.bias, row.agreement, row.query_id) for row in worst])
+    panel.set_xlabel("bias in grades (right: more generous than people)")
+    panel.set_ylabel("share of pairs with the same grade")
+    panel.set_title(f"{len(rows):,} queries", fontsize=10)
+
+
+def _systems(panel: Axes, finding: Finding) -> None:
+    """Each system's score under people and under the other."""
+    board = finding.board
+    if board is None:
+        panel.set_axis_off()
+        return
+    ours, theirs = [s.people for s in board.systems], [s.other for s in board.systems]
+    ends = min(*ours, *theirs), max(*ours, *theirs)
+    panel.plot(ends, ends, color="gray", linewidth=0.8)
+    panel.scatter(ours, theirs, s=40, color="tab:orange", alpha=0.6, linewidths=0)
+    if len(board.systems) <= MOST_NAMED:
+        _name(panel, [(system.people, system.other, system.run) for system in board.systems])
+    panel.set_xlabel(f"{board.measure} by {_cut(finding.people)}")
+    panel.set_ylabel(f"{board.measure} by {_cut(finding.other)}")
+    tau = "undefined" if board.tau_b is None else f"{board.tau_b:.2f}"
+    panel.set_title(f"{len(board.systems)} systems, tau-b {tau}", fontsize=10)
+
+
+def _name(panel: Axes, points: Sequence[tuple[float, float, str]]) -> None:
+    """Names beside the panel, in the points' order from the top, each with a line to its point."""
+    ordered = sorted(points, key=lambda point: -point[1])
+    low, high = panel.get_ylim()
+    wished = [(y - low) / (high - low) for _, y, _ in ordered]
+    line = {"arrowstyle": "-", "color": "gray", "linewidth": 0.4, "shrinkB": 3, "relpos": (0, 0.5)}
+    for place, (x, y, name) in zip(_apart(wished), ordered, strict=True):
+        panel.annotate(
+            _cut(name),
+            (x, y),
+            (1.03, place),
+            textcoords="axes fraction",
+            fontsize=7,
+            va="center",
+            arrowprops=line,
+        )
+
+
+def _apart(wished: Sequence[float], least: float = 0.045) -> list[float]:
+    """Descending places near those wished, `least` or more apart, none below 0."""
+    places: list[float] = []
+    for place in wished:
+        places.append(min(place, places[-1] - least) if places else min(place, 1.0))
+    floor = 0.0
+    for i in reversed(range(len(places))):
+        places[i] = max(places[i], floor)
+        floor = places[i] + least
+    return places
+
+
+def _cut(name: str) -> str:
+    """A name's beginning and end: models' names differ there."""
+    name = short(name)
+    half = (LONGEST - 1) // 2
+    return name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}"

@@ -1,0 +1,123 @@
+"""`labeler run`: look at, check, cut, sort and convert runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.options import AsJson, Form, ToFile
+from labeler.cli.screen import note
+
+if TYPE_CHECKING:
+    from labeler.runs.rewrite import Change
+
+app = typer.Typer(help="Look at, check, cut, sort and convert runs.", no_args_is_help=True)
+
+FORMATS_HELP = "TREC's columns, BEIR's .json or .parquet, by its name"
+File = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help=f"A run ({FORMATS_HELP}; gzip too); - is standard input."),
+]
+Files = Annotated[list[Path], typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}).")]
+Output = Annotated[
+    Path, typer.Option("-o", help=f"The run to write ({FORMATS_HELP}); - is standard output.")
+]
+Tag = Annotated[str, typer.Option(help="The run's last column; its name where not given.")]
+
+
+@app.command(epilog="Example: labeler run stats bm25.trec dense.trec")
+def stats(
+    paths: Files, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
+) -> None:
+    """Count queries, documents, ties, and ranks that contradict their scores."""
+    from labeler.cli.tables import check_format, deliver_counts
+    from labeler.runs.stats import run_rows, run_stats
+
+    form = "json" if as_json else check_format(form)
+    found = [run_stats(path) for path in paths]
+    deliver_counts(found, run_rows(found), form, output)
+
+
+@app.command(epilog="Example: labeler run validate bm25.trec.gz")
+def validate(
+    paths: Files,
+    *,
+    collection: Annotated[
+        Path | None,
+        typer.Option("--in", metavar="COLL", help="Whose queries and documents they must be."),
+    ] = None,
+) -> None:
+    """Read runs strictly; warn of ties and of ranks that contradict their scores."""
+    from labeler.collection.ids import KnownIds
+    from labeler.messages import count_of
+    from labeler.runs.stats import run_stats
+
+    known = KnownIds.of(collection) if collection else None
+    for path in paths:
+        found = run_stats(path, known)
+        queries = count_of(found["queries"], "query", "queries")
+        note(f"{path}: sound: {queries}, {count_of(found['documents'], 'document', 'documents')}")
+        if ties := found["tied_pairs"]:
+            note(f"warning: {path}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
+        if wrong := found["contradicting_ranks"]:
+            ranks = count_of(wrong, "rank contradicts its score", "ranks contradict their scores")
+            note(f"warning: {path}: {ranks}; trec_eval goes by the scores")
+
+
+@app.command(epilog="Example: labeler run cut bm25.trec -o top100.trec --depth 100")
+def cut(
+    path: File,
+    *,
+    output: Output,
+    depth: Annotated[int, typer.Option(help="Documents to keep a query.")],
+    tag: Tag = "",
+) -> None:
+    """Keep the first documents of every query."""
+    from labeler.runs.rewrite import Change
+
+    _rewrite(path, output, Change(_tag(path, tag), depth))
+
+
+@app.command(epilog="Example: labeler run sort bm25.trec -o sorted.trec")
+def sort(path: File, *, output: Output, tag: Tag = "") -> None:
+    """Sort by query, then as trec_eval does, and number the ranks anew."""
+    from labeler.runs.rewrite import Change
+
+    _rewrite(path, output, Change(_tag(path, tag), sort=True))
+
+
+@app.command(epilog="Example: labeler run convert bm25.trec.gz -o bm25.json")
+def convert(
+    path: File,
+    *,
+    output: Output,
+    tag: Tag = "",
+    read_as: Annotated[
+        str, typer.Option("--from", help="trec, json or parquet, where the name does not say.")
+    ] = "",
+    write_as: Annotated[
+        str, typer.Option("--to", help="trec, json or parquet, where the name does not say.")
+    ] = "",
+) -> None:
+    """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
+    from labeler.runs.rewrite import Change
+
+    _rewrite(path, output, Change(_tag(path, tag), read_as=read_as, write_as=write_as))
+
+
+def _tag(path: Path, given: str) -> str:
+    from labeler.collection.choose import run_name
+    from labeler.collection.layout import safe_name
+
+    name = run_name(path).removesuffix(".json").removesuffix(".parquet")
+    return given or (safe_name(name) if path.is_file() else "run")
+
+
+def _rewrite(path: Path, output: Path, change: Change) -> None:
+    from labeler.messages import count_of
+    from labeler.runs.rewrite import rewrite_run
+
+    lines = rewrite_run(path, output, change)
+    note(f"wrote {output}: {count_of(lines, 'line', 'lines')}")

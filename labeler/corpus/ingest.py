@@ -1,0 +1,254 @@
+"""Documents in: files to passages with stable ids, and what could not be read, by name."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from labeler import __version__
+from labeler.collection.card import update_card
+from labeler.collection.corpus import read_corpus, write_corpus
+from labeler.collection.layout import Collection
+from labeler.collection.pool import read_pool
+from labeler.collection.queries import read_queries, write_queries
+from labeler.collection.query_list import read_query_list
+from labeler.corpus.chunk import passages
+from labeler.corpus.find import Found, find_files
+from labeler.corpus.read import KINDS, kind_of, read_sources
+from labeler.corpus.readers.rows import Source
+from labeler.data import Document, Query
+from labeler.errors import BadInput, FileProblem, Misuse
+
+Advance = Callable[[int, int], None]
+Known = dict[tuple[str, str], Document]
+"""Title and text of the passages so far."""
+
+
+@dataclass
+class Ingested:
+    """The documents by id, and what became of every file.
+
+    `unread` says of each file that could not be read why; `other_kinds` counts the files of kinds
+    that are not read, by ending; `beside` are files of a collection that hold no documents;
+    `duplicates` counts passages that stood somewhere already, `gone` the documents of an earlier
+    corpus that are none of these.
+    """
+
+    documents: dict[str, Document] = field(default_factory=dict)
+    files: int = 0
+    unread: list[str] = field(default_factory=list)
+    other_kinds: Counter[str] = field(default_factory=Counter)
+    beside: list[str] = field(default_factory=list)
+    duplicates: int = 0
+    gone: int = 0
+    queries: dict[str, Query] = field(default_factory=dict)
+
+
+def ingest(
+    inputs: Sequence[str],
+    collection: Collection,
+    queries_file: Path | None = None,
+    advance: Advance = lambda _done, _total: None,
+) -> Ingested:
+    """Read documents, and queries where a file of them is given, into a collection's directory."""
+    _refuse_to_write_into(inputs, collection)
+    queries = read_query_list(queries_file) if queries_file else {}
+    _refuse_to_replace(collection, queries)
+    no_documents = (collection.folder, *([queries_file] if queries_file else []))
+    result = read_documents(inputs, no_documents, advance)
+    result.queries = queries
+    result.gone = _gone(collection, result)
+    _refuse_to_orphan(collection, result)
+    write_corpus(collection.corpus, result.documents.values())
+    if queries:
+        write_queries(collection.queries, queries.values())
+    update_card(collection, "ingest", _card(inputs, result))
+    return result
+
+
+def read_documents(
+    inputs: Sequence[str],
+    leave_out: Iterable[Path] = (),
+    advance: Advance = lambda _done, _total: None,
+) -> Ingested:
+    """The documents of folders, files and patterns.
+
+    Raises `BadInput` where none of the files holds any.
+    """
+    found = find_files(inputs, leave_out)
+    result = Ingested(
+        beside=[_writable(str(path)) for path in found.beside],
+        unread=[_writable(problem) for problem in found.unread],
+    )
+    known: Known = {}
+    for position, path in enumerate(found.files):
+        _add_file(path, found, result, known)
+        advance(position + 1, len(found.files))
+    if not result.documents:
+        raise BadInput(_nothing_read(inputs, found, result))
+    return result
+
+
+def _add_file(path: Path, found: Found, result: Ingested, known: Known) -> None:
+    kind = kind_of(path)
+    if kind not in KINDS:
+        result.other_kinds[kind or path.name] += 1
+        return
+    try:
+        sources = read_sources(path)
+        _refuse_known_ids(path, sources, result)
+    except (BadInput, FileProblem) as error:
+        result.unread.append(_writable(str(error)))
+        return
+    if not any(block.text for source in sources for block in source.blocks):
+        result.unread.append(_writable(f"{path}: no text in it besides headings and markup"))
+        return
+    result.files += 1
+    told, digest = _told(path, found.base), hashlib.sha256(path.read_bytes()).hexdigest()
+    for source in sources:
+        if source.id is not None:
+            document = Document(source.id, source.text, source.title, source.metadata)
+            result.documents[source.id] = document
+            continue
+        for document in _passages_of(source, told, digest):
+            _add_passage(document, told, result, known)
+
+
+def _add_passage(document: Document, told: str, result: Ingested, known: Known) -> None:
+    """Keep a passage; where it stands elsewhere too, the first one says so."""
+    first = known.setdefault((document.title, document.text), document)
+    if first is document:
+        result.documents[document.id] = document
+        return
+    result.duplicates += 1
+    if _writable(told) != first.metadata["source"]:
+        others = list(first.metadata.get("also_in", []))
+        also = {"also_in": [*others, _writable(told)]}
+        same = replace(first, metadata={**first.metadata, **also})
+        known[document.title, document.text] = result.documents[first.id] = same
+
+
+def _told(path: Path, base: Path) -> str:
+    """A file's path as the documents tell it: relative to the input, with slashes."""
+    absolute, above = path.absolute(), base.absolute()
+    shown = absolute.relative_to(above) if absolute.is_relative_to(above) else absolute
+    return unicodedata.normalize("NFC", shown.as_posix())
+
+
+def _passages_of(source: Source, told: str, digest: str) -> Iterator[Document]:
+    """The passages of a document; an id is the file's path and the hash of title and text.
+
+    So an id never comes to stand for another text, and a passage that an edit leaves as it was
+    keeps its id, and with it its judgements.
+    """
+    stem = _writable(Path(told).name).split(".")[0]
+    first = next((block.headings[0] for block in source.blocks if block.headings), "")
+    for passage in passages(source.blocks):
+        title = _title(source.title, stem, first, passage.headings)
+        content = hashlib.sha256(f"{title}\0{passage.text}".encode()).hexdigest()[:10]
+        where = {
+            "source": _writable(told),
+            "line": max(passage.line, source.line),
+            "sha256": digest,
+        }
+        metadata = {**source.metadata, **where, "headings": list(passage.headings)}
+        yield Document(f"{id_part(told)}:{content}", passage.text, title, metadata)
+
+
+def _title(given: str, stem: str, first: str, headings: tuple[str, ...]) -> str:
+    """Heading path below the document's title: the one given, else the first heading.
+
+    A document with several topmost headings is called by its file's name under all but the first.
+    """
+    document = given or (first if headings[:1] == (first,) else "") or stem
+    path = headings[1:] if headings[:1] == (document,) else headings
+    return " > ".join((document, *path))
+
+
+def id_part(told: str) -> str:
+    """A path as a part of an id: white space and what cannot be seen percent-encoded."""
+    return "".join(
+        c if c.isprintable() and not c.isspace() and c != "%" else _percent(c) for c in told
+    )
+
+
+def _writable(text: str) -> str:
+    """A text in which the bytes of a file name that are not UTF-8 are replaced, to be written."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _percent(character: str) -> str:
+    raw = character.encode("utf-8", "surrogateescape")
+    return "".join(f"%{byte:02X}" for byte in raw)
+
+
+def _refuse_known_ids(path: Path, sources: Sequence[Source], result: Ingested) -> None:
+    for source in sources:
+        if source.id in result.documents:
+            raise BadInput.at(
+                path, source.line, f"the id {source.id!r} stands in an earlier file too"
+            )
+
+
+def _nothing_read(inputs: Sequence[str], found: Found, result: Ingested) -> str:
+    what = ", ".join(inputs)
+    if result.unread:
+        more = f" (and {len(result.unread) - 1} more)" if len(result.unread) > 1 else ""
+        return f"{what}: no document could be read: {result.unread[0]}{more}"
+    if found.files:
+        kinds = ", ".join(sorted(result.other_kinds))
+        return (
+            f"{what}: no file of a kind that can be read, only {kinds}; known: {', '.join(KINDS)}"
+        )
+    return f"{what}: no file in it; files and folders whose names begin with a dot are passed over"
+
+
+def _refuse_to_replace(collection: Collection, queries: dict[str, Query]) -> None:
+    """Queries may have cost money: others than those in the collection do not take their place."""
+    if queries and collection.queries.exists() and read_queries(collection.queries) != queries:
+        raise Misuse(f"{collection.queries} holds other queries; move it away or choose another -o")
+
+
+def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
+    """A pool stands on the texts that it names: they do not vanish from under it."""
+    if not collection.pool.exists():
+        return
+    gone = {entry.pair.doc_id for entry in read_pool(collection.pool)} - result.documents.keys()
+    if gone:
+        raise Misuse(
+            f"{collection.pool} names {len(gone)} documents that are edited or gone, as "
+            f"{min(gone)}; a changed corpus is another collection: choose another -o"
+        )
+
+
+def _refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
+    for given in inputs:
+        if Path(given).is_dir() and collection.folder.resolve() == Path(given).resolve():
+            raise Misuse(f"-o {collection.folder} is the input itself; choose another directory")
+
+
+def _gone(collection: Collection, result: Ingested) -> int:
+    """How many documents the collection's corpus has that are none of these."""
+    if not collection.corpus.exists():
+        return 0
+    try:
+        return len(read_corpus(collection.corpus).keys() - result.documents.keys())
+    except BadInput:  # it is replaced, so that its faults do not matter
+        return 0
+
+
+def _card(inputs: Sequence[str], result: Ingested) -> dict[str, object]:
+    return {
+        "labeler": __version__,
+        "inputs": list(inputs),
+        "files": result.files,
+        "documents": len(result.documents),
+        "duplicates": result.duplicates,
+        "unread": result.unread,
+        "other_kinds": dict(sorted(result.other_kinds.items())),
+        "queries": len(result.queries),
+    }

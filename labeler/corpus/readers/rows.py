@@ -1,0 +1,97 @@
+"""Documents that are rows: JSON Lines, BEIR's and others', and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from labeler.corpus.chunk import Block
+from labeler.corpus.readers.plaintext import read_plaintext
+from labeler.errors import BadInput, refuse
+from labeler.files.jsonl import identifier
+
+_IDS = ("_id", "id", "doc_id", "docid", "document_id", "docno")
+_TEXTS = ("text", "contents", "content", "body", "passage")
+_TITLES = ("title", "name", "headline")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document as its file has it: blocks to be cut, or, with an `id` of its own, to be kept."""
+
+    title: str
+    blocks: list[Block]
+    line: int = 1
+    id: str | None = None
+    text: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def sources_of_rows(
+    path: Path, rows: Iterable[tuple[int, dict[str, Any]]], bad: Callable[[BadInput], None] = refuse
+) -> list[Source]:
+    """The documents of rows, their columns known by name.
+
+    A row's id stays as it is, and the row whole, even an empty one (public corpora have them, and
+    qrels that name them); without one, its text is cut into passages. Where no column is called
+    the text, all are, each with its name. `bad` is told of each row that is no document.
+    """
+    sources: list[Source] = []
+    seen: dict[str, int] = {}
+    for number, row in rows:
+        try:
+            source = _source(path, number, row)
+        except BadInput as error:
+            bad(error)
+            continue
+        if source.id is not None and seen.setdefault(source.id, number) != number:
+            problem = f"the id {source.id!r} stands in line {seen[source.id]} too"
+            bad(BadInput.at(path, number, problem))
+        else:
+            sources.append(source)
+    return sources
+
+
+def _source(path: Path, number: int, row: dict[str, Any]) -> Source:
+    names = {name.casefold(): name for name in reversed(row)}
+    id_key, title_key, text_key = (_known(names, known) for known in (_IDS, _TITLES, _TEXTS))
+    found_id = identifier(path, number, row, id_key) if id_key else None
+    title = _string(path, number, row, title_key) if title_key else ""
+    if text_key:
+        text = _string(path, number, row, text_key)
+        rest = {k: v for k, v in row.items() if k not in (id_key, title_key, text_key)}
+    else:
+        text, rest = _named_values(row, {id_key, title_key})
+    if found_id is None and not (text.strip() or title.strip()):
+        raise BadInput.at(path, number, "a document without text and title")
+    _, blocks = read_plaintext(text or title)
+    return Source(title, blocks, number, found_id, text, _metadata(path, number, rest))
+
+
+def _known(names: Mapping[str, str], known: Iterable[str]) -> str | None:
+    return next((names[name] for name in known if name in names), None)
+
+
+def _string(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
+    value = row[key]
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.40}")
+    return value
+
+
+def _named_values(row: Mapping[str, Any], others: set[str | None]) -> tuple[str, dict[str, Any]]:
+    shown = {k: v for k, v in row.items() if k not in others and isinstance(v, str | int | float)}
+    text = "\n".join(f"{key}: {value}" for key, value in shown.items() if str(value).strip())
+    return text, {k: v for k, v in row.items() if k not in others and k not in shown}
+
+
+def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:
+    """A row's `metadata` with what else stands in the row beside it."""
+    inner = rest.pop("metadata", None) or {}
+    if not isinstance(inner, dict):
+        raise BadInput.at(path, number, "expected 'metadata' to be an object")
+    return {**inner, **{key: value for key, value in rest.items() if value not in ("", None)}}

@@ -1,0 +1,292 @@
+"""reStructuredText, with Sphinx' directives: headings, paragraphs, lists, tables and code.
+
+Read by its layout alone: nothing is run, included or imported. What a directive unknown here holds
+is read as text, so that nothing is lost by it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from labeler.corpus.chunk import Block
+from labeler.corpus.readers.outline import (
+    DEEPEST,
+    Lines,
+    Outline,
+    dedented,
+    indentation,
+    indented_block,
+    inside_item,
+    line_at,
+    lines_of,
+    trimmed,
+)
+from labeler.corpus.readers.rst_inline import one_line
+from labeler.corpus.readers.rst_rows import EXPLICIT, GRID_RULE, RULE, substituted, take_rows
+
+_UNDERLINE = re.compile(r"(?!(?:::|\.\.) *$)([!-/:-@\[-`{-~])\1* *")
+_DIRECTIVE = re.compile(r"\.\. +(?:\|[^|]+\| +)?([\w+.-]+(?::[\w+.-]+)*) ?:: *(.*)")
+_FOOTNOTE = re.compile(r"\.\. +\[([^\]]+)\] *(.*)")
+_OPTION = re.compile(r" *:([\w-]+(?: [\w-]+)*):(?: +(.*)| *$)")
+_FIELD = re.compile(r":((?:[^:\\`]|\\.)+):(?: +|$)(.*)")
+_FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
+_ITEM = re.compile(
+    r"((?:[-*+•]|(?:\d{1,9}|#|[A-Za-z]|[ivxlcdm]{1,8})[.)]|\((?:\d{1,9}|#|[A-Za-z])\))(?: +|$))(.*)"
+)
+
+_CODE = re.compile(
+    r"code|code-block|sourcecode|literal|parsed-literal|prompt|ipython|doctest|testcode|testoutput"
+    r"|productionlist|math"
+)
+_UNSHOWN = re.compile(
+    r"contents|currentmodule|date|default-domain|default-role|highlight|include|index"
+    r"|literalinclude|meta|module|py:currentmodule|py:module|raw|replace|role|sectionauthor"
+    r"|tabularcolumns|testcleanup|testsetup|toctree|unicode"
+)
+"""Directives that show nothing of their own."""
+
+_WRAPPER = re.compile(r"class|container|cssclass|ifconfig|only|rst-class|tabs")
+"""Directives whose content is shown, and whose argument is not."""
+
+_OBJECT = re.compile(
+    r"attribute|classmethod|data|decorator|envvar|exception|function|method|option"
+)
+"""Directives of Sphinx' default domain that describe something by its name in code."""
+
+
+@dataclass
+class _Reader:
+    """What holds for the whole document: the styles of its headings, in the order of levels."""
+
+    styles: list[str] = field(default_factory=list)
+
+    def level(self, style: str) -> int:
+        if style not in self.styles:
+            self.styles.append(style)
+        return self.styles.index(style)
+
+
+def read_rst(text: str) -> tuple[str, list[Block]]:
+    """An empty title, since the first heading is one, and the document's blocks."""
+    outline = Outline()
+    _read(_Reader(), substituted(lines_of(text)), outline, 0)
+    return "", outline.blocks
+
+
+def _read(reader: _Reader, lines: Lines, outline: Outline, depth: int) -> None:
+    """Read lines into the outline, one block after the other."""
+    position = 0
+    while position < len(lines):
+        if not lines[position][1].strip():
+            position += 1
+            continue
+        for take in (_take_heading, _take_explicit, _take_rows, _take_nested):
+            after = take(reader, lines, position, outline, depth)
+            if after > position:
+                break
+        else:
+            after = _take_paragraph(reader, lines, position, outline, depth)
+        position = after
+
+
+def _take_heading(reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
+    """A title with a rule below it, or one above and below; a rule alone is a transition."""
+    first, second, third = (line_at(lines, start + i) for i in range(3))
+    number = lines[start][0]
+    if RULE.fullmatch(first):
+        framed = second.strip() and third[:1] == first[:1] and RULE.fullmatch(third)
+        if framed and len(third) >= min(4, len(second.strip())):
+            outline.heading(reader.level(first[0] * 2), one_line(second), number)
+            return start + 3
+        return start + 1 if len(first) >= 4 and not second else start
+    underlined = _UNDERLINE.fullmatch(second) and len(second) >= min(4, len(first))
+    if underlined and indentation(first) == 0 and not GRID_RULE.fullmatch(first):
+        outline.heading(reader.level(second[0]), one_line(first), number)
+        return start + 2
+    return start
+
+
+def _take_explicit(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
+    """A directive or a footnote; comments, targets and substitutions are passed over."""
+    number, line = lines[start]
+    if not EXPLICIT.fullmatch(line):
+        return start
+    end = indented_block(lines, start + 1, 1)
+    directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE.fullmatch(line)
+    if directive and depth < DEEPEST:
+        body = lines[start + 1 : end]
+        _add_directive(reader, directive[1], (number, directive[2]), body, outline, depth)
+    elif footnote:
+        rest = " ".join(text for _, text in lines[start + 1 : end])
+        outline.prose(one_line(f"[{footnote[1]}] {footnote[2]} {rest}"), number)
+    return end
+
+
+def _add_directive(  # noqa: PLR0913, PLR0917 - a directive's parts, and where it stands
+    reader: _Reader,
+    name: str,
+    first: tuple[int, str],
+    body: Lines,
+    outline: Outline,
+    depth: int,
+) -> None:
+    argument, options, content = _parts_of(first[1], body)
+    if _UNSHOWN.fullmatch(name):
+        return
+    if _CODE.fullmatch(name):
+        _add_caption(options, first[0], outline)
+        outline.code(dedented(content), argument if name.endswith(("code", "block")) else "")
+        return
+    inner = outline.nested()
+    if name in ("figure", "image"):
+        outline.prose(one_line(options.get("alt", "")), first[0])
+    elif argument and trimmed(content) and _describes_code(name):
+        inner.heading(0, " ".join(argument.split()), first[0])
+    elif argument and not _WRAPPER.fullmatch(name):
+        outline.prose(_term(name, argument), first[0], leads=bool(trimmed(content)))
+    _add_caption(options, first[0], outline)
+    _read(reader, dedented(content), inner, depth + 1)
+
+
+def _add_caption(options: dict[str, str], line: int, outline: Outline) -> None:
+    caption = options.get("caption", "")
+    if caption:
+        outline.prose(one_line(caption), line, leads=True)
+
+
+def _term(name: str, argument: str) -> str:
+    """What a directive's argument says: names of code as code, anything else as text."""
+    if name.startswith("version") or name == "deprecated":
+        words = {"versionadded": "Added in", "versionchanged": "Changed in"}
+        return f"{words.get(name, 'Deprecated since')} version {one_line(argument)}"
+    return f"`{' '.join(argument.split())}`" if _describes_code(name) else one_line(argument)
+
+
+def _describes_code(name: str) -> bool:
+    """Whether a directive describes something of a program, under whose name its content stands."""
+    return ":" in name or name.startswith("auto") or _OBJECT.fullmatch(name) is not None
+
+
+def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:
+    """A directive's argument (its further lines with it), its options and its content."""
+    options: dict[str, str] = {}
+    position = 0
+    while position < len(body) and body[position][1].strip():
+        found = _OPTION.fullmatch(body[position][1])
+        if found:
+            options[found[1]] = found[2] or ""
+        elif argument and not options:
+            argument += "\n" + body[position][1].strip()
+        else:
+            break
+        position += 1
+    return argument, options, body[position:]
+
+
+def _take_rows(_reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
+    """A table, a line block or a doctest session."""
+    return take_rows(lines, start, outline)
+
+
+def _take_nested(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
+    """A quotation, a list's item or a field: its inside is read like a document."""
+    if depth >= DEEPEST:
+        return start
+    number, line = lines[start]
+    if indentation(line):
+        end = indented_block(lines, start, 1)
+        _read(reader, dedented(lines[start:end]), outline.nested(), depth + 1)
+        return end
+    item = _ITEM.fullmatch(line)
+    if item and _is_item(lines, start, len(item[1])):
+        end = indented_block(lines, start + 1, 1)
+        inner = [(number, item[2]), *_unindented(lines[start + 1 : end])]
+        nested = Outline([], outline.path)
+        _read(reader, inner, nested, depth + 1)
+        tight = start > 0 and bool(line_at(lines, start - 1))
+        _add_marked(nested.blocks, item[1].strip(), outline, tight=tight)
+        return end
+    found = _FIELD.fullmatch(line)
+    if not found:
+        return start
+    end = indented_block(lines, start + 1, 1)
+    if _FILE_OPTION.fullmatch(found[1]):
+        return end
+    inner = [(number, found[2]), *_unindented(lines[start + 1 : end])]
+    nested = Outline([], outline.path)
+    _read(reader, inner, nested, depth + 1)
+    _add_marked(nested.blocks, f"{one_line(found[1])}:", outline, tight=start > 0)
+    return end
+
+
+def _unindented(lines: Lines) -> Lines:
+    """The lines that follow a list's marker, without their common indentation."""
+    shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
+    return [(number, line[shared:]) for number, line in lines]
+
+
+def _is_item(lines: Lines, start: int, inside: int) -> bool:
+    """Whether the line after an item's first fits an item: blank, indented as its text, or one.
+
+    A paragraph may begin with "A. Smith" or "- "; its second line is not indented then.
+    """
+    following = line_at(lines, start + 1)
+    return (
+        not following
+        or indentation(following) >= min(2, inside)
+        or _ITEM.fullmatch(following) is not None
+    )
+
+
+def _add_marked(blocks: list[Block], marker: str, outline: Outline, *, tight: bool) -> None:
+    """Add an item's blocks, the marker before the first."""
+    texts = [block for block in blocks if block.text]
+    if not texts or texts[0].code:
+        outline.prose(marker, blocks[0].line if blocks else 1, tight=tight, leads=bool(texts))
+    for block in blocks:
+        if texts and block is texts[0] and not block.code:
+            outline.prose(f"{marker} {block.text}", block.line, tight=tight, leads=block.leads)
+        else:
+            outline.blocks.append(inside_item(block))
+
+
+def _take_paragraph(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
+    """A paragraph with the literal block that `::` announces, or a term with its definition."""
+    number = lines[start][0]
+    margin = indentation(lines[start][1])
+    end = start + 1
+    while line_at(lines, end) and indentation(lines[end][1]) == margin:
+        end += 1
+    text = " ".join(line.strip() for _, line in lines[start:end])
+    body_end = indented_block(lines, end, margin + 1)
+    if text.endswith("::"):
+        shown = text.removesuffix("::") if text in ("::",) or text.endswith(" ::") else text[:-1]
+        body = lines[end:body_end]
+        outline.prose(one_line(shown), number, leads=bool(trimmed(body)))
+        if trimmed(body):
+            outline.code(dedented(body))
+            return body_end
+        return _quoted_literal(lines, end, outline)
+    defines = bool(line_at(lines, end)) and body_end > end and depth < DEEPEST
+    outline.prose(one_line(text), number, leads=defines)
+    if defines:
+        _read(reader, dedented(lines[end:body_end]), outline.nested(), depth + 1)
+        return body_end
+    return end
+
+
+def _quoted_literal(lines: Lines, start: int, outline: Outline) -> int:
+    """A literal block that is not indented: each line begins with the same mark."""
+    begin = start
+    while begin < len(lines) and not lines[begin][1].strip():
+        begin += 1
+    mark = line_at(lines, begin)[:1]
+    end = begin
+    if mark and not mark.isalnum() and not mark.isspace() and mark != ".":
+        while line_at(lines, end)[:1] == mark:
+            end += 1
+    if end > begin:
+        outline.code(lines[begin:end])
+        return end
+    return start

@@ -1,0 +1,1 @@
+"""Scoring, comparing and correcting runs."""

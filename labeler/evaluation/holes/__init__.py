@@ -1,0 +1,1 @@
+"""What unjudged documents could do to a score."""

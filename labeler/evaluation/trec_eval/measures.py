@@ -1,0 +1,250 @@
+"""trec_eval's measures under trec_eval's names, and its way to ask for them.
+
+A measure is asked for as `name` or `name.parameters` and may print several lines: `P.5,10` prints
+`P_5` and `P_10`. Those that the registry has are taken from there; the others are here and in
+`gains`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeler.arrays import Floats, Integers
+from labeler.errors import Misuse
+from labeler.evaluation.trec_eval import gains
+from labeler.metrics import binary, graded
+from labeler.metrics.binary import ratio, relevant
+from labeler.metrics.rankings import Rankings
+
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+RECALLS = tuple(tenth / 10 for tenth in range(11))
+MULTIPLES = tuple(fifth / 5 for fifth in range(1, 11))
+
+Values = Callable[[Rankings, int], Floats]
+"""Of rankings and the lowest relevant grade."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One printed measure: its values by query, how they are summed up, and how they look.
+
+    `summary` is `mean`, `sum`, `geometric` or `none`; `form` is `float`, `whole` or `text`, whose
+    values are strings.
+    """
+
+    name: str
+    values: Callable[[Rankings, int], Floats | list[str]]
+    summary: str = "mean"
+    form: str = "float"
+    by_query: bool = True
+
+
+def precision_at(r: Rankings, level: int, cutoffs: Integers, divisor: Integers) -> Floats:
+    """Relevant documents among the first so many of each query, over a divisor of each query."""
+    return ratio(r.count(relevant(r, level) & (r.rank < cutoffs[r.query])), divisor)
+
+
+def r_multiple(multiple: float) -> Values:
+    """Precision at a multiple of the number of relevant documents."""
+
+    def values(r: Rankings, level: int) -> Floats:
+        cutoffs = (multiple * r.in_pool(level) + 0.9).astype(np.int64)
+        return precision_at(r, level, cutoffs, cutoffs)
+
+    return values
+
+
+def relative_precision(cutoff: int) -> Values:
+    """Precision over the highest precision that the cutoff allows."""
+
+    def values(r: Rankings, level: int) -> Floats:
+        return precision_at(r, level, np.full(r.n, cutoff), np.minimum(r.in_pool(level), cutoff))
+
+    return values
+
+
+def set_relative_precision(r: Rankings, level: int) -> Floats:
+    """Set precision over the highest that so many retrieved documents allow."""
+    return ratio(r.count(relevant(r, level)), np.minimum(r.retrieved, r.in_pool(level)))
+
+
+def set_average_precision(r: Rankings, level: int) -> Floats:
+    """Set precision times set recall."""
+    found = r.count(relevant(r, level)).astype(np.float64)
+    return ratio(found * found, r.retrieved.astype(np.float64) * r.in_pool(level))
+
+
+def utility(p: Sequence[float], documents: int = 0) -> Values:
+    """Weighted counts: relevant and not, retrieved and not, in a collection of so many documents.
+
+    Without -N, trec_eval takes the collection to hold none.
+    """
+
+    def values(r: Rankings, level: int) -> Floats:
+        good, wanted = r.count(relevant(r, level)), r.in_pool(level)
+        rest = documents + good - r.retrieved - wanted
+        worth = p[0] * good + p[1] * (r.retrieved - good) + p[2] * (wanted - good) + p[3] * rest
+        return np.asarray(worth, np.float64)
+
+    return values
+
+
+def smoothed_average_precision(r: Rankings, level: int) -> Floats:
+    """yaap: the log of (1 + precisions at relevant documents) / (1 + what they lack).
+
+    After Robertson (ECIR 2012), LNCS 7224.
+    """
+    total = r.total(*binary.precisions(r, level))
+    logs = map(math.log, ((1.0 + total) / (1.0 + r.in_pool(level) - total)).tolist())
+    return np.fromiter(logs, np.float64, r.n)
+
+
+def averaged_precision(recalls: Sequence[float]) -> Values:
+    """Interpolated precision averaged over recall points."""
+
+    def values(r: Rankings, level: int) -> Floats:
+        total = np.zeros(r.n)
+        for recall in reversed(recalls):
+            total += binary.interpolated_precision(r, recall, level)
+        return total / len(recalls)
+
+    return values
+
+
+def rbp_residual(p: float) -> Values:
+    """The residual of RBP; 0 where all retrieved documents are judged."""
+
+    def values(r: Rankings, _level: int) -> Floats:
+        holes = r.count(r.grade >= 0) < r.retrieved
+        return np.where(holes, graded.rank_biased_residual(r, None, p), 0.0)
+
+    return values
+
+
+def unjudged(cutoff: int) -> Values:
+    """The share of the first k places whose document was not judged."""
+
+    def values(r: Rankings, _level: int) -> Floats:
+        seen = np.minimum(r.retrieved, cutoff)
+        return (seen - r.count((r.grade >= 0) & (r.rank < cutoff))) / cutoff
+
+    return values
+
+
+def relevance_string(length: int) -> Callable[[Rankings, int], list[str]]:
+    """The grades of the first documents, a character each."""
+
+    def values(r: Rankings, _level: int) -> list[str]:
+        found = [["-"] * min(length, int(retrieved)) for retrieved in r.retrieved]
+        for q, rank, grade in zip(r.query, r.rank, r.grade, strict=True):
+            if rank < length:
+                found[q][rank] = "." if grade < 0 else ">" if grade > 9 else str(grade)
+        return [f"'{''.join(characters)}'" for characters in found]
+
+    return values
+
+
+Maker = Callable[[str, str], list[Line]]
+"""From a measure's name and its parameters, empty where none are given."""
+
+
+def plain(
+    values: Values, summary: str = "mean", form: str = "float", *, by_query: bool = True
+) -> Maker:
+    """One line without parameters."""
+
+    def make(name: str, parameters: str) -> list[Line]:
+        if parameters:
+            raise Misuse(f"-m {name}.{parameters}: {name} takes no parameters")
+        return [Line(name, values, summary, form, by_query)]
+
+    return make
+
+
+def at(values: Callable[[int], Values], default: Sequence[int] = CUTOFFS) -> Maker:
+    """A line for each cutoff, ascending."""
+
+    def make(name: str, parameters: str) -> list[Line]:
+        cutoffs = [int(x) for x in _numbers(name, parameters)] if parameters else list(default)
+        if len(set(cutoffs)) < len(cutoffs) or min(cutoffs) < 1:
+            raise Misuse(f"-m {name}.{parameters}: cutoffs must be positive and differ")
+        return [Line(f"{name}_{cutoff}", values(cutoff)) for cutoff in sorted(cutoffs)]
+
+    return make
+
+
+def at_share(values: Callable[[float], Values], default: Sequence[float]) -> Maker:
+    """A line for each share of the relevant documents, ascending."""
+
+    def make(name: str, parameters: str) -> list[Line]:
+        cutoffs = _numbers(name, parameters) if parameters else list(default)
+        if len(set(cutoffs)) < len(cutoffs):
+            raise Misuse(f"-m {name}.{parameters}: cutoffs must differ")
+        return [Line(f"{name}_{cutoff:.2f}", values(cutoff)) for cutoff in sorted(cutoffs)]
+
+    return make
+
+
+def numbered(values: Callable[[Sequence[float]], Values], default: Sequence[float]) -> Maker:
+    """One line whose parameters are numbers, all of them."""
+
+    def make(name: str, parameters: str) -> list[Line]:
+        given = _numbers(name, parameters) if parameters else list(default)
+        if len(given) != len(default) and name != "11pt_avg":
+            raise Misuse(f"-m {name}.{parameters}: expected {len(default)} numbers")
+        return [Line(_with(name, parameters), values(given))]
+
+    return make
+
+
+def paired(values: Callable[[gains.Worth, dict[str, float]], Values]) -> Maker:
+    """One line whose parameters are gains of levels, `1=3.5,2=9`, or named, `p=0.8`."""
+
+    def make(name: str, parameters: str) -> list[Line]:
+        named: dict[str, float] = {}
+        for pair in filter(None, parameters.split(",")):
+            key, equals, value = pair.partition("=")
+            if not equals:
+                wanted = "KEY=NUMBER: a level's gain as 1=2.5, or a parameter as p=0.8"
+                raise Misuse(f"-m {name}.{parameters}: expected {wanted}")
+            named[key] = _numbers(name, value)[0]
+        worth = {int(key): named.pop(key) for key in list(named) if key.lstrip("+-").isdigit()}
+        return [Line(_with(name, parameters), values(worth, named))]
+
+    return make
+
+
+def relevance(name: str, parameters: str) -> list[Line]:
+    """The line of relstring."""
+    length = int(_numbers(name, parameters)[0]) if parameters else 10
+    return [Line(_with(name, parameters), relevance_string(length), "none", "text")]
+
+
+def _with(name: str, parameters: str) -> str:
+    return f"{name}_{parameters}" if parameters else name
+
+
+def _numbers(name: str, parameters: str) -> list[float]:
+    try:
+        return [float(text) for text in parameters.split(",")]
+    except ValueError as error:
+        raise Misuse(f"-m {name}.{parameters}: expected numbers with commas") from error
+
+
+def count(values: Callable[[Rankings, int], Floats | Integers]) -> Maker:
+    """One line of whole numbers, summed over queries."""
+    return plain(lambda r, level: np.asarray(values(r, level), np.float64), "sum", "whole")
+
+
+def judged_wrong(r: Rankings, level: int) -> Integers:
+    """How many retrieved documents are judged and not relevant."""
+    return r.count((r.grade >= 0) & ~relevant(r, level))
+
+
+def unjudged_retrieved(r: Rankings, _level: int) -> Integers:
+    """How many retrieved documents are not judged, in the pool or not."""
+    return r.retrieved - r.count(r.grade >= 0)

@@ -1,0 +1,144 @@
+"""trec_eval's program: its arguments in, its output out, to the byte."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from labeler.errors import BadInput, Misuse
+from labeler.evaluation.trec_eval.measures import Line
+from labeler.evaluation.trec_eval.names import RUN_ID, lines
+from labeler.messages import no_query_in_common
+from labeler.metrics.rankings import Rankings, rankings
+from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
+from labeler.trec.files import read_loose_run
+from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.tags import last_tag
+
+EMPTIED = ("num_ret", "utility", "relstring", "rbp_resid")
+"""Set to nothing for a missing query, and whatever begins with `unj`; not so with parameters.
+
+trec_eval -c takes such a query to have retrieved one document, which nobody judged.
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """trec_eval's options: -m, -q, -n, -c, -l, -M, -J, -N, and the query of -D."""
+
+    measures: tuple[str, ...] = ()
+    by_query: bool = False
+    summary: bool = True
+    complete: bool = False
+    level: int = 1
+    depth: int | None = None
+    judged_only: bool = False
+    documents: int = 0
+    query: str | None = None
+
+
+def trec_eval(qrels: Path, run: Path, options: Options) -> str:
+    """What trec_eval prints."""
+    wanted = lines(options.measures, options.documents)
+    ranked, run_id = _read(qrels, run)
+    ranked, missing = _chosen(ranked, options)
+    return "".join(f"{line}\n" for line in _printed(ranked, wanted, run_id, missing, options))
+
+
+def _read(qrels: Path, run: Path) -> tuple[Rankings, str]:
+    """The rankings of all queries of the qrels, and the run's tag.
+
+    A run that the fast reader refuses, as one with more columns, is put to the loose one.
+    """
+    pool = read_pool(qrels, lambda _warning: None)
+    try:
+        ranked, facts = read_rankings(run, pool)
+        run_id, some = last_tag(run), facts.some_ids
+    except BadInput:
+        found, run_id = read_loose_run(run)
+        ranked, some = rankings(pool.qrels, found), list(found)
+    if not ranked.retrieved.any():
+        raise BadInput(no_query_in_common(qrels, pool.queries, f"the run {run}", some))
+    return ranked, run_id
+
+
+def _chosen(ranked: Rankings, options: Options) -> tuple[Rankings, set[str]]:
+    """The rankings that count, and which of them the run lacks."""
+    there = ranked.retrieved > 0
+    wanted = there | options.complete
+    if options.query is not None:
+        wanted &= np.array([query == options.query for query in ranked.queries])
+    if not wanted.any():
+        raise Misuse(f"the query {options.query!r} is not in both files")
+    missing = {query for query, known in zip(ranked.queries, there, strict=True) if not known}
+    ranked = replace(ranked, retrieved=np.maximum(ranked.retrieved, 1)).choose(wanted)
+    ranked = ranked.cut(options.depth) if options.depth is not None else ranked
+    return ranked.condensed if options.judged_only else ranked, missing
+
+
+def _printed(
+    ranked: Rankings,
+    wanted: Sequence[Line | str],
+    run_id: str,
+    missing: Collection[str],
+    options: Options,
+) -> Iterator[str]:
+    measured = [line for line in wanted if isinstance(line, Line)]
+    values = {line.name: _values(line, ranked, missing, options.level) for line in measured}
+    if options.by_query:
+        yield from _by_query(ranked, measured, values)
+    if not options.summary:
+        return
+    for name in wanted:
+        if isinstance(name, str):
+            yield _row(name, "all", run_id if name == RUN_ID else str(ranked.n))
+    for line in measured:
+        if line.summary != "none":
+            yield _row(line.name, "all", _shown(line, _summed_up(line, values[line.name])))
+
+
+def _values(
+    line: Line, ranked: Rankings, missing: Collection[str], level: int
+) -> list[float | str]:
+    """A measure's values by query; emptied where trec_eval empties those of a missing query."""
+    found: list[float | str] = list(line.values(ranked, level))
+    if line.name in EMPTIED or line.name.startswith("unj"):
+        nothing = "''" if line.form == "text" else 0.0
+        for i, query in enumerate(ranked.queries):
+            found[i] = nothing if query in missing else found[i]
+    return found
+
+
+def _by_query(
+    ranked: Rankings, measured: Sequence[Line], values: Mapping[str, Sequence[float | str]]
+) -> Iterator[str]:
+    for i, query in enumerate(ranked.queries):
+        for line in measured:
+            if line.by_query:
+                yield _row(line.name, query, _shown(line, values[line.name][i]))
+
+
+def _row(name: str, query: str, value: str) -> str:
+    return f"{name:<22}\t{query}\t{value}"
+
+
+def _shown(line: Line, value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{int(value)}" if line.form == "whole" else f"{value:6.4f}"
+
+
+def _summed_up(line: Line, values: Sequence[float | str]) -> float:
+    """The sum, mean or geometric mean, added in the order of the queries."""
+    total = 0.0
+    for value in map(float, values):
+        geometric = line.summary == "geometric"
+        total += math.log(max(value, SMALLEST_IN_GEOMETRIC_MEAN)) if geometric else value
+    if line.summary == "sum":
+        return total
+    mean = total / len(values)
+    return math.exp(mean) if line.summary == "geometric" else mean

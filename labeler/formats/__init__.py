@@ -1,1 +1,0 @@
-"""File formats: one reader and one writer each."""

@@ -1,0 +1,1 @@
+"""Judging: prompts rendered, a model asked, replies read, judgements written."""

@@ -1,0 +1,78 @@
+"""Who grades what: a prompt, a model, and the texts that fill the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from labeler.data import Document, Outcome, Pair, Query
+from labeler.errors import BadInput
+from labeler.judging.reply.parse import parse_grade
+from labeler.model import Model, Reply, Request
+from labeler.prompt import Prompt, schema_of
+
+
+@dataclass(frozen=True)
+class Assessor:
+    """Who grades: a prompt and a model, and the parameters that the model is asked with.
+
+    `inputs` joins what each request's `inputs` hold.
+    """
+
+    prompt: Prompt
+    model: Model
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def asked_with(self) -> dict[str, Any]:
+        """The prompt's own parameters, then this assessor's over them."""
+        front = self.prompt.front
+        own: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
+        if front.stop:
+            own["stop"] = list(front.stop)
+        return {**own, **self.parameters}
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The schema of a reply; None for a prompt that wants text."""
+        return None if self.prompt.front.reply == "text" else schema_of(self.prompt)
+
+    def request(self, query: Query, document: Document) -> Request:
+        """The first request for a pair."""
+        values = _values(query, document)
+        inputs = {**values, **self.inputs}
+        return Request(self.prompt.render(values), self.asked_with, self.schema, inputs)
+
+    def verdict(self, pair: Pair, reply: Reply) -> Outcome:
+        """What a reply says about a pair."""
+        text = self.prompt.front.reply == "text"
+        return parse_grade(pair, reply, self.prompt.grades, text=text)
+
+
+def _values(query: Query, document: Document) -> dict[str, str]:
+    return {
+        "query": query.text,
+        "description": str(query.metadata.get("description") or ""),
+        "narrative": str(query.metadata.get("narrative") or ""),
+        "title": document.title,
+        "text": document.text,
+        "passage": f"{document.title}\n{document.text}" if document.title else document.text,
+    }
+
+
+class Texts(NamedTuple):
+    """The queries and documents that pairs name."""
+
+    queries: Mapping[str, Query]
+    documents: Mapping[str, Document]
+
+    def of(self, pair: Pair) -> tuple[Query, Document]:
+        """The two of a pair; `BadInput` where one is missing."""
+        if pair.query_id not in self.queries:
+            raise BadInput(f"the pool names the query {pair.query_id!r}, which is not there")
+        if pair.doc_id not in self.documents:
+            raise BadInput(f"the pool names the document {pair.doc_id!r}, which is not there")
+        return self.queries[pair.query_id], self.documents[pair.doc_id]

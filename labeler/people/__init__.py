@@ -1,0 +1,1 @@
+"""People's labels: pairs drawn, sheets written, grades taken in."""

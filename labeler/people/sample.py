@@ -1,0 +1,170 @@
+"""Draw pairs for people to grade, and take their grades in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from labeler.collection.card import read_card, update_card
+from labeler.collection.corpus import read_corpus
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection
+from labeler.collection.people import (
+    SampledPair,
+    people_path,
+    sample_path,
+    write_sample,
+)
+from labeler.collection.pool import read_pool
+from labeler.collection.queries import read_queries
+from labeler.collection.scale import names_of_labels
+from labeler.data import Document, Failure, Pair, Query
+from labeler.errors import BadInput, Misuse
+from labeler.people.draw import Drawn, draw, share_out
+from labeler.people.sheet import SheetRow, write_sheet
+from labeler.trec.files import read_qrels
+
+Strata = dict[Pair, int | None]
+DEFAULT_SCALE = {0: "", 1: "", 2: "", 3: ""}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to draw: how many pairs (`None` for all) of how many queries, what raters share."""
+
+    pairs: int | None
+    queries: int | None = None
+    overlap: float = 0.0
+    seed: int = 0
+    scale: Mapping[int, str] | None = None
+
+
+class Drew(NamedTuple):
+    """A sheet's sample: its id, and how much is on it."""
+
+    id: str
+    pairs: int
+    queries: int
+
+
+def draw_sheets(
+    collection: Collection, source: str | None, wish: Wish, sheets: Sequence[Path]
+) -> list[Drew]:
+    """Write one sheet a rater, and keep each one's probabilities in the collection.
+
+    `source` names the labels whose grades are the strata.
+    """
+    if len({sheet.resolve() for sheet in sheets}) < len(sheets):
+        raise Misuse("two sheets have the same path")
+    strata, names = _strata(collection, source)
+    drawn = draw(strata, wish.pairs, wish.queries, wish.seed)
+    corpus, queries = read_corpus(collection.corpus), read_queries(collection.queries)
+    scale = wish.scale or names or DEFAULT_SCALE
+    ids = []
+    for sheet, mine in zip(
+        sheets, share_out(drawn, len(sheets), wish.overlap, wish.seed), strict=True
+    ):
+        rows = _sheet_rows(mine, corpus, queries, wish.seed)
+        made = {"source": source, "seed": wish.seed, "draw": _id(drawn), "drawn": len(drawn)}
+        sample = _keep(collection, rows, mine, made, scale)
+        write_sheet(sheet, sample, rows, scale)
+        ids.append(Drew(sample, len(rows), len({row.query_id for row in rows})))
+    return ids
+
+
+def free_names(collection: Collection, count: int) -> list[str]:
+    """Names for people's labels that the collection does not use yet."""
+    taken, names = set(collection.qrels_names()), ["human", *(f"human{i}" for i in range(2, 1000))]
+    return [name for name in names if name not in taken][:count]
+
+
+def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping[int, str]]:
+    """Every pair of the pool with its grade, `None` where it has none; and the grades' names."""
+    source = _only(collection) if source is None else source
+    if source is None:
+        pool: Strata = {pooled.pair: None for pooled in read_pool(collection.pool)}
+        return pool, names_of_labels(collection, "")
+    judgements = collection.judgements(source)
+    if judgements.exists():
+        rows = list(read_judgements(judgements))
+        grades: Strata = {
+            row.judged.outcome.pair: None
+            if isinstance(row.judged.outcome, Failure)
+            else row.judged.outcome.grade
+            for row in rows
+        }
+        prompts = {row.origin.prompt for row in rows}
+        return grades, names_of_labels(collection, source, prompts)
+    qrels = read_qrels(collection.existing_qrels(source))
+    graded: Strata = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items()}
+    if collection.pool.exists():
+        graded = {p.pair: graded.get(p.pair) for p in read_pool(collection.pool)} | graded
+    return graded, names_of_labels(collection, source)
+
+
+def _only(collection: Collection) -> str | None:
+    """The one set of labels; `None` where there is none yet, but a pool."""
+    names = [
+        name
+        for name in collection.qrels_names()
+        if name != "human" and not people_path(collection.folder, name).exists()
+    ]
+    if not names and collection.pool.exists():
+        return None
+    if len(names) != 1:
+        known = ", ".join(names) or "none"
+        raise Misuse(f"whose grades are the strata? choose with --from; there are: {known}")
+    return names[0]
+
+
+def _sheet_rows(
+    drawn: Sequence[Drawn],
+    corpus: Mapping[str, Document],
+    queries: Mapping[str, Query],
+    seed: int,
+) -> list[SheetRow]:
+    """By query, in an order of documents that tells nothing."""
+    ordered = sorted(drawn, key=lambda one: (one.pair.query_id, _scattered(one.pair, seed)))
+    rows = []
+    for number, one in enumerate(ordered, start=1):
+        query, document = queries.get(one.pair.query_id), corpus.get(one.pair.doc_id)
+        if query is None or document is None:
+            what = "query" if query is None else "document"
+            raise BadInput(f"the pair {' '.join(one.pair)} has no {what} in the collection")
+        rows.append(
+            SheetRow(number, query.id, query.text, document.id, document.title, document.text)
+        )
+    return rows
+
+
+def _scattered(pair: Pair, seed: int) -> str:
+    return hashlib.sha256(f"{seed}\0{pair.query_id}\0{pair.doc_id}".encode()).hexdigest()
+
+
+def _keep(
+    collection: Collection,
+    rows: Sequence[SheetRow],
+    drawn: Sequence[Drawn],
+    made: Mapping[str, object],
+    scale: Mapping[int, str],
+) -> str:
+    """Write the sample's file and its entry in the card; returns its id."""
+    chance = {one.pair: one.probability for one in drawn}
+    kept = [
+        SampledPair(row.number, pair, chance[pair])
+        for row in rows
+        for pair in [Pair(row.query_id, row.doc_id)]
+    ]
+    sample = "s" + _id(kept)
+    write_sample(sample_path(collection.folder, sample), kept)
+    entry = {**made, "pairs": len(kept), "scale": {str(g): name for g, name in scale.items()}}
+    update_card(collection, "samples", {**read_card(collection).get("samples", {}), sample: entry})
+    return sample
+
+
+def _id(rows: Sequence[object]) -> str:
+    """Eight hex digits of what the rows hold."""
+    return hashlib.sha256("\n".join(map(repr, rows)).encode()).hexdigest()[:8]

@@ -1,0 +1,1 @@
+"""Pools: the pairs to judge."""

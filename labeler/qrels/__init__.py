@@ -1,0 +1,1 @@
+"""What people do with qrels: count, check, compare and change them."""

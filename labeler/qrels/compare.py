@@ -1,0 +1,49 @@
+"""How two qrels differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeler.arrays import Flags
+from labeler.qrels.stats import Warn
+from labeler.trec.batches import files_per_query
+from labeler.trec.distinct import pair_batches
+from labeler.trec.indexed import QRELS, indexed
+from labeler.trec.spread import nothing_shared
+
+
+def comparison_rows(found: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """The grades that both give, the first's in rows and the second's in columns."""
+    cells = {(row["first"], row["second"]): row["pairs"] for row in found["grades"]}
+    ours, theirs = (sorted({cell[side] for cell in cells}) for side in (0, 1))
+    rows = [[str(a), *(cells.get((a, b), 0) for b in theirs)] for a in ours]
+    return ["grade", *map(str, theirs)], rows
+
+
+def compare_qrels(first: Path, second: Path, warn: Warn) -> dict[str, Any]:
+    """How many pairs each has, and the grades of those that both have."""
+    alone, table = [0, 0], Counter[tuple[int, int]]()
+    with indexed(first, QRELS) as one, indexed(second, QRELS) as other:
+        for batch, lines, pair in pair_batches([one, other], warn):
+            grade, origin = batch.grade[lines], batch.origin[lines]
+            both: Flags = np.append(pair[1:] == pair[:-1], False)
+            for side in (0, 1):
+                alone[side] += int((origin == side).sum()) - int(both.sum())
+            grades = np.stack([grade[both], grade[np.roll(both, 1)]], axis=1)
+            kinds, counts = np.unique(grades, axis=0, return_counts=True)
+            for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
+                table[kind[0], kind[1]] += count
+        if int(files_per_query([one, other]).max()) == 1:
+            warn(nothing_shared(one, other))
+    return {
+        "first_only": alone[0],
+        "second_only": alone[1],
+        "both": sum(table.values()),
+        "same_grade": sum(n for (a, b), n in table.items() if a == b),
+        "grades": [{"first": a, "second": b, "pairs": table[a, b]} for a, b in sorted(table)],
+    }

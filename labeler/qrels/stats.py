@@ -1,0 +1,88 @@
+"""What people ask of qrels: their counts, whether they are sound, how two of them differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeler.arrays import Integers
+from labeler.collection.ids import KnownIds, Unknown
+from labeler.errors import BadInput
+from labeler.trec.distinct import pair_batches
+from labeler.trec.indexed import QRELS, indexed
+from labeler.trec.spread import SPREAD_HEADER, short_names, spread
+
+Warn = Callable[[str], None]
+
+
+def qrels_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
+    """Counts of a qrels file; `BadInput` where an id is not among the known ones."""
+    warnings: list[str] = []
+    sizes: list[Integers] = []
+    grades: Counter[int] = Counter()
+    relevant = 0
+    unknown = Unknown(known) if known else None
+    with indexed(path, QRELS) as index:
+        for batch, lines, _ in pair_batches([index], warnings.append):
+            query, grade = batch.query[lines], batch.grade[lines]
+            sizes.append(np.bincount(query))
+            relevant += len(np.unique(query[grade > 0]))
+            grades.update(_counted(grade))
+            if unknown:
+                unknown.look(batch)
+        if unknown:
+            unknown.finish(index)
+    ordered = np.sort(np.concatenate(sizes))
+    return {
+        "qrels": str(path),
+        "queries": len(ordered),
+        "pairs": int(ordered.sum()),
+        "per_query": spread(ordered),
+        "grades": {str(grade): grades[grade] for grade in sorted(grades)},
+        "without_relevant": len(ordered) - relevant,
+        "warnings": warnings,
+    }
+
+
+def _counted(grade: Integers) -> dict[int, int]:
+    found, counts = np.unique(grade, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def validate_qrels(
+    path: Path, scale: Collection[int], known: KnownIds | None = None
+) -> dict[str, Any]:
+    """The counts, if the file reads and its grades are on the scale; else `BadInput`."""
+    found = qrels_stats(path, known)
+    outside = [g for g in map(int, found["grades"]) if scale and g not in scale]
+    if outside:
+        counts = ", ".join(f"{found['grades'][str(g)]} of grade {g}" for g in outside)
+        raise BadInput(f"{path}: grades outside the scale {_range(scale)}: {counts}")
+    return found
+
+
+def qrels_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    """A table of the counts of some qrels."""
+    grades = sorted({int(grade) for row in found for grade in row["grades"]})
+    header = ["qrels", "queries", "pairs", *SPREAD_HEADER]
+    shown = short_names([row["qrels"] for row in found])
+    rows = [
+        [
+            name,
+            row["queries"],
+            row["pairs"],
+            *row["per_query"].values(),
+            row["without_relevant"],
+            *(row["grades"].get(str(grade), 0) for grade in grades),
+        ]
+        for name, row in zip(shown, found, strict=True)
+    ]
+    return [*header, "none relevant", *(f"grade {grade}" for grade in grades)], rows
+
+
+def _range(scale: Collection[int]) -> str:
+    return ", ".join(map(str, sorted(scale)))

@@ -1,0 +1,1 @@
+"""Queries: written by a model, and filtered."""

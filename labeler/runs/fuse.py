@@ -1,0 +1,102 @@
+"""Several runs' files fused into one, whatever their size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from labeler.collection.choose import run_name
+from labeler.errors import BadInput, Misuse
+from labeler.exchange.runs import indexed_run
+from labeler.messages import count_of
+from labeler.runs.fusion import Fusion, Lists
+from labeler.trec.batches import Batch, batches, files_per_query, places
+from labeler.trec.indexed import Index
+from labeler.trec.spread import nothing_shared
+from labeler.trec.ties import in_order
+from labeler.trec.write import FORMATS, Ranked, format_of
+
+
+def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
+    """`0.3,0.7` in the order of the runs, or `dense=0.7,bm25=0.3` by their names."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    named = [part.rpartition("=") for part in parts]
+    try:
+        numbers = [float(number) for _, _, number in named]
+    except ValueError as error:
+        raise Misuse(f"cannot read the weights {text!r}; write them as 0.3,0.7") from error
+    if not np.isfinite(numbers).all():
+        raise Misuse(f"the weights {text!r} must be finite numbers")
+    names = [name for name, equals, _ in named if equals]
+    if not names:
+        return tuple(numbers)
+    wanted = [run_name(path) for path in paths]
+    if sorted(names) != sorted(wanted):
+        raise Misuse(f"--weights names {', '.join(names)}; the runs are {', '.join(wanted)}")
+    return tuple(numbers[names.index(name)] for name in wanted)
+
+
+def fuse_files(
+    paths: Sequence[Path],
+    output: Path,
+    fusion: Fusion,
+    tag: str,
+    warn: Callable[[str], None] = lambda _message: None,
+) -> tuple[int, int]:
+    """Some runs as one; how many queries and lines it has.
+
+    `BadInput` where no two runs have a query in common.
+    """
+    if len(paths) < 2:
+        raise Misuse("fusing takes two runs or more")
+    if fusion.method == "wsum" and len(fusion.weights) != len(paths):
+        raise Misuse(f"wsum needs {len(paths)} weights, one for each run, as --weights 0.3,0.7")
+    queries = 0
+
+    def fused() -> Iterator[Ranked]:
+        nonlocal queries
+        for batch in batches(indexes):
+            queries += len(batch.names)
+            yield _fused(batch, fusion)
+
+    with ExitStack() as stack:
+        indexes = [stack.enter_context(indexed_run(path)) for path in paths]
+        _check_common(indexes, warn)
+        lines = FORMATS[format_of(output)](output, fused(), tag)
+    return queries, lines
+
+
+def _check_common(indexes: Sequence[Index], warn: Callable[[str], None]) -> None:
+    common = files_per_query(indexes)
+    if int(common.max()) == 1:
+        first, second = indexes[:2]
+        raise BadInput(nothing_shared(first, second))
+    for index in indexes:
+        if missing := len(common) - len(index.ids):
+            count = count_of(len(common), "query", "queries")
+            warn(f"{index.path} lacks {missing:,} of {count} of all runs")
+
+
+def _fused(batch: Batch, fusion: Fusion) -> Ranked:
+    """The pairs of a batch by their fused scores, in trec_eval's order."""
+    batch.refuse_repeated()
+    order, number = batch.pairs()
+    pair = np.empty_like(order)
+    pair[order] = number
+    lists = Lists(
+        batch.origin,
+        batch.query,
+        np.cumsum(np.append(False, batch.group[1:] != batch.group[:-1])),
+        batch.ranks,
+        batch.score,
+        pair,
+    )
+    score = fusion.scores(lists)
+    first = order[np.append(True, number[1:] != number[:-1])]
+    query, documents = batch.query[first], batch.documents.take(first)
+    best = in_order(query, score, documents)
+    best = best[places(query, best)[best] <= fusion.depth]
+    return Ranked(batch.names, query[best], batch.texts(first[best]), score[best])

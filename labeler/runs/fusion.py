@@ -1,0 +1,168 @@
+"""Rank fusion, several runs into one, and diversity within one."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeler.arrays import Floats, Integers
+from labeler.data import Run
+from labeler.errors import Misuse
+from labeler.trec.order import ranking
+
+
+def rrf(runs: Sequence[Run], k: float = 60, depth: int = 1000) -> Run:
+    """Reciprocal rank fusion: a document's score is the sum of 1/(k + rank) over the runs.
+
+    Ranks count from 1; at most `depth` documents of a query are kept. Runs that lack a query add
+    nothing to it. After Cormack, Clarke and Buettcher (SIGIR 2009).
+    """
+    fused: dict[str, dict[str, float]] = {}
+    for run in runs:
+        for query_id, scores in run.items():
+            sums = fused.setdefault(query_id, defaultdict(float))
+            for rank, doc_id in enumerate(ranking(scores), start=1):
+                sums[doc_id] += 1 / (k + rank)
+    return {
+        query_id: {doc_id: sums[doc_id] for doc_id in ranking(sums)[:depth]}
+        for query_id, sums in fused.items()
+    }
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What some runs retrieve, a line for each document: run by run, query by query.
+
+    `group` numbers the lists from 0, ascending (none is empty); `rank` counts from 1 in each;
+    `query` and `pair` number the queries and the pairs of query and document.
+    """
+
+    run: Integers
+    query: Integers
+    group: Integers
+    rank: Integers
+    score: Floats
+    pair: Integers
+
+    @property
+    def starts(self) -> Integers:
+        """The first line of each list."""
+        return np.flatnonzero(np.append(True, self.group[1:] != self.group[:-1]))
+
+    @property
+    def sizes(self) -> Integers:
+        """The length of the list of each line."""
+        return np.bincount(self.group)[self.group]
+
+    @property
+    def query_of_pair(self) -> Integers:
+        """The query of each pair."""
+        found = np.zeros(int(self.pair.max()) + 1, dtype=np.int64)
+        found[self.pair] = self.query
+        return found
+
+    @property
+    def candidates(self) -> Integers:
+        """How many documents all runs together retrieve for the query of each line."""
+        return np.bincount(self.query_of_pair)[self.query]
+
+    @property
+    def lowest(self) -> Floats:
+        """The lowest score of each line's list."""
+        found: Floats = np.minimum.reduceat(self.score, self.starts)[self.group]
+        return found
+
+    @property
+    def highest(self) -> Floats:
+        """The highest score of each line's list."""
+        found: Floats = np.maximum.reduceat(self.score, self.starts)[self.group]
+        return found
+
+    def total(self, values: Floats) -> Floats:
+        """The sum over each line's list."""
+        return added(self.group, values)[self.group]
+
+
+def added(number: Integers, values: Floats) -> Floats:
+    """The sums of the values of equal numbers, added one by one in their order."""
+    return np.asarray(np.bincount(number, weights=values), dtype=np.float64)
+
+
+def _divided(value: Floats, by: Floats) -> Floats:
+    """`value / by`, and 0 where there is nothing to tell apart."""
+    found: Floats = np.divide(value, by, out=np.zeros_like(value), where=by > 0)
+    return found
+
+
+def _zscore(lists: Lists) -> Floats:
+    away = lists.score - lists.total(lists.score) / lists.sizes
+    return _divided(away, np.sqrt(lists.total(away**2) / lists.sizes))
+
+
+NORMS: dict[str, Callable[[Lists], Floats]] = {
+    "min-max": lambda lists: _divided(lists.score - lists.lowest, lists.highest - lists.lowest),
+    "max": lambda lists: _divided(lists.score, lists.highest),
+    "sum": lambda lists: _divided(
+        lists.score - lists.lowest, lists.total(lists.score) - lists.lowest * lists.sizes
+    ),
+    "zscore": _zscore,
+    "zmuv": _zscore,
+    "rank": lambda lists: 1 - (lists.rank - 1) / lists.sizes,
+    "borda": lambda lists: 1 - (lists.rank - 1) / lists.candidates,
+    "none": lambda lists: lists.score,
+}
+"""Scores on a scale that runs share, by ranx's names; `zscore` is another for `zmuv`.
+
+After `borda` a document that a list lacks has a score too, the mean of the places below it.
+"""
+
+METHODS = ("rrf", "combsum", "combmnz", "wsum")
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """How to fuse: `k` is RRF's, `norm` and `weights` are for the methods that add scores.
+
+    `rrf` adds 1 / (k + rank); `combsum` adds scores, `combmnz` also multiplies by how many runs
+    found the document (Fox and Shaw, TREC-2, 1994); `wsum` adds them weighted.
+    """
+
+    method: str = "rrf"
+    k: float = 60
+    norm: str = "min-max"
+    weights: tuple[float, ...] = ()
+    depth: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise Misuse(f"no method {self.method!r}; known: {', '.join(METHODS)}")
+        if self.norm not in NORMS:
+            raise Misuse(f"no norm {self.norm!r}; known: {', '.join(NORMS)}")
+        if self.depth < 1 or not (self.k >= 0 and math.isfinite(self.k)):
+            raise Misuse("--depth counts from 1, and --k is a finite number from 0")
+        if not all(map(math.isfinite, self.weights)):
+            raise Misuse("--weights are finite numbers")
+        if self.weights and self.method != "wsum":
+            raise Misuse(f"--weights are for the method wsum, not {self.method}")
+
+    def scores(self, lists: Lists) -> Floats:
+        """The fused score of each pair, added in the order of the runs."""
+        if self.method == "rrf":
+            return added(lists.pair, 1 / (self.k + lists.rank))
+        scaled, times = NORMS[self.norm](lists), np.bincount(lists.pair)
+        factor = np.ones(len(scaled))
+        if self.method == "wsum":
+            factor = np.array(self.weights)[lists.run]
+        base = np.zeros(len(times))
+        if self.norm == "borda":
+            absent = 0.5 - (lists.sizes - 1) / (2 * lists.candidates)
+            scaled = scaled - absent
+            listed = lists.query[lists.starts]
+            base = added(listed, (factor * absent)[lists.starts])[lists.query_of_pair]
+            times = np.bincount(listed)[lists.query_of_pair]
+        sums = added(lists.pair, factor * scaled) + base
+        return sums * times if self.method == "combmnz" else sums

@@ -1,0 +1,48 @@
+"""A run cut, sorted, tagged anew or written in another format, whatever its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeler.errors import Misuse
+from labeler.exchange.runs import indexed_run
+from labeler.trec.batches import Batch, batches
+from labeler.trec.write import FORMATS, Ranked, format_of
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of a run: its tag, how many documents a query keeps, whether queries are sorted.
+
+    `read_as` and `write_as` are formats, where the files' names do not say them.
+    """
+
+    tag: str
+    depth: int | None = None
+    sort: bool = False
+    read_as: str = ""
+    write_as: str = ""
+
+    def __post_init__(self) -> None:
+        if self.depth is not None and self.depth < 1:
+            raise Misuse("--depth counts from 1")
+        for form in filter(None, (self.read_as, self.write_as)):
+            if form not in FORMATS:
+                raise Misuse(f"no format {form!r}; known: {', '.join(FORMATS)}")
+
+
+def rewrite_run(path: Path, output: Path, change: Change) -> int:
+    """Write a run changed, its documents in trec_eval's order; how many lines it has."""
+    write = FORMATS[change.write_as or format_of(output)]
+    with indexed_run(path, change.read_as) as index:
+        parts = (_ranked(batch, change.depth) for batch in batches([index], sort=change.sort))
+        return write(output, parts, change.tag)
+
+
+def _ranked(batch: Batch, depth: int | None) -> Ranked:
+    batch.refuse_repeated()
+    order = batch.ranked
+    if depth is not None:
+        order = order[batch.ranks[order] <= depth]
+    return Ranked(batch.names, batch.query[order], batch.texts(order), batch.score[order])

@@ -1,0 +1,75 @@
+"""What people do to runs: look at, cut, sort, convert and fuse them, whatever their size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeler.arrays import Integers
+from labeler.collection.ids import KnownIds, Unknown
+from labeler.exchange.runs import indexed_run
+from labeler.trec.batches import Batch, batches
+from labeler.trec.columns import numbers
+from labeler.trec.spread import SPREAD_HEADER, short_names, spread
+from labeler.trec.ties import contradictions, tied_pairs
+
+
+def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
+    """Counts of a run, and what its scores and ranks say of each other.
+
+    Raises `BadInput` where an id is not among the known ones.
+    """
+    sizes: list[Integers] = []
+    ties = contradicting = 0
+    lowest, highest = np.inf, -np.inf
+    unknown = Unknown(known) if known else None
+    with indexed_run(path) as index:
+        for batch in batches([index]):
+            batch.refuse_repeated()
+            score, order = batch.score, batch.ranked
+            sizes.append(np.bincount(batch.group))
+            ties += tied_pairs(batch.group[order], score[order])
+            contradicting += contradictions(batch.group, _declared(batch), score)
+            lowest, highest = min(lowest, score.min()), max(highest, score.max())
+            if unknown:
+                unknown.look(batch)
+        if unknown:
+            unknown.finish(index)
+    ordered = np.sort(np.concatenate(sizes))
+    return {
+        "run": str(path),
+        "queries": len(ordered),
+        "documents": int(ordered.sum()),
+        "per_query": spread(ordered),
+        "scores": {"least": float(lowest), "most": float(highest)},
+        "tied_pairs": ties,
+        "contradicting_ranks": contradicting,
+    }
+
+
+def run_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    """A table of the counts of some runs."""
+    shown = short_names([row["run"] for row in found])
+    rows = [
+        [
+            name,
+            row["queries"],
+            row["documents"],
+            *row["per_query"].values(),
+            *(f"{score:g}" for score in row["scores"].values()),
+            row["tied_pairs"],
+            row["contradicting_ranks"],
+        ]
+        for name, row in zip(shown, found, strict=True)
+    ]
+    header = ["run", "queries", "documents", *SPREAD_HEADER]
+    return [*header, "lowest", "highest", "tied pairs", "contradicting ranks"], rows
+
+
+def _declared(batch: Batch) -> Integers:
+    """The rank that each line says it has, -1 where it says none."""
+    rank = numbers(batch.part, 3)
+    return np.where(rank.odd | rank.pointed | rank.negative, -1, rank.value)

@@ -1,0 +1,251 @@
+"""Intervals hold the truth as often as they say, where the naive one does not."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.agreement.compare import Options, compare_qrels
+from labeler.agreement.differences import differences
+from labeler.agreement.statistics import find_statistic
+from labeler.agreement.tables import query_tables, restricted
+from labeler.agreement.warnings import COVERED_BY_FEW, deciding, effective
+from labeler.arrays import Floats
+from labeler.data import Qrels
+from labeler.stats.intervals import (
+    METHODS,
+    Sample,
+    cluster_bootstrap,
+    degrees,
+    jackknife,
+    percentile,
+    stretched_percentile,
+)
+from labeler.trec.files import read_qrels
+from labeler.trec.labels import read_labels
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
+
+from simulate_coverage import STATISTICS, covered_shares, dl19, resampled, simulated
+
+RNG = np.random.default_rng(0)
+TABLES = simulated(RNG, 30)
+
+
+def kappa(tables: Floats) -> Floats:
+    return find_statistic("kappa", range(4)).compute(tables, np.arange(4.0))
+
+
+def total(tables: Floats) -> Floats:
+    return tables.sum(axis=(-2, -1))
+
+
+def test_draws_are_of_whole_queries_and_as_many() -> None:
+    alike = Sample(np.repeat(TABLES[:1], 30, axis=0), draws=50)
+    np.testing.assert_array_equal(alike.resampled, np.repeat(alike.total[None], 50, axis=0))
+    sizes = Sample(np.ones((30, 1, 1)), draws=50)
+    assert set(sizes.resampled.ravel()) == {30.0}
+
+
+def test_resampled_tables_are_what_a_loop_over_draws_gives() -> None:
+    sample = Sample(TABLES, draws=20, seed=4)
+    chosen = np.random.default_rng(4).integers(0, 30, (20, 30))
+    for draw, places in zip(sample.resampled, chosen, strict=True):
+        np.testing.assert_allclose(draw, TABLES[places].sum(axis=0))
+
+
+def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
+    from scipy import stats
+
+    values = RNG.random(12)
+    sums = np.stack([values, np.ones(12)], axis=1)
+    low, high = jackknife(Sample(sums), lambda s: s[..., 0] / s[..., 1]) or (0, 0)
+    expected = stats.t.interval(0.95, 11, values.mean(), values.std(ddof=1) / np.sqrt(12))
+    assert (low, high) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("method", "theirs"), [("bca", "BCa"), ("percentile", "percentile")])
+def test_bootstraps_of_a_mean_equal_scipys_draw_for_draw(method: str, theirs: str) -> None:
+    from scipy import stats
+
+    values = RNG.gamma(1.5, size=40)
+    sample = Sample(np.stack([values, np.ones(40)], axis=1), draws=2000, seed=1)
+    ours = METHODS[method](sample, lambda s: s[..., 0] / s[..., 1], False)
+    rng = np.random.default_rng(1)
+    found = stats.bootstrap((values,), np.mean, n_resamples=2000, method=theirs, rng=rng)
+    assert ours == pytest.approx(found.confidence_interval)
+
+
+def test_the_default_is_never_narrower_than_percentiles_or_jackknife() -> None:
+    sample = Sample(TABLES)
+    ours = cluster_bootstrap(sample, kappa, True)
+    assert ours is not None
+    for other in (percentile(sample, kappa), jackknife(sample, kappa, True)):
+        assert other is not None
+        assert ours[0] <= other[0] < other[1] <= ours[1]
+
+
+def test_percentiles_are_stretched_as_far_as_t_exceeds_the_normal() -> None:
+    from scipy import stats
+
+    sample = Sample(TABLES)
+    plain, ours = percentile(sample, kappa), stretched_percentile(sample, kappa)
+    assert plain is not None
+    assert ours is not None
+    value = float(kappa(sample.total))
+    factor = stats.t.ppf(0.975, 29 / 2.75) * np.sqrt(30 / 29) / stats.norm.ppf(0.975)
+    assert value - ours[0] == pytest.approx(factor * (value - plain[0]))
+    assert ours[1] - value == pytest.approx(factor * (plain[1] - value))
+    assert [degrees(n) for n in (2, 5, 10)] == [1, 4, 6]
+
+
+@pytest.mark.parametrize(("queries", "draws"), [(10, 10_000), (50, 5_000), (300, 1_000)])
+def test_few_queries_get_more_draws(queries: int, draws: int) -> None:
+    assert Sample(np.ones((queries, 1))).count == draws
+    assert Sample(np.ones((queries, 1)), draws=200).count == 200
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
+    a, b, c = (percentile(Sample(TABLES, seed=seed), kappa) for seed in (1, 1, 2))
+    assert a == b != c
+
+
+def test_one_query_has_no_interval_and_says_so() -> None:
+    grades = {"q": {str(d): d % 3 for d in range(30)}}
+    found = compare_qrels(grades, grades)
+    assert found.statistics["kappa"].value == 1.0
+    assert found.statistics["kappa"].low is None
+    assert any("one query only" in warning for warning in found.warnings)
+
+
+def test_no_interval_leaves_the_statistics_range() -> None:
+    people = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0}}
+    other = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}}
+    found = compare_qrels(people, other).statistics
+    assert (found["bias"].low, found["bias"].high) == (-3.0, 3.0)
+    assert found["mae"].low == 0.0
+    assert (found["agreement"].low, found["agreement"].high) == (0.0, 1.0)
+
+
+def test_perfect_agreement_has_an_interval_of_one_point() -> None:
+    grades = {f"q{q}": {str(d): d % 3 for d in range(30)} for q in range(30)}
+    found = compare_qrels(grades, grades).statistics["kappa"]
+    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_few_queries_are_warned_of_with_what_was_measured(method: str) -> None:
+    rng = np.random.default_rng(2)
+    people = {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(30)} for q in range(8)}
+    options = Options(("kappa",), method=method, draws=100)
+    warning, exact = compare_qrels(people, people, None, options).warnings
+    assert "only 8 queries" in warning
+    assert "kappa: no width to the interval" in exact
+    assert COVERED_BY_FEW[method] in warning
+
+
+def test_a_grade_that_lies_in_few_queries_is_named_with_its_cut(shared: Path) -> None:
+    """Of 43 queries, 160, 97, 72, ... hold NIST's 697 pairs of grade 3."""
+    folder = shared / "dl19"
+    people = read_qrels(folder / "nist.qrels")
+    for judge in ("gpt-4o", "llama-3.1-8b"):
+        labels = read_labels(folder / f"{judge}.qrels").labels
+        warnings = compare_qrels(people, labels, None, Options(draws=100)).warnings
+        assert any("43 queries: in simulations" in one for one in warnings)
+        assert any(one.startswith("tau-b, spearman: a few odd queries") for one in warnings)
+        (rare,) = (one for one in warnings if "lie in few queries" in one)
+        assert rare.startswith("kappa>=3, alpha>=3: ")
+        assert "as if evenly in 10;" in rare
+
+
+def test_another_method_is_not_said_to_hold_as_often_as_the_default() -> None:
+    people, other = two_of(30)
+    options = Options(("tau-b", "prevalence"), method="percentile", draws=100)
+    orders, wide = compare_qrels(people, other, None, options).warnings
+    assert "of 100 default intervals" in orders
+    assert wide.startswith("prevalence: its interval is wide")
+
+
+def test_enough_queries_are_not_warned_of() -> None:
+    assert compare_qrels(*two_of(60), None, Options(draws=100)).warnings == ()
+
+
+def test_a_value_that_few_queries_decide_is_named() -> None:
+    rng = np.random.default_rng(4)
+    people = {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(20)} for q in range(60)}
+    other = {q: dict(row) for q, row in people.items()}
+    other["q7"] = {d: 2 - g for d, g in people["q7"].items()}
+    warnings = compare_qrels(people, other, None, Options(("kappa", "mae"), draws=100)).warnings
+    assert [one for one in warnings if "fewer than 3 of the 60 queries decide" in one]
+    even = Sample(np.repeat(TABLES[:2], 10, axis=0))
+    assert deciding(find_statistic("kappa", range(4)), even, np.arange(4.0)) == pytest.approx(20)
+    assert effective(np.array([1.0, 1.0, 0.0])) == 2
+
+
+def test_a_statistic_on_the_edge_of_its_range_gets_no_interval_and_says_why() -> None:
+    found = compare_qrels(*two_of(60), None, Options(("kappa-max", "bias-index"), draws=100))
+    assert all(e.value is not None and e.low is None for e in found.statistics.values())
+    (warning,) = found.warnings
+    assert "kappa-max, bias-index: no interval" in warning
+    kinds = [find_statistic(name, range(4)) for name in ("bias-index", "kappa")]
+    sides = differences(found.paired, found.paired, kinds, Options(draws=100))
+    assert [one.low for one in sides] == [None, 0.0]
+
+
+def test_a_value_without_an_interval_says_why_and_has_no_design_effect() -> None:
+    """Grade 3 in one query only: without that query kappa at 3 is undefined."""
+    people = {f"q{q}": {str(d): d % 3 for d in range(9)} for q in range(10)}
+    people["q0"] = {str(d): 3 if d < 4 else 0 for d in range(9)}
+    other = {q: {d: 0 if d == "5" else g for d, g in row.items()} for q, row in people.items()}
+    other["q0"]["3"] = 0
+    found = compare_qrels(people, other, None, Options(("kappa", "kappa>=3"), naive=True))
+    rare = found.statistics["kappa>=3"]
+    assert rare.value is not None
+    assert rare.low is None
+    assert rare.naive is not None
+    assert rare.naive.design_effect is None
+    assert any("kappa>=3: no interval, for without some" in one for one in found.warnings)
+    alone = {"q1": people["q1"]}, {"q1": other["q1"]}
+    one = compare_qrels(*alone, None, Options(("kappa",), naive=True)).statistics["kappa"]
+    assert one.naive is not None
+    assert one.naive.design_effect is None
+
+
+def two_of(queries: int) -> tuple[Qrels, Qrels]:
+    """Two raters of chance."""
+    rng = np.random.default_rng(3)
+    first, second = (
+        {f"q{q}": {str(d): int(rng.integers(0, 4)) for d in range(20)} for q in range(queries)}
+        for _ in range(2)
+    )
+    return first, second
+
+
+def test_restricted_pairs_keep_their_queries() -> None:
+    people = {f"q{q}": {str(d): (d + q) % 3 for d in range(5)} for q in range(4)}
+    pairs = compare_qrels(people, people).paired
+    some = restricted(pairs, np.array([0, 1, 17]))
+    assert some.queries == ("q0", "q3")
+    assert query_tables(some).sum(axis=(1, 2)).tolist() == [2.0, 1.0]
+
+
+def test_intervals_over_queries_cover_where_naive_ones_do_not() -> None:
+    truth = simulated(np.random.default_rng(1), 100_000).sum(axis=0)
+    shares = covered_shares(simulated, truth, 25, 200, ("kappa",))["kappa"]
+    assert shares["naive"] < 0.5
+    assert shares["cluster-bootstrap"] > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("queries", [25, 50])
+def test_coverage_is_as_nominal(shared: Path, queries: int) -> None:
+    """Between 92 and 97.5 of 100 in both worlds (93 to 97, and the noise of 1,000 repeats)."""
+    tables = dl19(shared / "dl19", "gpt-4o")
+    for world, truth in (
+        (simulated, simulated(np.random.default_rng(1), 400_000).sum(axis=0)),
+        (resampled(tables), tables.sum(axis=0)),
+    ):
+        for shares in covered_shares(world, truth, queries, 1000, STATISTICS).values():
+            assert 0.92 <= shares["cluster-bootstrap"] <= 0.975
+            assert shares["naive"] < 0.75

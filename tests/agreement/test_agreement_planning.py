@@ -1,0 +1,151 @@
+"""How much more must be graded, and the picture of what was found."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.agreement.align import Other, Rules
+from labeler.agreement.compare import Options, agree, compare_qrels
+from labeler.agreement.plan import Plan, in_words, plan
+from labeler.agreement.registry import Statistic
+from labeler.agreement.statistics import find_statistic
+from labeler.cli import execute
+from labeler.data import Pair, Qrels
+from labeler.trec.files import read_qrels, write_qrels
+
+
+def made(queries: int, pairs: int, seed: int) -> tuple[Qrels, Qrels]:
+    """A judge whose care differs from query to query."""
+    rng = np.random.default_rng(seed)
+    people: Qrels = {}
+    other: Qrels = {}
+    for q in range(queries):
+        keep = rng.beta(3, 2)
+        grades = rng.choice(3, pairs, p=[0.5, 0.3, 0.2])
+        guess = np.where(rng.random(pairs) < keep, grades, rng.choice(3, pairs))
+        people[f"q{q}"] = {f"d{d}": int(g) for d, g in enumerate(grades)}
+        other[f"q{q}"] = {f"d{d}": int(g) for d, g in enumerate(guess)}
+    return people, other
+
+
+def mean_width(chosen: Statistic, queries: int, pairs: int) -> float:
+    """Of the intervals that are printed, over worlds like these."""
+    widths = []
+    for seed in range(30):
+        found = compare_qrels(*made(queries, pairs, seed), None, Options(("kappa",), draws=1000))
+        printed = found.statistics[chosen.name]
+        assert printed.low is not None
+        assert printed.high is not None
+        widths.append(printed.high - printed.low)
+    return float(np.mean(widths))
+
+
+def test_as_many_queries_or_pairs_as_planned_give_the_wished_width() -> None:
+    kappa = find_statistic("kappa", range(3))
+    plans = []
+    for seed in range(30):
+        found = compare_qrels(*made(40, 10, seed), None, Options(("kappa",), draws=100))
+        plans.append(plan(found, kappa, 0.11))
+    queries = round(float(np.mean([p.queries for p in plans if p])))
+    assert queries > 40
+    assert mean_width(kappa, queries, 10) == pytest.approx(0.11, rel=0.12)
+    generous = []
+    for seed in range(30):
+        found = compare_qrels(*made(40, 10, seed), None, Options(("kappa",), draws=100))
+        generous.append(plan(found, kappa, 0.17))
+    pairs = [p.pairs for p in generous if p and p.pairs]
+    assert len(pairs) > 20
+    assert mean_width(kappa, 40, round(float(np.median(pairs)))) == pytest.approx(0.17, rel=0.12)
+
+
+def test_a_plan_starts_from_the_interval_that_is_printed(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    files = [str(folder / f"{name}.qrels") for name in ("nist", "gpt-4o")]
+    for method in ("cluster-bootstrap", "percentile"):
+        given = ["-s", "alpha-ordinal", "--how-many", "0.05", "--method", method, "--json"]
+        assert execute(["agree", *files, *given]) == 0
+        found = json.loads(capsys.readouterr().out)
+        printed = found["statistics"]["alpha-ordinal"]
+        (planned,) = found["how_many"]
+        assert planned["width"] == pytest.approx(printed["high"] - printed["low"])
+
+
+def test_a_plan_weighs_sampled_pairs_by_their_chances() -> None:
+    people, other = made(40, 10, 3)
+    kappa = find_statistic("kappa", range(4))
+    pairs = [Pair(q, d) for q, row in people.items() for d in row]
+    rng = np.random.default_rng(0)
+
+    def planned(weights: dict[Pair, float] | None) -> Plan:
+        found = agree(people, Other(other), Rules(), Options(("kappa",), draws=100), weights)
+        made_up = plan(found, kappa, 0.25)
+        assert made_up is not None
+        return made_up
+
+    alone, alike = planned(None), planned(dict.fromkeys(pairs, 7.0))
+    uneven = planned(
+        {pair: float(w) for pair, w in zip(pairs, rng.choice([1, 9], 400), strict=True)}
+    )
+    assert alike.width == pytest.approx(alone.width)
+    assert alike.floor == pytest.approx(alone.floor, abs=0.01)
+    assert uneven.width > alone.width
+    assert uneven.queries > alone.queries
+
+
+def test_no_number_of_pairs_makes_up_for_queries_that_differ(shared: Path) -> None:
+    folder = shared / "dl19"
+    people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
+    found = compare_qrels(people, judge, None, Options(("kappa",)))
+    tight = plan(found, find_statistic("kappa", range(4)), 0.05)
+    assert tight is not None
+    assert tight.pairs is None
+    assert tight.floor > 0.05
+    assert "No number of further pairs" in in_words(tight)
+    wide = plan(found, find_statistic("kappa", range(4)), 0.5)
+    assert wide is not None
+    assert "as narrow as wished" in in_words(wide)
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None:
+    folder = shared / "dl19"
+    files = [str(folder / f"{name}.qrels") for name in ("nist", "gpt-4o")]
+    path = tmp_path / f"new/p.{ending}"
+    runs = ["--run", str(folder / "runs")] if ending == "svg" else []
+    given = ["-s", "kappa", *runs, "--plot", str(path)]
+    assert execute(["agree", *files, *given]) == 0
+    starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    assert path.read_bytes().startswith(starts[ending])
+    if ending == "svg":
+        drawn = path.read_text(encoding="utf-8")
+        assert "snowflake-base-retriever" in drawn
+        assert "1112341" in drawn
+
+
+def test_a_picture_of_unknown_kind_is_misuse_before_anything_is_computed(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(shared / "dl19" / f"{name}.qrels") for name in ("nist", "gpt-4o")]
+    assert execute(["agree", *files, "-s", "kappa", "--plot", str(tmp_path / "p.doc")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "p.doc: expected a picture's name to end in .png, .svg, .pdf" in said.err
+
+
+def test_without_matplotlib_a_picture_is_refused_before_anything_is_computed(
+    tmp_path: Path,
+) -> None:
+    write_qrels(tmp_path / "a.qrels", {"q": {"d": 1}})
+    files = [str(tmp_path / "a.qrels"), str(tmp_path / "a.qrels")]
+    asked = ["agree", *files, "--plot", str(tmp_path / "p.png")]
+    absent = "import sys; sys.modules['matplotlib'] = None"
+    code = f"{absent}; from labeler.cli import execute; sys.exit(execute({asked!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (78, "")
+    assert "--plot needs matplotlib: pip install 'labeler[plot]'" in done.stderr

@@ -1,0 +1,61 @@
+"""A signal that arrives when the work is all but done, and what a killed process leaves."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from labeler.cli.signals import Terminated, run_until_stopped
+from labeler.files.atomic import replacing
+from labeler.models.policies.stop import Brake
+
+
+@pytest.mark.parametrize(
+    ("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
+)
+def test_a_signal_during_the_last_calls_stops_what_would_follow(
+    number: int, raised: type[BaseException]
+) -> None:
+    finished = []
+
+    async def work(brake: Brake) -> None:
+        os.kill(os.getpid(), number)
+        await brake.sleep(10)
+        finished.append(brake.pulled)
+
+    with pytest.raises(raised):
+        run_until_stopped(work)
+    assert finished == [True]
+
+
+def test_work_that_nothing_stops_gives_its_result() -> None:
+    async def work(_brake: Brake) -> int:
+        return 3
+
+    assert run_until_stopped(work) == 3
+
+
+def test_a_partial_file_that_is_being_written_is_not_removed_however_old(tmp_path: Path) -> None:
+    with replacing(tmp_path / "a.jsonl") as out:
+        (partial,) = tmp_path.glob(".a.jsonl.*.part")
+        os.utime(partial, (0, 0))
+        with replacing(tmp_path / "a.jsonl") as other:
+            other.write("the other's\n")
+        out.write("whole\n")
+    assert (tmp_path / "a.jsonl").read_text() == "whole\n"
+
+
+def test_old_partial_files_of_the_same_target_are_removed(tmp_path: Path) -> None:
+    names = (".a.jsonl.k3j_x9ab.part", ".a.jsonl.young000.part", ".b.jsonl.k3j_x9ab.part")
+    others = (".a.jsonl.x.jsonl.k3j_x9ab.part", "a.jsonl.k3j_x9ab.part", ".a.jsonl.part")
+    for name in (*names, *others):
+        (tmp_path / name).write_text("half a r")
+        if "young" not in name:
+            os.utime(tmp_path / name, (time.time() - 3700,) * 2)
+    with replacing(tmp_path / "a.jsonl") as out:
+        out.write("whole\n")
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"a.jsonl", *names[1:], *others}
+    assert (tmp_path / "a.jsonl").read_text() == "whole\n"

@@ -1,0 +1,324 @@
+"""Scores corrected by people's labels of some queries."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from labeler.agreement.leaderboard import leaderboard
+from labeler.cli import execute
+from labeler.metrics import evaluate, parse
+from labeler.stats.ppi import LIKE_THESE, correct, correct_together, simulate
+from labeler.trec.files import read_qrels, read_run, write_qrels, write_run
+
+RNG = np.random.default_rng(0)
+PEOPLE = RNG.random(40)
+ASSESSOR = PEOPLE**2 + RNG.normal(0, 0.1, 40)
+
+
+def test_the_corrected_mean_is_the_regression_estimate() -> None:
+    labelled = np.arange(12)
+    found = correct(PEOPLE[labelled], ASSESSOR, labelled)
+    fit = sm.OLS(PEOPLE[labelled], sm.add_constant(ASSESSOR[labelled])).fit()
+    assert found.power == pytest.approx(fit.params[1])
+    assert found.corrected.value == pytest.approx(fit.predict([[1, ASSESSOR.mean()]])[0])
+
+
+@pytest.mark.parametrize(("slope", "power"), [(0.5, 1.0), (-1.0, 0.0)])
+def test_an_assessor_is_followed_neither_beyond_its_scores_nor_against_them(
+    slope: float, power: float
+) -> None:
+    labelled = np.arange(12)
+    found = correct(PEOPLE[labelled], 0.5 + slope * PEOPLE, labelled)
+    assert found.power == power
+
+
+def test_a_systems_corrected_mean_is_its_own_whatever_others_are_there() -> None:
+    labelled = np.arange(12)
+    others = RNG.random((3, 40))
+    people = np.vstack([PEOPLE[None, :], others])[:, labelled]
+    assessor = np.vstack([ASSESSOR[None, :], others + RNG.normal(0, 0.2, (3, 40))])
+    together = correct_together(people, assessor, labelled)[0]
+    alone = correct(PEOPLE[labelled], ASSESSOR, labelled)
+    assert together.corrected.value == pytest.approx(alone.corrected.value)
+    assert together.power == pytest.approx(alone.power)
+
+
+def test_an_assessor_that_one_query_alone_speaks_for_is_not_followed() -> None:
+    labelled = np.arange(12)
+    assessor = np.where(np.arange(40) == 3, 1.0, 0.0)
+    people = assessor[labelled] * 0.9 + 0.05
+    found = correct(people, assessor, labelled)
+    assert found.power == 0
+    assert found.corrected == found.people
+
+
+def test_heavy_tails_leave_fewer_degrees_of_freedom() -> None:
+    labelled = np.arange(20)
+    noise = np.random.default_rng(3).normal(0, 0.1, 40)
+    spiky = np.where(np.arange(40) % 10 == 0, 0.6, 0.0)
+    even, heavy = (correct((PEOPLE + one)[labelled], PEOPLE, labelled) for one in (noise, spiky))
+    assert heavy.freedom < even.freedom <= 18
+
+
+def test_with_every_query_labelled_nothing_is_left_to_correct() -> None:
+    found = correct(PEOPLE, ASSESSOR, np.arange(40))
+    assert found.corrected.value == pytest.approx(PEOPLE.mean())
+    assert found.corrected.low == pytest.approx(found.corrected.high)
+    like_these = correct(PEOPLE, ASSESSOR, np.arange(40), LIKE_THESE).corrected
+    error = PEOPLE.std(ddof=1) / np.sqrt(40)
+    assert like_these.high - like_these.low == pytest.approx(2 * 2.0227 * error, rel=1e-4)
+
+
+def test_an_assessor_that_tells_nothing_is_given_no_weight() -> None:
+    labelled = np.arange(12)
+    found = correct(PEOPLE[labelled], np.full(40, 0.5), labelled)
+    assert found.power == 0
+    assert found.corrected == found.people
+
+
+def test_a_good_assessor_makes_the_interval_narrower_wherever_it_is_biased() -> None:
+    labelled = np.arange(12)
+    found = correct(PEOPLE[labelled], ASSESSOR, labelled)
+    width = found.corrected.high - found.corrected.low
+    assert width < 0.5 * (found.people.high - found.people.low)
+    assert not found.assessor.low <= PEOPLE.mean() <= found.assessor.high
+    assert found.corrected.low <= PEOPLE.mean() <= found.corrected.high
+
+
+def test_on_dl19_the_assessor_alone_misses_and_the_correction_covers(shared: Path) -> None:
+    folder = shared / "dl19"
+    runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
+    people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
+    board = leaderboard(people, judge, runs, parse("nDCG@10"))
+    assert board is not None
+    found = simulate(board.scores[0], board.scores[1], labelled=20, draws=200, seed=1)
+    assert found.covered["assessor"] < 0.3
+    assert found.covered["people"] > 0.9
+    assert found.covered["corrected"] > 0.92
+    assert found.width["corrected"] < 0.9 * found.width["people"]
+
+
+def test_the_command_prints_all_three(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    people = read_qrels(folder / "nist.qrels")
+    some = {query: people[query] for query in sorted(people)[::3]}
+    write_qrels(tmp_path / "people.qrels", some)
+    files = [str(folder / "gpt-4o.qrels"), str(folder / "runs/minilm-reranker.trec.gz")]
+    option = ["--people", str(tmp_path / "people.qrels")]
+    assert execute(["evaluate", *files, *option, "-m", "nDCG@10", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["scores"]
+    assert (row["labelled"], row["queries"]) == (15, 43)
+    assert row["corrected"]["low"] < row["corrected"]["value"] < row["corrected"]["high"]
+    assert execute(["evaluate", files[1], *option, "--assessor", files[0], "-m", "nDCG@10"]) == 0
+    assert "corrected" in capsys.readouterr().out
+    assert execute(["evaluate", *files, *option, "--target", "moon"]) == 2
+
+
+def test_people_who_judged_a_few_pairs_a_query_cannot_correct(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    people = read_qrels(folder / "nist.qrels")
+    write_qrels(
+        tmp_path / "few.qrels", {q: dict(list(row.items())[:20]) for q, row in people.items()}
+    )
+    files = [str(folder / "gpt-4o.qrels"), str(folder / "runs/minilm-reranker.trec.gz")]
+    option = ["--people", str(tmp_path / "few.qrels")]
+    assert execute(["evaluate", *files, *option, "-m", "nDCG@10"]) == 65
+    assert "labels of whole queries" in capsys.readouterr().err
+
+
+def with_people(tmp_path: Path) -> list[str]:
+    """Sixteen queries that an assessor graded up to 3, half of them graded up to 2 by people."""
+    grades = [i % 4 for i in range(16)]
+    qrels = {f"q{i}": {"a": grade, "b": 1} for i, grade in enumerate(grades)}
+    some = {f"q{i}": {"a": min(grade, 2), "b": 1} for i, grade in enumerate(grades[:8])}
+    write_qrels(tmp_path / "llm.qrels", qrels)
+    write_qrels(tmp_path / "people.qrels", some)
+    lines = [
+        f"q{i} Q0 {doc} 1 {score} t\n" for i in range(16) for doc, score in (("a", 2), ("b", 1))
+    ]
+    (tmp_path / "x.trec").write_text("".join(lines))
+    files = [str(tmp_path / name) for name in ("llm.qrels", "x.trec")]
+    return ["evaluate", *files, "--people", str(tmp_path / "people.qrels")]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--unanswerable", "skip"], ["--interval", "bootstrap"], ["--movers", "2"]),
+        *(["--scenarios"], ["--qrels", "human"], ["--lgtm", "x"]),
+    ],
+)
+def test_what_does_not_go_with_people_is_refused_by_name_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    assert execute([*with_people(tmp_path), "-m", "P@1", *option]) == 2
+    assert f"{option[0]}: this does not go with --people: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--missing", "zero"], ["--missing", "skip"], ["--unanswerable", "count"]),
+        *(["--ties", "trec"], ["--interval", "t"], ["--seed", "1"], ["--no-scenarios"]),
+        *(["--baseline", "x"], ["--no-worse-than", "x"], ["--require", "P@1:0.7"]),
+    ],
+)
+def test_what_means_the_same_with_people_changes_nothing_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    asked = [*with_people(tmp_path), "-m", "P@1", "--json"]
+    assert execute(asked) == 0
+    plain = capsys.readouterr().out
+    assert execute([*asked, *option]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["scores"][:1] == json.loads(plain)["scores"]
+
+
+def corrected_two(shared: Path, tmp_path: Path) -> list[str]:
+    """Two systems of DL 2019, with NIST's labels for every third query."""
+    people = read_qrels(shared / "dl19/nist.qrels")
+    write_qrels(tmp_path / "some.qrels", {q: people[q] for q in sorted(people)[::3]})
+    names = ("gpt-4o.qrels", "runs/bge-base-retriever.trec.gz", "runs/minilm-reranker.trec.gz")
+    files = [str(shared / "dl19" / name) for name in names]
+    return ["evaluate", *files, "--people", str(tmp_path / "some.qrels"), "-m", "nDCG@10", "--json"]
+
+
+def test_a_gate_holds_the_corrected_figures_low_end(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = corrected_two(shared, tmp_path)
+    assert execute(asked) == 0
+    rows = json.loads(capsys.readouterr().out)["scores"]
+    low = min(row["corrected"]["low"] for row in rows)
+    assert execute([*asked, "--require", f"nDCG@10:{low - 0.001}"]) == 0
+    assert execute([*asked, "--require", f"nDCG@10:{low + 0.001}"]) == 5
+    assert "may be as low as" in capsys.readouterr().err
+
+
+def test_systems_are_compared_by_their_corrected_difference(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = corrected_two(shared, tmp_path)
+    assert execute([*asked, "--baseline", "bge-base-retriever", "--per-query"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (one,) = found["comparisons"]
+    assert (one["run"], one["baseline"]) == ("minilm-reranker", "bge-base-retriever")
+    base, other = (row["per_query"] for row in found["scores"])
+    both = [q for q in base if base[q]["people"] is not None]
+    assert len(both) == one["labelled"] == 15
+    ours = np.mean([other[q]["people"] - base[q]["people"] for q in both])
+    assert one["people"]["value"] == pytest.approx(ours)
+    told = one["corrected"]["low"] > 0 or one["corrected"]["high"] < 0
+    assert (one["p"] < 0.05) == told
+    assert execute([*asked, "--no-worse-than", "minilm-reranker"]) in (0, 5)
+    assert execute([*asked, "--baseline", "nobody"]) == 2
+
+
+def test_runs_with_other_queries_are_compared_over_those_they_share(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = corrected_two(shared, tmp_path)
+    ranked = read_run(Path(asked[3]))
+    some = {query: ranked[query] for query in sorted(ranked)[:40]}
+    write_run(tmp_path / "fewer.trec", some, "fewer")
+    asked[3] = str(tmp_path / "fewer.trec")
+    assert execute([*asked, "--missing", "skip"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["queries"] for row in found["scores"]] == [43, 40]
+    assert found["comparisons"][0]["queries"] == 40
+    assert any("over the 40 queries that all of them have" in w for w in found["warnings"])
+    assert execute(asked) == 0
+    assert [r["queries"] for r in json.loads(capsys.readouterr().out)["scores"]] == [43, 43]
+
+
+@pytest.mark.parametrize(
+    ("judge", "measure", "labelled", "width"),
+    [
+        *[("gpt-4o", "nDCG@10", 10, 0.85), ("gpt-4o", "AP", 20, 0.72)],
+        *[("llama-3.1-8b", "nDCG@10", 20, 0.98), ("llama-3.1-8b", "P@10", 10, 0.92)],
+    ],
+)
+def test_corrected_intervals_cover_and_are_narrower_than_peoples_alone(
+    shared: Path, judge: str, measure: str, labelled: int, width: float
+) -> None:
+    folder = shared / "dl19"
+    runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
+    people, other = (read_qrels(folder / f"{name}.qrels") for name in ("nist", judge))
+    board = leaderboard(people, other, runs, parse(measure))
+    assert board is not None
+    found = simulate(board.scores[0], board.scores[1], labelled, draws=300, seed=1)
+    assert 0.91 < found.covered["corrected"] < 0.975
+    assert found.width["corrected"] < width * found.width["people"]
+
+
+def test_scores_for_which_the_assessor_is_not_followed_are_counted_with_the_reason(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = corrected_two(shared, tmp_path)
+    assert execute(asked) == 0
+    assert not [w for w in json.loads(capsys.readouterr().out)["warnings"] if "lambda" in w]
+    asked[1] = str(tmp_path / "flat.qrels")
+    people = read_qrels(shared / "dl19/nist.qrels")
+    write_qrels(Path(asked[1]), {q: dict.fromkeys(row, 1) for q, row in people.items()})
+    assert execute([*asked, "-m", "RR"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    flat = [row for row in found["scores"] if row["measure"] == "RR"]
+    assert all(row["power"] == 0 and row["corrected"] == row["people"] for row in flat)
+    assert any("lambda is 0 for" in warning for warning in found["warnings"])
+
+
+def test_target_and_assessor_need_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = with_people(tmp_path)[:3]
+    for option in (["--target", "these"], ["--assessor", "llm"]):
+        assert execute([*files, *option]) == 2
+        assert f"{option[0]}: this needs --people" in capsys.readouterr().err
+
+
+def test_no_interval_of_a_share_goes_beyond_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute([*with_people(tmp_path), "-m", "nDCG@10", "-m", "CG@10", "--json"]) == 0
+    share, gain = json.loads(capsys.readouterr().out)["scores"]
+    assert share["people"]["high"] == 1.0
+    assert gain["people"]["high"] > 1.0
+
+
+def test_people_of_other_queries_are_an_error_with_a_guess(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = with_people(tmp_path)
+    people = read_qrels(tmp_path / "people.qrels")
+    write_qrels(tmp_path / "people.qrels", {query[1:]: row for query, row in people.items()})
+    assert execute([*asked, "-m", "P@1"]) == 65
+    assert "share no query" in capsys.readouterr().err
+
+
+def test_both_sides_are_scored_on_one_scale(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [*with_people(tmp_path), "-m", "ERR@10", "--json"]
+    sides = [read_qrels(tmp_path / f"{name}.qrels") for name in ("llm", "people")]
+    ranked = read_run(tmp_path / "x.trec")
+    for option, top in (([], 3), (["--max-grade", "4"], 4)):
+        assert execute([*asked, *option]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["scores"]
+        wanted = [evaluate(side, ranked, ["ERR@10"], max_grade=top).means() for side in sides]
+        assert row["assessor"]["value"] == pytest.approx(wanted[0]["ERR@10"])
+        assert row["people"]["value"] == pytest.approx(wanted[1]["ERR@10"])
+
+
+@pytest.mark.parametrize("measure", ["GMAP", "NumRelRet", "NumQ", "LGTM@5", "Judged@10"])
+def test_only_means_over_queries_are_corrected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], measure: str
+) -> None:
+    assert execute([*with_people(tmp_path), "-m", measure]) == 2
+    assert measure in capsys.readouterr().err

@@ -1,0 +1,520 @@
+"""`labeler evaluate`: what it prints, refuses and gates."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labeler.cli import execute as labeler
+from labeler.collection.scale import card_top_grade, top_grade_of
+from labeler.evaluation.evaluate import Options, evaluate_files
+from labeler.evaluation.tables import frame
+
+QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 c 1\nq3 0 d 0\n"
+GOOD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 a 1 3 t\nq2 Q0 c 2 2 t\nq2 Q0 x 3 1 t\n"
+BAD = "q1 Q0 b 1 3 t\nq1 Q0 x 2 2 t\nq2 Q0 x 1 3 t\nq9 Q0 a 1 1 t\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {"h.qrels": QRELS, "good.trec": GOOD, "bad.run.txt": BAD}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def printed_json(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
+    assert labeler(["evaluate", *files, "-m", "nDCG@10", "-m", "P@1", "--json", "--per-query"]) == 0
+    found = printed_json(capsys)
+    assert list(found) == ["qrels", "measures", "runs", "comparisons", "warnings"]
+    assert found["qrels"] == files[0]
+    assert found["measures"] == ["nDCG@10", "P@1"]
+    good, bad = found["runs"]
+    assert (good["run"], good["queries"], bad["run"]) == ("good", 3, "bad")
+    assert good["scores"]["P@1"]["value"] == pytest.approx(2 / 3)
+    assert good["scores"]["P@1"]["low"] <= 2 / 3 <= good["scores"]["P@1"]["high"]
+    assert good["judged"] == {"Judged@1": 1.0, "Judged@10": pytest.approx((1 + 2 / 3) / 2)}
+    assert good["per_query"]["q2"] == {"nDCG@10": 1.0, "P@1": 1.0}
+    assert set(good["scenarios"]["P@1"]) == {"unjudged_irrelevant", "unjudged_top", "low", "high"}
+    assert set(good["scenarios"]["nDCG@10"]) == set(good["scenarios"]["P@1"])
+    comparison = found["comparisons"][0]
+    assert (comparison["run"], comparison["baseline"]) == ("bad", "good")
+    assert comparison["verdict"] == "cannot tell apart"
+    assert any("bad: 1 query of the run not in the qrels: ignored" in w for w in found["warnings"])
+    assert any("good: 1 of 3 queries missing from the run" in w for w in found["warnings"])
+    assert any("1 of 3 queries without a relevant document" in w for w in found["warnings"])
+    assert any("only 3 queries: intervals are wide" in w for w in found["warnings"])
+
+
+def test_a_collection_is_scored_with_its_runs_and_human_qrels(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = folder / "coll"
+    (collection / "runs").mkdir(parents=True)
+    (collection / "qrels").mkdir()
+    (collection / "runs" / "bm25.trec").write_text(GOOD)
+    (collection / "qrels" / "human.qrels").write_text(QRELS)
+    (collection / "qrels" / "other.qrels").write_text(QRELS.replace("a 1", "a 0"))
+    assert labeler(["evaluate", str(collection), "-m", "P@1", "--json"]) == 0
+    assert printed_json(capsys)["qrels"] == str(collection / "qrels" / "human.qrels")
+    assert labeler(["evaluate", str(collection), "--qrels", "other", "-m", "P@1", "--json"]) == 0
+    assert printed_json(capsys)["runs"][0]["scores"]["P@1"]["value"] == pytest.approx(1 / 3)
+    (collection / "qrels" / "human.qrels").rename(collection / "qrels" / "third.qrels")
+    assert labeler(["evaluate", str(collection)]) == 2
+    assert "choose with --qrels: other, third" in capsys.readouterr().err
+
+
+def test_gates_end_with_code_5_and_say_what_failed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "bad.run.txt")]
+    assert labeler(["evaluate", *files, "--require", "nDCG@10:0"]) == 0
+    assert labeler(["evaluate", *files, "--require", "nDCG@10:0.5"]) == 5
+    assert "bad: nDCG@10 is 0.0000, below 0.5" in capsys.readouterr().err
+    assert labeler(["evaluate", *files, "--require", "nDCG@10"]) == 2
+
+
+def test_no_worse_than_needs_a_difference_that_can_be_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queries = range(40)
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in queries))
+    (tmp_path / "up.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in queries))
+    (tmp_path / "down.trec").write_text("".join(f"q{q} Q0 b 1 1 t\n" for q in queries))
+    files = [str(tmp_path / name) for name in ("h.qrels", "up.trec", "down.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@1", "--no-worse-than", "up"]) == 5
+    assert "down: P@1 is 1.0000 worse than up's" in capsys.readouterr().err
+    assert labeler(["evaluate", *files, "-m", "P@1", "--no-worse-than", "down"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "guess"),
+    [
+        ("007 0 a 1\n", "7 Q0 a 1 1 t\n", "padded with zeros"),
+        ("q7 0 a 1\n", "7 Q0 a 1 1 t\n", "prefix or suffix"),
+        ("q1 0 a 1\n", "Q1 Q0 a 1 1 t\n", "upper and lower case"),
+        ("7 0 a 1\n", "7.0 Q0 a 1 1 t\n", "with decimals"),
+        ("q007 0 a 1\n", "7 Q0 a 1 1 t\n", "they differ in a prefix and in zeros (q007 and 7)"),
+        ("MARCO_7 0 a 1\n", "7 Q0 a 1 1 t\n", "prefix or suffix (MARCO_7 and 7)"),
+        ('"7" 0 a 1\n', "7 Q0 a 1 1 t\n", "in quotation marks"),
+        ("x 0 a 1\n", "y Q0 a 1 1 t\n", "h.qrels has x; the run r has y"),
+    ],
+)
+def test_nothing_in_common_is_refused_with_a_guess(
+    qrels: str, run: str, guess: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text(qrels)
+    (tmp_path / "r.trec").write_text(run)
+    assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 65
+    assert guess in capsys.readouterr().err
+
+
+def test_three_ids_of_each_side_stand_in_the_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"a{n} 0 d 1\n" for n in range(5)))
+    (tmp_path / "r.trec").write_text("".join(f"{n} Q0 d 1 1 t\n" for n in range(9, 3, -1)))
+    assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 65
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "h.qrels has a0, a1, a2, …; the run r has 9, 8, 7, …; they differ in a prefix" in line
+
+
+def test_documents_without_one_in_common_are_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("q 0 D1 1\n")
+    (tmp_path / "r.trec").write_text("q Q0 1 1 1 t\n")
+    assert labeler(["evaluate", str(tmp_path / "h.qrels"), str(tmp_path / "r.trec")]) == 0
+    assert (
+        "none of its documents stands in the qrels; are their ids the same?"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "jsonl", "latex", "markdown"])
+def test_every_format_holds_the_scores(
+    form: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec")]
+    out = folder / "out"
+    assert labeler(["evaluate", *files, "-m", "P@1", "--format", form, "-o", str(out)]) == 0
+    assert "0.6667" in out.read_text() or "0.66666666" in out.read_text()
+    assert "good" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["h.qrels"], 2, "no run to score"),
+        (["h.qrels", "good.trec", "-m", "nDGC"], 2, "did you mean 'nDCG'?"),
+        (["h.qrels", "good.trec", "good.trec"], 2, "are both the run 'good'"),
+        (["h.qrels", "good.trec", "--format", "html"], 2, "no format 'html'"),
+        (["h.qrels", "good.trec", "--baseline", "x"], 2, "no run 'x' for a baseline; runs: good"),
+        (["h.qrels", "good.trec", "--missing", "no"], 2, "--missing is zero or skip, not 'no'"),
+        (["h.qrels", "missing.trec"], 74, "No such file"),
+        (["good.trec", "h.qrels"], 65, "expected 4 columns"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(
+    arguments: list[str], code: int, problem: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = [str(folder / a) if a.endswith((".qrels", ".trec")) else a for a in arguments]
+    assert labeler(["evaluate", *there]) == code
+    err = capsys.readouterr().err
+    assert problem in err
+    assert err.count("\n") == 1
+
+
+def test_a_shared_mean_of_one_has_no_empty_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(43)))
+    (tmp_path / "r.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in range(43)))
+    files = [str(tmp_path / name) for name in ("h.qrels", "r.trec")]
+    assert labeler(["evaluate", *files, "-m", "Success@5", "--json"]) == 0
+    found = printed_json(capsys)["runs"][0]["scores"]["Success@5"]
+    # Wilson's interval of 43 of 43: n / (n + z²)
+    assert found == {"value": 1.0, "low": pytest.approx(43 / (43 + 1.959964**2)), "high": 1.0}
+
+
+def test_people_pass_the_first_documents_of_some_queries(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "seen.txt").write_text("q1 yes\nq2 no\n# q3: not yet\n")
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    seen = ["--lgtm", str(folder / "seen.txt"), "-m", "LGTM@5"]
+    assert labeler(["evaluate", *files, *seen, "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["runs"][0]["scores"]["LGTM@5"]["value"] == 0.5
+    assert any(
+        "LGTM@5 is undefined for 1 of 3 queries, left out: q3" in w for w in found["warnings"]
+    )
+    assert labeler(["evaluate", *files, "-m", "LGTM@5"]) == 2
+    assert "needs a person's verdicts" in capsys.readouterr().err
+    assert labeler(["evaluate", *files, str(folder / "bad.run.txt"), *seen]) == 2
+    capsys.readouterr()
+    (folder / "seen.txt").write_text("q1 maybe\n")
+    assert labeler(["evaluate", *files, *seen]) == 65
+    assert "seen.txt:1: expected yes or no, found 'maybe'" in capsys.readouterr().err
+
+
+def test_queries_without_a_first_relevant_rank_are_counted_and_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec"), str(folder / "bad.run.txt")]
+    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["runs"][0]["scores"]["MeanRank"]["value"] == 1.0
+    assert found["runs"][1]["scores"]["MeanRank"]["value"] is None
+    assert "good: MeanRank is undefined for 1 of 3 queries, left out: q3" in found["warnings"]
+    assert found["comparisons"][0]["baseline"] == "good"
+
+
+def test_runs_of_different_queries_are_compared_over_those_that_all_have(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
+    (folder / "one.trec").write_text("q2 Q0 x 1 2 t\nq2 Q0 a 2 1 t\n")
+    arguments = ["evaluate", *files, str(folder / "one.trec"), "-m", "P@1", "--missing", "skip"]
+    assert labeler([*arguments, "--json", "--movers", "3"]) == 0
+    found = printed_json(capsys)
+    assert [run["queries"] for run in found["runs"]] == [2, 2, 1]
+    assert {(c["baseline"], c["queries"]) for c in found["comparisons"]} == {("good", 1)}
+    assert "runs are compared over the 1 query that all of them have" in found["warnings"]
+    assert {move["query"] for move in found["movers"]} == {"q1", "q2"}
+    (folder / "one.trec").write_text("q3 Q0 x 1 2 t\n")
+    assert labeler([*arguments, "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["comparisons"] == []
+    assert "runs are compared over the 0 queries that all of them have" in found["warnings"]
+
+
+def test_what_was_asked_for_under_another_name_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "MRR@10", "-m", "Q-measure", "--json"]) == 0
+    found = printed_json(capsys)
+    assert list(found["runs"][0]["scores"]) == ["RR@10", "Q-measure"]
+    assert "MRR@10 goes by the name RR@10 here" in found["warnings"]
+
+
+def test_no_column_stands_there_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "Judged@10", "-m", "P@1", "--format", "csv"]) == 0
+    header = capsys.readouterr().out.splitlines()[0].split(",")
+    assert len(set(header)) == len(header)
+    assert {"Judged@10", "Judged@1"} <= set(header)
+
+
+def test_scenarios_and_bounds_are_a_table_when_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@5", "-m", "Bpref"]) == 0
+    printed = capsys.readouterr()
+    assert "irrelevant" not in printed.out
+    assert "were the rest judged, its P@5 could be anything from 0.200 to 0.267" in printed.err
+    assert labeler(["evaluate", *files, "-m", "P@5", "-m", "Bpref", "--scenarios"]) == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "run   measure   score  unjudged irrelevant  unjudged of top grade    least and most",
+        "good  P@5      0.2000               0.2000                 0.2667  [0.2000, 0.2667]",
+        "good  Bpref    0.6667               0.6667                 0.6667                 -",
+    ]
+
+
+def test_programs_get_the_scenarios_as_the_one_table_of_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@5", "--scenarios", "--format", "csv"]) == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert header == "run,measure,score,unjudged irrelevant,unjudged of top grade,least,most"
+    assert row.split(",")[:2] == ["good", "P@5"]
+    assert list(map(float, row.split(",")[2:])) == pytest.approx([0.2, 0.2, 4 / 15, 0.2, 4 / 15])
+
+
+def test_a_mean_at_its_ceiling_has_no_empty_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(25)))
+    (tmp_path / "r.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in range(25)))
+    files = [str(tmp_path / name) for name in ("h.qrels", "r.trec")]
+    assert labeler(["evaluate", *files, "-m", "RR", "-m", "DCG", "--json"]) == 0
+    found = printed_json(capsys)["runs"][0]["scores"]
+    # Wilson's interval of 25 of 25, with 0 for a query that is not among them
+    assert found["RR"] == {"value": 1.0, "low": pytest.approx(25 / (25 + 1.959964**2)), "high": 1.0}
+    assert found["DCG"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+
+
+def test_no_interval_of_a_rank_goes_below_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(9)))
+    lines = [f"q{q} Q0 a 1 1 t\n" for q in range(9)]
+    lines += [f"q8 Q0 x{n} 1 2 t\n" for n in range(60)]
+    (tmp_path / "r.trec").write_text("".join(lines))
+    files = [str(tmp_path / name) for name in ("h.qrels", "r.trec")]
+    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
+    found = printed_json(capsys)["runs"][0]["scores"]["MeanRank"]
+    assert found["value"] == pytest.approx((8 + 61) / 9)
+    assert (found["low"], found["high"] > found["value"]) == (1.0, True)
+
+
+def test_a_lower_mean_rank_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries = range(30)
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in queries))
+    (tmp_path / "up.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in queries))
+    late = "".join(f"q{q} Q0 b 1 2 t\nq{q} Q0 a 2 1 t\n" for q in queries)
+    (tmp_path / "down.trec").write_text(late)
+    files = [str(tmp_path / name) for name in ("h.qrels", "down.trec", "up.trec")]
+    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
+    (found,) = printed_json(capsys)["comparisons"]
+    assert (found["run"], found["baseline"], found["verdict"]) == ("down", "up", "worse")
+    assert (found["wins"], found["losses"]) == (0, 30)
+    assert labeler(["evaluate", *files, "--require", "MeanRank:1.5"]) == 5
+    assert "down: MeanRank is 2.0000, above 1.5" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--no-worse-than", "good"], ["--movers", "3"]])
+def test_what_compares_needs_two_runs(
+    option: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert labeler(["evaluate", str(folder / "h.qrels"), str(folder / "good.trec"), *option]) == 2
+    assert f"{option[0]} compares runs, and there is one alone" in capsys.readouterr().err
+
+
+def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    collection = folder / "coll"
+    for name in ("runs", "qrels"):
+        (collection / name).mkdir(parents=True)
+    (collection / "runs" / "a.trec").write_text(GOOD)
+    (collection / "runs" / "b.trec").write_text(BAD)
+    (collection / "qrels" / "human.qrels").write_text(QRELS)
+    (collection / "queries.jsonl").write_text('{"_id": "q1", "text": "steam engines"}\n')
+    arguments = ["evaluate", str(collection), "-m", "P@1", "--movers", "1"]
+    assert labeler([*arguments, "--json"]) == 0
+    (lost,) = printed_json(capsys)["movers"]
+    assert (lost["run"], lost["query"], lost["difference"]) == ("b", "q2", -1)
+    files = [str(collection / name) for name in ("qrels/human.qrels", "runs/a.trec", "runs/b.trec")]
+    assert labeler(["evaluate", *files, "-m", "P@1", "--movers", "5", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "run,query,text,P@1 of a,of the run,gained",
+        "b,q1,steam engines,1.0,0.0,-1.0",
+        "b,q2,,1.0,0.0,-1.0",
+    ]
+    assert labeler([*arguments[:-1], "5"]) == 0
+    assert "steam engines" in capsys.readouterr().out
+
+
+def test_a_binary_gain_needs_no_top_grade(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    for measure, warned in (("RBP(p=0.9,rel=1)", False), ("RBP(p=0.9)", True)):
+        assert labeler(["evaluate", *files, "-m", measure]) == 0
+        assert ("the scale's top" in capsys.readouterr().err) == warned
+
+
+def test_the_top_grade_comes_from_the_card(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = folder / "coll"
+    for name in ("runs", "qrels"):
+        (collection / name).mkdir(parents=True)
+    (collection / "runs" / "a.trec").write_text(GOOD)
+    (collection / "qrels" / "human.qrels").write_text(QRELS)
+    assert labeler(["evaluate", str(collection), "-m", "ERR", "--json"]) == 0
+    before = printed_json(capsys)
+    assert any("took 2 for the scale's top" in warning for warning in before["warnings"])
+    (collection / "card.json").write_text('{"fetch": {"grades": {"bad": 0, "good": 3}}}')
+    assert labeler(["evaluate", str(collection), "-m", "ERR", "--json"]) == 0
+    after = printed_json(capsys)
+    assert not any("the scale's top" in warning for warning in after["warnings"])
+    scores = [found["runs"][0]["scores"]["ERR"]["value"] for found in (before, after)]
+    assert scores[1] < scores[0]
+
+
+@pytest.mark.parametrize(
+    ("card", "name", "top"),
+    [
+        ({}, "human", None),
+        ({"judge": {"x": {"scale": {"0": "no", "2": "yes"}}}}, "x", 2),
+        ({"judge": {"x": {"scale": {"0": "no", "2": "yes"}}}}, "human", 2),
+        ({"judge": {"x": {"scale": {"2": ""}}}, "fetch": {"grades": {"a": 4}}}, "x", 2),
+        ({"judge": {"x": {"scale": {"2": ""}}}, "fetch": {"grades": {"a": 4}}}, "human", 4),
+        ({"samples": {"s": {"scale": {"0": "", "3": ""}}}}, "human", 3),
+        ({"samples": {"s": {}}}, "human", None),
+    ],
+)
+def test_the_scale_is_that_of_the_labels_themselves_if_the_card_has_it(
+    card: dict[str, Any], name: str, top: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    assert card_top_grade(tmp_path, name) == top
+    assert top_grade_of(tmp_path / "qrels" / f"{name}.qrels") == top
+    assert top_grade_of(tmp_path / f"{name}.qrels") is None
+
+
+def test_a_report_is_a_data_frame_for_notebooks(folder: Path) -> None:
+    options = Options(("P@1", "AP"))
+    report = evaluate_files(folder / "h.qrels", [folder / "good.trec"], options)
+    scores = frame(report).set_index(["run", "measure"])
+    assert list(scores.columns) == ["queries", "value", "low", "high"]
+    assert scores.loc[("good", "P@1"), "value"] == pytest.approx(2 / 3)
+    queries = frame(report, per_query=True)
+    assert list(queries.columns) == ["run", "query", "P@1", "AP"]
+    assert len(queries) == 3
+
+
+@pytest.fixture
+def piped() -> Iterator[Callable[[str], str]]:
+    """Makes of a text the path of a pipe that holds it and can be read once."""
+    ends: list[int] = []
+
+    def make(text: str) -> str:
+        reading, writing = os.pipe()
+        os.write(writing, text.encode())
+        os.close(writing)
+        ends.append(reading)
+        return f"/dev/fd/{reading}"
+
+    yield make
+    for end in ends:
+        os.close(end)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes have no path on this system")
+def test_what_comes_through_a_pipe_is_read_as_from_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], piped: Callable[[str], str]
+) -> None:
+    lines = GOOD.splitlines(keepends=True)
+    scattered = "".join([*lines[::2], *lines[1::2]])
+    qrels = QRELS + QRELS.splitlines(keepends=True)[0]
+    assert labeler(["evaluate", piped(qrels), piped(scattered), "-m", "P@2", "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["runs"][0]["scores"]["P@2"]["value"] == pytest.approx((0.5 + 1 + 0) / 3)
+    assert any("1 repeated line" in warning for warning in found["warnings"])
+    assert labeler(["evaluate", str(folder / "h.qrels"), piped(GOOD + "q3 Q0 d 1 nan t\n")]) == 65
+    assert ":6: expected a finite number" in capsys.readouterr().err
+
+
+def test_a_gate_that_cannot_fail_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels, good, bad = (str(folder / name) for name in ("f.qrels", "g.trec", "b.trec"))
+    for count in (5, 6):
+        Path(qrels).write_text("".join(f"q{i} 0 a 1\n" for i in range(count)))
+        Path(good).write_text("".join(f"q{i} Q0 a 1 1 t\n" for i in range(count)))
+        Path(bad).write_text("".join(f"q{i} Q0 x 1 1 t\n" for i in range(count)))
+        asked = ["evaluate", qrels, good, bad, "-m", "P@1", "--no-worse-than", "g"]
+        assert labeler(asked) == (2 if count == 5 else 5)
+    said = capsys.readouterr().err
+    assert "the smallest p that 5 queries can give is 0.062" in said
+    assert "b: P@1 is 1.0000 worse than g's (p 0.031)" in said
+    assert labeler([*asked, "-m", "MeanRank"]) == 2
+    assert "MeanRank of b is undefined" in capsys.readouterr().err
+
+
+def test_an_interval_of_differences_is_possible_and_not_empty(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels, good, bad = (str(folder / name) for name in ("f.qrels", "g.trec", "b.trec"))
+    Path(qrels).write_text("q1 0 a 1\nq2 0 a 1\n")
+    Path(good).write_text("q1 Q0 a 1 1 t\nq2 Q0 a 1 1 t\n")
+    Path(bad).write_text("q1 Q0 x 1 1 t\nq2 Q0 y 1 2 t\nq2 Q0 a 1 1 t\n")
+    assert labeler(["evaluate", qrels, good, bad, "-m", "AP", "-m", "MeanRank", "--json"]) == 0
+    found = printed_json(capsys)
+    assert found["comparisons"][0]["low"] == -1
+    assert -1 < found["comparisons"][0]["high"] <= 1
+    assert found["comparisons"][1]["queries"] == 1
+    assert [run["scores"]["MeanRank"]["low"] for run in found["runs"]] == [1, None]
+    same = "".join(f"q{i} Q0 a 1 1 t\n" for i in range(5))
+    Path(qrels).write_text("".join(f"q{i} 0 a 1\n" for i in range(5)))
+    Path(good).write_text(same)
+    Path(bad).write_text(same.replace("a", "x"))
+    assert labeler(["evaluate", qrels, good, bad, "-m", "AP", "--json"]) == 0
+    only = printed_json(capsys)["comparisons"][0]
+    assert (only["difference"], only["low"], only["p"]) == (-1, -1, 2 / 32)
+    assert only["high"] > -0.3
+
+
+def test_comparisons_are_a_table_of_numbers_for_other_programs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
+    assert labeler(["evaluate", *files, "-m", "P@1", "--format", "jsonl", "--comparisons"]) == 0
+    row = printed_json(capsys)
+    assert (row["run"], row["baseline"], row["difference"]) == (
+        "bad",
+        "good",
+        pytest.approx(-2 / 3),
+    )
+    assert labeler(["evaluate", *files[:2], "--format", "csv", "--comparisons"]) == 2
+
+
+def test_no_result_takes_the_place_of_an_input(folder: Path) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
+    for command in (["evaluate"], ["power"], ["leaderboard", files[0]]):
+        assert labeler([*command, *files, "-o", files[1]]) == 2
+    assert (folder / "good.trec").read_text() == GOOD
+
+
+def test_verdicts_on_other_queries_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("h.qrels", "good.trec")]
+    asked = ["evaluate", *files, "-m", "LGTM@5", "--lgtm", str(folder / "l")]
+    (folder / "l").write_text("q1 yes\nq77 no\n")
+    assert labeler(asked) == 0
+    assert "1 query stands in the file of --lgtm and not in the qrels, as q77" in (
+        capsys.readouterr().err
+    )
+    (folder / "l").write_text("77 no\n1 yes\n")
+    assert labeler(asked) == 65
+    assert "they differ in a prefix" in capsys.readouterr().err

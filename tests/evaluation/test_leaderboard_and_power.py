@@ -1,0 +1,318 @@
+"""Comparing systems: intervals, tests, power and leaderboards."""
+
+import json
+import math
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from labeler.arrays import Floats
+from labeler.cli import execute as labeler
+from labeler.errors import Misuse
+from labeler.evaluation.compare import compare, mean_interval
+from labeler.evaluation.leaderboard import scores_of
+from labeler.evaluation.leaderboards import STATISTICS, leaderboards
+from labeler.metrics import evaluate
+from labeler.stats.power import detectable, power, queries_needed
+from labeler.stats.resampling import holm, interval, randomisation
+from labeler.stats.student import t_below, t_quantile, two_sided
+
+OFTEN = settings(derandomize=True, deadline=None)
+
+
+@OFTEN
+@given(st.floats(-50, 50), st.integers(1, 500))
+def test_students_t_equals_scipy(t: float, freedom: int) -> None:
+    assert t_below(t, freedom) == pytest.approx(stats.t.cdf(t, freedom), abs=1e-12)
+    assert two_sided(t, freedom) == pytest.approx(2 * stats.t.sf(abs(t), freedom), abs=1e-12)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 10, 49, 1000])
+@pytest.mark.parametrize("probability", [0.005, 0.025, 0.5, 0.9, 0.975, 0.9995])
+def test_quantiles_of_students_t_equal_scipy(probability: float, freedom: int) -> None:
+    wanted = stats.t.ppf(probability, freedom)
+    assert t_quantile(probability, freedom) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("queries", [5, 10, 25, 50, 200])
+@pytest.mark.parametrize("effect", [0.1, 0.3, 0.5, 1.0])
+def test_power_equals_scipys_noncentral_t(queries: int, effect: float) -> None:
+    bound = stats.t.ppf(0.975, queries - 1)
+    shift = effect * math.sqrt(queries)
+    wanted = stats.nct.sf(bound, queries - 1, shift) + stats.nct.cdf(-bound, queries - 1, shift)
+    assert power(queries, effect, 1.0) == pytest.approx(wanted, abs=1e-6)
+
+
+def simulated_power(queries: int, difference: float, deviation: float) -> float:
+    drawn = np.random.default_rng(7).normal(difference, deviation, size=(20_000, queries))
+    t = drawn.mean(axis=1) / (drawn.std(axis=1, ddof=1) / math.sqrt(queries))
+    return float(np.mean(np.abs(t) > t_quantile(0.975, queries - 1)))
+
+
+def test_power_holds_in_simulation() -> None:
+    assert simulated_power(50, 0.05, 0.15) == pytest.approx(power(50, 0.05, 0.15), abs=0.01)
+    found = detectable(50, 0.15)
+    assert simulated_power(50, found, 0.15) == pytest.approx(0.8, abs=0.01)
+    assert simulated_power(queries_needed(0.03, 0.15), 0.03, 0.15) == pytest.approx(0.8, abs=0.01)
+
+
+def test_power_holds_for_real_systems_whose_differences_are_no_normal_ones(shared: Path) -> None:
+    folder = shared / "dl19"
+    runs = sorted((folder / "runs").iterdir())
+    _, _, values = scores_of(folder / "nist.qrels", runs, "nDCG@10", [])
+    rng = np.random.default_rng(0)
+    shares = []
+    for i, j in combinations(range(len(runs)), 2):
+        differences = values[i] - values[j]
+        around = differences - differences.mean()
+        drawn = rng.choice(around, (400, 50)) + detectable(50, float(differences.std()))
+        t = drawn.mean(axis=1) / (drawn.std(axis=1, ddof=1) / math.sqrt(50))
+        shares.append(float(np.mean(np.abs(t) > t_quantile(0.975, 49))))
+    assert sum(shares) / len(shares) == pytest.approx(0.8, abs=0.02)
+    assert min(shares) > 0.65
+    assert max(shares) < 0.95
+
+
+def test_the_number_of_queries_is_the_smallest_that_is_enough() -> None:
+    n = queries_needed(0.05, 0.16)
+    assert power(n, 0.05, 0.16) >= 0.8 > power(n - 1, 0.05, 0.16)
+    assert detectable(n, 0.16) <= 0.05 < detectable(n - 1, 0.16)
+    with pytest.raises(Misuse, match="no sample size"):
+        queries_needed(0.0, 0.1)
+
+
+@pytest.mark.parametrize("queries", [8, 50])
+@pytest.mark.parametrize("kind", ["bootstrap", "t"])
+def test_intervals_cover_the_truth_about_as_often_as_they_say(queries: int, kind: str) -> None:
+    rng = np.random.default_rng(3)
+    hits = 0
+    for seed in range(400):
+        low, high = mean_interval(rng.beta(2, 1, size=queries), kind, seed)
+        hits += low <= 2 / 3 <= high
+    assert 0.93 <= hits / 400 <= 0.98  # plain percentiles: .89 for 8 queries
+
+
+@OFTEN
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=50))
+def test_intervals_are_numpys_percentiles(values: list[float]) -> None:
+    low, high = interval(np.array([*values, math.nan])[:, None])
+    wanted = np.percentile(values, [2.5, 97.5])
+    assert (low[0], high[0]) == pytest.approx(tuple(wanted))
+
+
+def test_randomisation_equals_the_exact_test_over_all_assignments() -> None:
+    differences = np.array([[0.3, 0.1, -0.05, 0.2, 0.15, 0.02, 0.4]])
+    exact = stats.permutation_test(
+        (differences[0], np.zeros(7)),
+        lambda x, y: np.mean(x - y),
+        permutation_type="samples",
+        n_resamples=10_000,
+    ).pvalue
+    p, p_max = randomisation(differences, seed=0, rounds=40_000)
+    assert p[0] == pytest.approx(exact, abs=0.01)
+    assert p_max[0] == p[0]
+
+
+def test_max_t_corrects_for_the_best_of_many_systems_without_a_difference() -> None:
+    rng = np.random.default_rng(11)
+    rejected = 0
+    for seed in range(100):
+        p_max = randomisation(rng.normal(size=(8, 20)), seed, rounds=400)[1]
+        rejected += p_max.min() < 0.05
+    assert rejected <= 12  # 5 expected; without a correction about 34
+
+
+def test_holm_equals_the_textbook() -> None:
+    assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm(np.array([0.5, 0.9])) == pytest.approx([1.0, 1.0])
+
+
+@OFTEN
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_a_run_against_itself_cannot_be_told_apart(values: list[float]) -> None:
+    qrels = {str(i): {"a": 1} for i in range(len(values))}
+    run = {str(i): {"a": v, "b": 0.5} for i, v in enumerate(values)}
+    scores = evaluate(qrels, run, ["RR"])
+    (found,) = compare({"x": scores, "y": scores}, "x")
+    assert (found.difference, found.p, found.verdict) == (0, 1, "cannot tell apart")
+    assert (found.wins, found.ties, found.losses) == (0, len(values), 0)
+
+
+def test_percent_is_of_the_baseline_over_the_queries_where_both_are_defined() -> None:
+    qrels = {str(i): {"a": 1} for i in range(3)}
+    ranks = {"x": (2, 4, 9), "y": (1, 2, None)}  # y lacks query 2, whose rank is undefined
+    scores = {}
+    for name, places in ranks.items():
+        run = {
+            str(i): {"a": 1.0 - rank, **{f"x{n}": -n - 0.5 for n in range(9)}}
+            for i, rank in enumerate(places)
+            if rank is not None
+        }
+        scores[name] = evaluate(qrels, run, ["MeanRank"])
+    (found,) = compare(scores, "x")
+    assert (found.queries, found.difference) == (2, -1.5)
+    assert found.percent == pytest.approx(-50)  # of 3, not of x's mean over all, 5
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "t"])
+def test_a_paired_t_test_equals_scipy_and_agrees_with_randomisation(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    qrels = {str(i): {"a": 1} for i in range(60)}
+    places = rng.integers(1, 8, size=(2, 60))
+
+    def run(row: Floats) -> dict[str, dict[str, float]]:
+        return {
+            str(i): {"a": -float(place), **{f"x{n}": -float(n) - 0.5 for n in range(8)}}
+            for i, place in enumerate(row)
+        }
+
+    scores = {
+        name: evaluate(qrels, run(row), ["RR"]) for name, row in zip("xy", places, strict=True)
+    }
+    (found,) = compare(scores, "x", kind)
+    wanted = stats.ttest_rel(scores["y"].values[0], scores["x"].values[0])
+    assert found.p == pytest.approx(wanted.pvalue, abs=1e-9 if kind == "t" else 0.02)
+    if kind == "t":
+        low, high = wanted.confidence_interval()
+        assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_leaderboards_of_real_systems_by_two_qrels(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    runs = sorted(map(str, (folder / "runs").glob("*.gz")))
+    qrels = [str(folder / "nist.qrels"), str(folder / "gpt-4o.qrels")]
+    assert labeler(["leaderboard", *qrels, *runs, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (len(found["runs"]), found["queries"]) == (11, 43)
+    x = [row["first"] for row in found["runs"]]
+    y = [row["second"] for row in found["runs"]]
+    value = found["statistics"]["tau_b"]
+    assert value["value"] == pytest.approx(stats.kendalltau(x, y).statistic)
+    assert value["low"] <= value["value"] <= value["high"]
+    assert len(found["swaps"]) == round((1 - value["value"]) / 2 * 55)
+    assert {swap["significant_by"] for swap in found["swaps"]} == {"neither"}
+
+
+def test_a_leaderboard_with_itself_is_perfect_and_one_run_is_none(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    runs = sorted(map(str, (folder / "runs").glob("m*.gz")))
+    nist = str(folder / "nist.qrels")
+    assert labeler(["leaderboard", nist, nist, *runs, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: row["value"] for name, row in found["statistics"].items()} == {
+        "tau_b": pytest.approx(1),
+        "tau_ap": pytest.approx(1),
+        "tau_ap_b": pytest.approx(1),
+        "rbo": pytest.approx(1),
+        "max_drop": 0,
+    }
+    assert labeler(["leaderboard", nist, nist, runs[0]]) == 2
+    assert "at least two runs" in capsys.readouterr().err
+
+
+def test_power_of_real_systems(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = shared / "dl19"
+    runs = sorted(map(str, (folder / "runs").glob("mono*.gz")))
+    arguments = ["power", str(folder / "nist.qrels"), *runs, "--queries", "43", "--json"]
+    assert labeler([*arguments, "--difference", "0.02"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (needed,) = found["needed"].values()
+    assert needed[0] == needed[1] == queries_needed(0.02, found["deviation"])
+    assert labeler(["power", str(folder / "nist.qrels"), runs[0]]) == 2
+    assert "two or more runs" in capsys.readouterr().err
+    assert labeler([*arguments, "--power", "1"]) == 2
+
+
+@pytest.fixture
+def coll(tmp_path: Path) -> Path:
+    """Twelve queries, three runs that differ, and two sets of qrels that order them differently."""
+    folder = tmp_path / "coll"
+    for name in ("runs", "qrels"):
+        (folder / name).mkdir(parents=True)
+    queries = range(12)
+    for name, first in (("a", 1), ("b", 2), ("c", 3)):
+        rows = [
+            f"q{q} Q0 d{(place + q * first) % 5} {place + 1} {9 - place} t\n"
+            for q in queries
+            for place in range(5)
+        ]
+        (folder / "runs" / f"{name}.trec").write_text("".join(rows))
+    for name, relevant in (("human", 1), ("llm", 3)):
+        rows = [f"q{q} 0 d{relevant} 1\n" for q in queries]
+        (folder / "qrels" / f"{name}.qrels").write_text("".join(rows))
+    return folder
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "latex", "markdown"])
+def test_leaderboards_and_power_in_every_format(
+    form: str, coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["leaderboard", str(coll), "human", "llm"], ["power", str(coll)]):
+        assert labeler([*command, "-m", "RR", "--format", form, "-o", str(coll / "out")]) == 0
+        assert capsys.readouterr().out == ""
+        assert "0." in (coll / "out").read_text()
+
+
+def test_the_files_of_a_collection_give_what_their_names_give(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(coll / part) for part in ("qrels/human.qrels", "qrels/llm.qrels")]
+    runs = [str(coll / "runs" / f"{name}.trec") for name in "abc"]
+    for by_name, by_file in (
+        (["leaderboard", str(coll), "human", "llm"], ["leaderboard", *files, *runs]),
+        (["power", str(coll)], ["power", files[0], *runs]),
+    ):
+        printed = []
+        for command in (by_name, by_file):
+            assert labeler([*command, "-m", "RR"]) == 0
+            printed.append(capsys.readouterr().out)
+        assert printed[0] == printed[1]
+    assert labeler(["leaderboard", str(coll), "human"]) == 2
+    assert labeler(["leaderboard", str(coll), "human", "nobody"]) == 2
+    assert "has no qrels 'nobody'; there are: human, llm" in capsys.readouterr().err
+
+
+def test_a_leaderboard_of_a_measure_where_lower_is_better(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["leaderboard", str(coll), "human", "llm", "-m", "MeanRank", "--json"]
+    assert labeler(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    ranked = sorted(found["runs"], key=lambda row: row["rank_first"])
+    means = [row["first"] for row in ranked]
+    assert means == sorted(means)
+    assert means[0] > 0
+    for swap in found["swaps"]:
+        assert swap["first"] < 0 < swap["second"]
+
+
+def test_statistics_alone_are_a_table_for_other_programs(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["leaderboard", str(coll), "human", "llm", "-m", "RR", "--format", "csv"]
+    assert labeler([*arguments, "--table", "statistics"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "statistic,value,low,high"
+    assert [line.split(",")[0] for line in lines[1:]] == list(STATISTICS)
+    assert labeler([*arguments, "--table", "nothing"]) == 2
+
+
+@pytest.mark.parametrize(("queries", "seed"), [(2, 0), (5, 1), (26, 26)])
+def test_intervals_of_correlations_hold_the_value_and_stay_in_range(
+    queries: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    first = rng.random((5, queries))
+    second = first + rng.normal(0, 0.3, (5, queries))
+    for name, (value, low, high) in leaderboards("abcde", first, second).statistics.items():
+        assert STATISTICS[name].least <= low <= value + 1e-9
+        assert value - 1e-9 <= high <= STATISTICS[name].most

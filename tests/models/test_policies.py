@@ -1,0 +1,541 @@
+"""Policies around a model: limits that learn, budgets that hold, retries that wait."""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from made import grade_in, make_collection, pair_calls
+
+from labeler.cli import execute
+from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
+from labeler.model import Message, Model, Reply, Request
+from labeler.models.policies.budget import Budget, budgeted
+from labeler.models.policies.rate import Bucket, Ceiling, Gate, limited
+from labeler.models.policies.retry import Patience, retried
+from labeler.models.policies.stop import Brake, braked
+from labeler.models.prices import Price, price_of
+from labeler.models.server.answers import read_answer
+from labeler.testing import Answer, Call, FakeServer, completion, fake_model
+from labeler.trec.files import read_qrels
+
+
+def request(number: int = 0) -> Request:
+    return Request((Message("user", f"number {number}"),), {"max_tokens": 10})
+
+
+class Storm:
+    """A server that takes `rate` calls a second, with a second's worth in stock, else 429."""
+
+    def __init__(self, rate: float, wait: float | None = None, seconds: float = 0.02) -> None:
+        self.rate, self.wait, self.seconds = rate, wait, seconds
+        self.stock, self.at = rate, time.monotonic()
+        self.calls = self.taken = 0
+
+    async def ask(self, _request: Request) -> Reply:
+        now = time.monotonic()
+        self.stock = min(self.rate, self.stock + (now - self.at) * self.rate)
+        self.at = now
+        self.calls += 1
+        if self.stock < 1:
+            await asyncio.sleep(0.002)
+            raise MayPass("429", self.wait, busy=True)
+        self.stock -= 1
+        self.taken += 1
+        await asyncio.sleep(self.seconds)
+        return Reply("ok")
+
+
+async def ask_all(model: Model, count: int, at_once: int) -> None:
+    places = asyncio.Semaphore(at_once)
+
+    async def one(number: int) -> None:
+        async with places:
+            await model.ask(request(number))
+
+    await asyncio.gather(*(one(number) for number in range(count)))
+
+
+@pytest.mark.parametrize(
+    ("rate", "wait", "count"),
+    [
+        (400, 1.0, 2000),
+        pytest.param(100, None, 1500, marks=pytest.mark.slow),
+        pytest.param(100, 1.0, 1500, marks=pytest.mark.slow),
+        pytest.param(20, None, 400, marks=pytest.mark.slow),
+        pytest.param(20, 1.0, 400, marks=pytest.mark.slow),
+    ],
+)
+def test_in_a_storm_of_429s_few_calls_are_wasted_and_little_time(
+    rate: int, wait: float | None, count: int
+) -> None:
+    storm = Storm(rate, wait)
+    began = time.monotonic()
+
+    async def weather() -> None:
+        gate = Gate(Ceiling(64))
+        patience = Patience(tries=50, first=0.2, longest=5)
+        await ask_all(retried(limited(Model("m", storm.ask), gate), patience), count, 128)
+
+    asyncio.run(weather())
+    seconds = time.monotonic() - began
+    assert storm.taken == count
+    assert storm.calls <= 1.1 * count
+    assert count / seconds >= 0.9 * rate
+
+
+def test_a_server_that_only_gets_slower_is_asked_less_at_once_and_loses_no_throughput() -> None:
+    capacity, seconds, count = 8, 0.01, 1500
+    under_way, seen = 0, list[int]()
+
+    async def ask(_request: Request) -> Reply:
+        nonlocal under_way
+        under_way += 1
+        await asyncio.sleep(seconds * max(1.0, under_way / capacity))
+        under_way -= 1
+        seen.append(under_way)
+        return Reply("ok")
+
+    gate = Gate(Ceiling(64))
+    began = time.monotonic()
+    asyncio.run(ask_all(limited(Model("m", ask), gate), count, 128))
+    assert gate.why == "more at once only made the server slower"
+    assert sum(seen[count // 2 :]) / (count // 2) < 40
+    assert count / (time.monotonic() - began) > 0.8 * capacity / seconds
+
+
+def test_a_server_that_keeps_up_is_asked_as_much_at_once_as_is_allowed() -> None:
+    async def ask(_request: Request) -> Reply:
+        await asyncio.sleep(0.01)
+        return Reply("ok")
+
+    gate = Gate(Ceiling(64))
+    asyncio.run(ask_all(limited(Model("m", ask), gate), 1000, 128))
+    assert (gate.limit, gate.why) == (64.0, "--concurrency")
+
+
+def test_a_ceiling_of_requests_a_minute_is_kept() -> None:
+    began: list[float] = []
+
+    def answer(_request: Request) -> str:
+        began.append(time.monotonic())
+        return "ok"
+
+    async def main() -> None:
+        await ask_all(limited(fake_model(answer), Gate(Ceiling(8, requests=1200))), 40, 16)
+
+    asyncio.run(main())
+    assert began[-1] - began[0] >= 0.9 * (40 - 20) / 20
+
+
+def test_a_bucket_gives_what_flows_in_and_no_more() -> None:
+    bucket = Bucket(rate=10, size=10)
+    assert [bucket.take(1, 0.0) for _ in range(10)] == [0.0] * 10
+    assert bucket.take(1, 0.0) == pytest.approx(0.1)
+    assert bucket.take(1, 0.0) == pytest.approx(0.2)
+    assert bucket.take(1, 1.2) == 0.0
+    bucket.give_back(100)
+    assert bucket.level == 10
+
+
+def test_never_more_calls_under_way_than_allowed() -> None:
+    under_way = most = 0
+
+    async def ask(_request: Request) -> Reply:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        return Reply("ok")
+
+    async def main() -> None:
+        await ask_all(limited(Model("m", ask), Gate(Ceiling(5))), 100, 50)
+
+    asyncio.run(main())
+    assert most == 5
+
+
+def test_a_cancelled_call_gives_its_place_back() -> None:
+    async def main() -> None:
+        async def ask(asked: Request) -> Reply:
+            await asyncio.sleep(0 if asked == request(1) else 60)
+            return Reply("ok")
+
+        gate = Gate(Ceiling(1))
+        model = limited(Model("m", ask), gate)
+        first, second = (asyncio.create_task(_ask(model, 0)) for _ in range(2))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        first.cancel()
+        await asyncio.gather(first, second, return_exceptions=True)
+        assert (await asyncio.wait_for(model.ask(request(1)), 1)).text == "ok"
+        assert gate.under_way == 0
+
+    asyncio.run(main())
+
+
+async def _ask(model: Model, number: int) -> Reply:
+    return await model.ask(request(number))
+
+
+def failing(times: int, error: Callable[[], Exception]) -> tuple[Model, list[int]]:
+    asked: list[int] = []
+
+    def answer(_request: Request) -> str:
+        asked.append(1)
+        if len(asked) <= times:
+            raise error()
+        return "ok"
+
+    return fake_model(answer), asked
+
+
+def slept(into: list[float]) -> Callable[[float], Awaitable[None]]:
+    async def sleep(seconds: float) -> None:
+        into.append(seconds)
+
+    return sleep
+
+
+def test_what_may_pass_is_tried_again_with_growing_waits() -> None:
+    model, asked = failing(5, lambda: MayPass("503"))
+    waits: list[float] = []
+    patience = Patience(tries=8, first=0.5, longest=4)
+    reply = asyncio.run(_ask(retried(model, patience, slept(waits)), 0))
+    assert (reply.text, len(asked), len(waits)) == ("ok", 6, 5)
+    assert all(0 <= wait <= min(4, 0.5 * 2**i) for i, wait in enumerate(waits))
+
+
+def test_a_wait_is_never_shorter_than_the_server_asked_for() -> None:
+    model, _ = failing(2, lambda: MayPass("429", 7.0))
+    waits: list[float] = []
+    asyncio.run(_ask(retried(model, Patience(), slept(waits)), 0))
+    assert min(waits) >= 7
+
+
+def test_tries_are_counted_and_the_last_error_is_what_is_raised() -> None:
+    model, asked = failing(99, lambda: MayPass(f"try {len(asked)}"))
+    with pytest.raises(MayPass, match="try 3"):
+        asyncio.run(_ask(retried(model, Patience(tries=3), slept([])), 0))
+    assert len(asked) == 3
+
+
+def test_what_cannot_pass_is_not_tried_again() -> None:
+    model, asked = failing(1, lambda: CallFailed("400"))
+    with pytest.raises(CallFailed):
+        asyncio.run(_ask(retried(model), 0))
+    assert len(asked) == 1
+
+
+def test_a_pulled_brake_ends_waits_and_begins_nothing() -> None:
+    async def main() -> float:
+        brake = Brake()
+        model, asked = failing(99, lambda: MayPass("503", 60.0))
+        tried = retried(braked(model, brake), Patience(), brake.sleep)
+        task = asyncio.create_task(_ask(tried, 0))
+        await asyncio.sleep(0.05)
+        began = time.monotonic()
+        brake.pull()
+        with pytest.raises(Stopped):
+            await task
+        assert len(asked) == 1
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+
+
+@pytest.mark.parametrize("ends", ["a pulled brake", "the deadline"])
+@pytest.mark.parametrize("waits", ["a pause", "a ceiling"])
+def test_waits_before_a_call_end_like_those_between_tries(ends: str, waits: str) -> None:
+    async def main() -> float:
+        brake = Brake()
+        budget = Budget(max_seconds=0.1 if ends == "the deadline" else None)
+        brake.until = budget.ends
+        gate = Gate(Ceiling(8, requests=1 if waits == "a ceiling" else None), brake=brake)
+
+        async def answer(_request: Request) -> Reply:
+            return Reply("ok", hold=60.0 if waits == "a pause" else 0.0)
+
+        model = limited(budgeted(braked(Model("m", answer), brake), budget), gate)
+        await model.ask(request(0))
+        began = time.monotonic()
+        tasks = [asyncio.create_task(_ask(model, n)) for n in range(1, 20)]
+        await asyncio.sleep(0.02)
+        if ends == "a pulled brake":
+            brake.pull()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        wanted = Stopped if ends == "a pulled brake" else BudgetReached
+        assert [type(one) for one in ended] == [wanted] * 19
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+
+
+def test_parallel_calls_stay_within_the_budget_of_calls() -> None:
+    calls = 0
+
+    async def ask(_request: Request) -> Reply:
+        nonlocal calls
+        calls += 1
+        await asyncio.sleep(0.001)
+        return Reply("ok", prompt_tokens=5, completion_tokens=5)
+
+    async def main() -> list[object]:
+        model = budgeted(Model("m", ask), Budget(max_calls=30))
+        return await asyncio.gather(*(_ask(model, n) for n in range(100)), return_exceptions=True)
+
+    ended = asyncio.run(main())
+    assert calls == 30
+    assert sum(isinstance(one, BudgetReached) for one in ended) == 70
+
+
+def test_parallel_calls_stay_within_the_budget_of_tokens_and_cost() -> None:
+    price = Price(1.0, 10.0)
+
+    async def spend(budget: Budget) -> Budget:
+        async def ask(_request: Request) -> Reply:
+            await asyncio.sleep(0.001)
+            return Reply("ok", prompt_tokens=3, completion_tokens=2)
+
+        model = budgeted(Model("m", ask), budget)
+        await asyncio.gather(*(_ask(model, n) for n in range(200)), return_exceptions=True)
+        return budget
+
+    tokens = asyncio.run(spend(Budget(max_tokens=200)))
+    assert 150 <= tokens.spent.tokens <= 200
+    cost = asyncio.run(spend(Budget(max_cost=0.0005, price=price)))
+    assert cost.spent.cost <= 0.0005
+    assert cost.spent.calls == 16
+
+
+@pytest.mark.parametrize(
+    ("hidden", "tokens_of_a_character", "most"),
+    [(0, 1, 10_000), (5_000, 0.25, 12_000), (5_000, 1, 40_000)],
+)
+def test_no_script_and_no_hidden_prompt_makes_parallel_calls_overshoot_by_more_than_one(
+    hidden: int, tokens_of_a_character: float, most: int
+) -> None:
+    taken: list[int] = []
+
+    async def ask(asked: Request) -> Reply:
+        await asyncio.sleep(0.001)
+        length = len(asked.messages[0].content)
+        reply = Reply("ok", prompt_tokens=hidden + int(length * tokens_of_a_character))
+        taken.append(reply.prompt_tokens + 10)
+        return replace(reply, completion_tokens=10)
+
+    async def main() -> None:
+        model = budgeted(Model("m", ask), Budget(max_tokens=most))
+        await model.ask(request())
+        turns = [Message("user", "漢字" * (100 + n % 50)) for n in range(60)]
+        asked = [Request((turn,), {"max_tokens": 10}) for turn in turns]
+        await asyncio.gather(*map(model.ask, asked), return_exceptions=True)
+
+    asyncio.run(main())
+    assert sum(taken) <= most + max(taken)
+    assert sum(taken) >= 0.8 * most
+
+
+def test_a_budget_stops_with_4_and_the_same_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    make_collection(tmp_path, queries=2, documents=20)
+    with FakeServer(grade_in) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a"]
+        command = ["judge", str(tmp_path), *options]
+        assert execute([*command, "--max-calls", "15"]) == 4
+        assert len(server.calls) == 15
+        said = capsys.readouterr()
+        assert "stopped at --max-calls 15" in said.err
+        assert f"to go on: labeler judge {tmp_path} --model fake" in said.err
+        assert "14 of 40 pairs judged" in said.out
+        assert "26 not asked yet" in said.out
+        assert sum(map(len, read_qrels(tmp_path / "qrels" / "a.qrels").values())) == 14
+        assert execute([*command, "--max-calls", "100"]) == 0
+        assert len(pair_calls(server)) == 40
+        assert execute([*command, "--max-calls", "0"]) == 0
+        assert execute([*command, "--max-cost", "1"]) == 78
+    assert "unknown" in capsys.readouterr().err
+
+
+def test_a_dry_run_says_no_less_than_what_a_text_of_any_script_costs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    collection = make_collection(tmp_path, queries=1, documents=5)
+    rows = collection.corpus.read_text().replace("about", "漢字" * 500 + " about")
+    collection.corpus.write_text(rows)
+    own = tmp_path / "prices.toml"
+    own.write_text('as_of = "2026-11-01"\n[hosts."127.0.0.1"]\n')
+    own.write_text(own.read_text() + "fake = { tokens_in = 4.0, tokens_out = 10.0 }\n")
+
+    def answer(call: Call) -> Answer:
+        length = sum(len(turn["content"]) for turn in call.body["messages"])
+        usage = {"prompt_tokens": length, "completion_tokens": call.body["max_tokens"]}
+        return Answer(completion(grade_in(call), usage=usage))
+
+    with FakeServer(answer) as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        command = ["judge", str(tmp_path), *where, "--as", "a"]
+        assert execute([*command, "--dry-run"]) == 0
+        (most,) = re.findall(r"at most \$([\d.]+),", capsys.readouterr().out)
+        assert execute(command) == 0
+        (cost,) = re.findall(r"cost of this run: \$([\d.]+)", capsys.readouterr().out)
+    assert 0.3 * float(most) < float(cost) <= float(most)
+
+
+def test_no_call_outlasts_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    make_collection(tmp_path, queries=1, documents=12)
+    with FakeServer(grade_in) as server:
+        server.answer = lambda c: Answer(fault="hang") if len(server.calls) > 5 else grade_in(c)
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+        command = ["judge", str(tmp_path), *options]
+        began = time.monotonic()
+        assert execute([*command, "--deadline", "1.5"]) == 4
+        assert time.monotonic() - began < 4
+        said = capsys.readouterr()
+        assert "stopped at --deadline 1.5" in said.err
+        assert "to go on: labeler judge" in said.err
+        assert "4 of 12 pairs judged" in said.out
+        server.answer = grade_in
+        assert execute([*command, "--deadline", "60"]) == 0
+
+
+def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_pool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    collection = make_collection(tmp_path, queries=1, documents=30)
+    pool = collection.pool.read_text().splitlines(keepends=True)
+    with FakeServer(grade_in) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--as", "a", "--quiet"]
+        command = ["judge", str(tmp_path), *options]
+        collection.pool.write_text("".join(pool[20:]))
+        assert execute(command) == 0
+        collection.pool.write_text("".join(pool))
+        assert execute([*command, "--max-calls", "5"]) == 4
+        judged = read_qrels(collection.qrels("a"))["q0"]
+        assert len(judged) == 15
+        assert {f"d{n}" for n in range(20, 30)} < set(judged)
+        assert execute([*command, "--max-calls", "0"]) == 4
+        assert len(read_qrels(collection.qrels("a"))["q0"]) == 15
+        assert execute([*command, "--deadline", "0"]) == 4
+        assert execute(command) == 0
+        assert len(pair_calls(server)) == 30
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"prompt_tokens": 100, "completion_tokens": 10}, (100, 10)),
+        ({"prompt_tokens": 100.0, "completion_tokens": "10"}, (100, 10)),
+        ({"input_tokens": 100, "output_tokens": 10}, (100, 10)),
+        ({"prompt_tokens": 100, "total_tokens": 110}, (100, 10)),
+        ({"completion_tokens": 10, "total_tokens": 110}, (100, 10)),
+        ({"total_tokens": 110}, (98, 12)),
+        ({"prompt_tokens": 100}, (0, 0)),
+        ({"prompt_tokens": True, "completion_tokens": 10}, (0, 0)),
+        ({"prompt_tokens": -1, "completion_tokens": 10}, (0, 0)),
+        ({"prompt_tokens": "many", "completion_tokens": 1e400}, (0, 0)),
+        ({"prompt_tokens": 200, "total_tokens": 110}, (0, 0)),
+        ([100, 10], (0, 0)),
+        (None, (0, 0)),
+    ],
+)
+def test_what_a_server_says_of_tokens_is_read_or_unknown(
+    usage: object, tokens: tuple[int, int]
+) -> None:
+    body = json.dumps(completion('{"grade": 1}', usage=usage)).encode()
+    reply = read_answer(body, "here", {})
+    assert (reply.prompt_tokens, reply.completion_tokens) == tokens
+
+
+def test_a_server_that_counts_no_tokens_is_paid_within_the_budget_at_an_unknown_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    collection = make_collection(tmp_path, queries=2, documents=20)
+    own = tmp_path / "prices.toml"
+    own.write_text(
+        'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+    )
+    with FakeServer(lambda c: Answer(completion(grade_in(c), usage=None))) as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        command = ["judge", str(tmp_path), *where, "--as", "a", "--quiet"]
+        assert execute([*command, "--max-cost", "0.02"]) == 4
+        assert 3 < len(server.calls) < 20
+        said = capsys.readouterr()
+        assert "cost of this run: at most $0.01" in said.out
+        assert f"for {len(server.calls)} calls the server did not say" in said.err
+        assert execute([*command, "--max-tokens", "10000"]) == 4
+    assert '"cost": null' in collection.judgements("a").read_text()
+    assert '"cost": 0' not in collection.judgements("a").read_text()
+
+
+def test_a_build_keeps_to_one_budget_for_writing_and_judging(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    texts = [" ".join(f"word{n}x{i}" for i in range(60)) for n in range(6)]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text)
+    number = iter(range(1000))
+    with FakeServer(lambda c: f"what is word{next(number)}x1") as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--quiet"]
+        build = ["build", str(tmp_path), "-o", str(tmp_path / "c"), "--queries", "3", *where]
+        assert execute([*build, "--dry-run"]) == 0
+        assert server.calls == []
+        said = capsys.readouterr()
+        assert said.out.count("and 1 before them") == 1
+        assert "pooled" not in said.err
+        assert said.out.count("cost        unknown") == 2
+        assert execute([*build, "--max-calls", "2"]) == 4
+        assert len(server.calls) == 2
+        assert "to go on: labeler build" in capsys.readouterr().err
+        assert execute([*build, "--max-calls", "8"]) == 4
+        assert len(server.calls) == 10
+        assert execute([*build, "--max-cost", "1"]) == 78
+
+
+def test_a_price_is_known_for_its_host_alone(tmp_path: Path) -> None:
+    known = price_of("https://api.openai.com/v1", "gpt-4.1-mini")
+    assert known is not None
+    assert known.of(1_000_000, 1_000_000) == pytest.approx(2.0)
+    assert price_of("http://127.0.0.1:1/v1", "gpt-4.1-mini") is None
+    assert price_of(None, "local") == Price(0.0, 0.0)
+    own = tmp_path / "prices.toml"
+    own.write_text(
+        'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+    )
+    assert price_of("http://127.0.0.1:1/v1", "fake", own) == Price(1.0, 2.0, "2026-11-01")
+    own.write_text("as_of = 3")
+    with pytest.raises(BadInput, match="tokens_in"):
+        price_of("http://127.0.0.1:1/v1", "fake", own)
+
+
+def test_with_a_price_the_cost_is_shown_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    own = tmp_path / "prices.toml"
+    own.write_text(
+        'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
+    )
+    collection = make_collection(tmp_path / "c")
+    with FakeServer(grade_in) as server:
+        options = ["--model", "fake", "--base-url", server.base_url, "--prices", str(own)]
+        command = ["judge", str(tmp_path / "c"), *options, "--as", "a"]
+        assert execute([*command, "--dry-run"]) == 0
+        assert "at most $0.0" in capsys.readouterr().out
+        assert execute([*command, "--max-cost", "1"]) == 0
+    assert "cost of this run: $0.0013" in capsys.readouterr().out
+    assert '"cost": 0.00012' in collection.judgements("a").read_text()

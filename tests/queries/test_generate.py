@@ -1,0 +1,165 @@
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from labeler.collection.card import read_card
+from labeler.collection.layout import Collection
+from labeler.collection.queries import read_queries, write_queries
+from labeler.data import Document, Query
+from labeler.errors import CallFailed, Misuse, ProviderError
+from labeler.model import Model, Reply, Request
+from labeler.prompt import find_prompt
+from labeler.queries.generate import (
+    Generated,
+    Writer,
+    chosen_passages,
+    generate_queries,
+    generated_before,
+    heading_queries,
+    keep_generated,
+)
+
+DOCUMENTS = [
+    Document(f"d{n}", " ".join(f"word{n}x{i}" for i in range(40)), f"Guide > Part {n}")
+    for n in range(12)
+]
+
+
+def by_length(_passage: str, candidates: Sequence[str]) -> list[float]:
+    return [float(len(text)) for text in candidates]
+
+
+def writer(ask: object = None, samples: int = 3, seed: int = 0) -> Writer:
+    async def echo(request: Request) -> Reply:
+        word = request.messages[-1].content.split()[1]
+        return Reply(f"what is {word} {'really ' * request.repeat}about")
+
+    model = Model("fake", ask or echo)  # type: ignore[arg-type]  # tests hand in plain functions
+    return Writer(find_prompt("question", "generate"), model, by_length, samples, seed)
+
+
+def generate(w: Writer, wanted: int = 4, concurrency: int = 1) -> Generated:
+    return asyncio.run(generate_queries(DOCUMENTS, w, wanted, concurrency))
+
+
+def test_the_closest_of_several_candidates_is_kept_and_the_others_are_listed() -> None:
+    result = generate(writer(), wanted=2)
+    assert [query.text.count("really") for query in result.queries] == [2, 2]
+    assert [rejected.reason for rejected in result.rejected] == ["another was closer"] * 4
+
+
+@pytest.mark.parametrize("concurrency", [2, 5, 50])
+def test_concurrency_does_not_change_what_comes_out(concurrency: int) -> None:
+    assert generate(writer(), 5, concurrency) == generate(writer(), 5, 1)
+
+
+def test_more_queries_begin_with_the_same_queries() -> None:
+    few, many = generate(writer(), 3).queries, generate(writer(), 7).queries
+    assert many[:3] == few
+
+
+def test_another_seed_asks_about_other_passages() -> None:
+    order = [d.id for d in chosen_passages(DOCUMENTS, 0)]
+    assert order != [d.id for d in chosen_passages(DOCUMENTS, 1)]
+    shorter = [d.id for d in chosen_passages(DOCUMENTS[:-1], 0)]
+    assert [i for i in order if i in shorter] == shorter
+
+
+def test_a_query_says_where_it_comes_from() -> None:
+    query = generate(writer(), 1).queries[0]
+    assert query.metadata["origin"] == "generated"
+    assert query.metadata["source"][0]["doc_id"] == chosen_passages(DOCUMENTS, 0)[0].id
+    assert query.metadata["prompt"].startswith("question@")
+
+
+def test_a_failed_call_is_a_rejection_with_its_reason_not_a_query() -> None:
+    async def sometimes(request: Request) -> Reply:
+        if request.repeat:
+            raise CallFailed("gone")
+        return Reply("what is that about")
+
+    result = generate(writer(sometimes), 1)
+    assert [r.reason for r in result.rejected] == ["call_failed: gone"] * 2
+    assert len(result.queries) == 1
+
+
+def test_when_every_call_fails_the_provider_is_named_at_once() -> None:
+    async def never(_request: Request) -> Reply:
+        raise CallFailed("connection refused")
+
+    with pytest.raises(ProviderError, match="every one of 3 calls failed: connection refused"):
+        generate(writer(never))
+
+
+def test_no_query_is_asked_twice() -> None:
+    async def same(_request: Request) -> Reply:
+        return Reply("always the same")
+
+    result = generate(writer(same, samples=1))
+    assert [q.text for q in result.queries] == ["always the same"]
+    assert {r.reason for r in result.rejected} == {"asked already"}
+
+
+def test_a_reply_cut_at_the_token_limit_is_no_query() -> None:
+    async def cut(_request: Request) -> Reply:
+        return Reply("how do I revive the", finish_reason="length")
+
+    assert not generate(writer(cut)).queries
+
+
+def test_texts_are_data_even_when_they_look_like_templates() -> None:
+    text = "{title} $passage {{ x }} " * 10
+    seen: list[str] = []
+
+    async def look(request: Request) -> Reply:
+        seen.append(request.messages[-1].content)
+        return Reply("what is that about")
+
+    asyncio.run(generate_queries([Document("d", text, "T")], writer(look, 1), 1))
+    assert text.strip() in seen[0]
+
+
+def test_people_s_queries_stay_and_ids_do_not_collide(tmp_path: Path) -> None:
+    collection = Collection(tmp_path)
+    own = [Query("q1", "mine", {"origin": "real"}), Query("007", "bond")]
+    write_queries(collection.queries, own)
+    assert keep_generated(collection, generate(writer(), 2), writer()) == 2
+    assert list(read_queries(collection.queries)) == ["q1", "007", "q2", "q3"]
+    assert go_on(collection, 4) == 4
+    assert list(read_queries(collection.queries)) == ["q1", "007", "q2", "q3", "q4", "q5"]
+    assert read_card(collection)["generate"]["queries"] == 4
+
+
+def go_on(collection: Collection, wanted: int) -> int:
+    more = replace(writer(), already=tuple(generated_before(collection, writer())))
+    return keep_generated(collection, generate(more, wanted), more)
+
+
+def test_going_on_asks_about_no_passage_twice_and_drops_nothing(tmp_path: Path) -> None:
+    collection = Collection(tmp_path)
+    keep_generated(collection, generate(writer(), 3), writer())
+    first = list(read_queries(collection.queries).values())
+    assert go_on(collection, 2) == 3
+    assert go_on(collection, 6) == 6
+    queries = list(read_queries(collection.queries).values())
+    assert queries[:3] == first
+    assert len({query.metadata["source"][0]["doc_id"] for query in queries}) == 6
+    assert [q.text for q in queries] == [q.text for q in generate(writer(), 6).queries]
+
+
+def test_queries_of_another_prompt_are_not_replaced_under_the_same_ids(tmp_path: Path) -> None:
+    collection = Collection(tmp_path)
+    keep_generated(collection, generate(writer(seed=1), 3), writer(seed=1))
+    before = collection.queries.read_bytes()
+    with pytest.raises(Misuse, match="generated with another seed"):
+        keep_generated(collection, generate(writer(), 3), writer())
+    assert collection.queries.read_bytes() == before
+
+
+def test_headings_stand_in_where_nothing_can_write() -> None:
+    queries = heading_queries(DOCUMENTS, 3, seed=0)
+    assert len({q.text for q in queries}) == 3
+    assert all(q.text.startswith("Part ") and q.metadata["origin"] == "heading" for q in queries)

@@ -1,0 +1,99 @@
+"""Files read a few queries at a time: the slow reader's answer and errors, whatever they hold."""
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from test_rankings import qrels_files, run_files
+
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput
+from labeler.trec.batches import batches
+from labeler.trec.distinct import pair_batches
+from labeler.trec.files import read_qrels, read_run
+from labeler.trec.indexed import QRELS, RUN, indexed
+
+OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
+SIZES = st.sampled_from([1, 40, 200, 1 << 20])
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all examples of a property, each of which writes its files anew."""
+    return tmp_path_factory.mktemp("scratch")
+
+
+def outcome(read: Callable[[], Run | Qrels]) -> Run | Qrels | str:
+    try:
+        return read()
+    except BadInput as error:
+        return str(error)
+
+
+def streamed_run(path: Path, size: int) -> Run:
+    found: Run = {}
+    with indexed(path, RUN, size) as index:
+        for batch in batches([index], size=size):
+            batch.refuse_repeated()
+            texts = batch.texts(np.arange(len(batch.query)))
+            for place, doc, score in zip(batch.query, texts, batch.score.tolist(), strict=True):
+                found.setdefault(batch.names[place].decode(), {})[doc.decode()] = score
+            assert set(found) >= {name.decode() for name in batch.names}
+    return found
+
+
+def streamed_qrels(path: Path, size: int) -> Qrels:
+    found: Qrels = {}
+    with indexed(path, QRELS, size) as index:
+        for batch, lines, _ in pair_batches([index], lambda _: None):
+            grades = batch.grade[lines].tolist()
+            texts = batch.texts(lines)
+            for place, doc, grade in zip(batch.query[lines], texts, grades, strict=True):
+                found.setdefault(batch.names[place].decode(), {})[doc.decode()] = grade
+    return found
+
+
+@OFTEN
+@given(content=run_files(odd=False), size=SIZES, packed=st.booleans())
+@example(content=b"1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 b 2 1 t", size=1, packed=False)
+@example(content=b"1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 a 2 1 t", size=1, packed=False)
+def test_a_run_is_the_slow_readers(content: bytes, size: int, packed: bool, scratch: Path) -> None:
+    path = scratch / "a.trec"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    wanted, found = outcome(lambda: read_run(path)), outcome(lambda: streamed_run(path, size))
+    if isinstance(wanted, str):  # of several repeated pairs another may be found first
+        assert isinstance(found, str)
+        assert re.search(r"a\.trec:\d+: .* a second time$|no line in it", found)
+    else:
+        assert found == wanted
+        assert list(found) == list(wanted)
+
+
+@OFTEN
+@given(content=qrels_files(odd=False), size=SIZES)
+def test_qrels_are_the_slow_readers(content: bytes, size: int, scratch: Path) -> None:
+    path = scratch / "a.qrels"
+    path.write_bytes(content)
+    wanted, found = outcome(lambda: read_qrels(path)), outcome(lambda: streamed_qrels(path, size))
+    assert found == wanted
+    assert isinstance(found, str) or list(found) == sorted(wanted)
+
+
+@OFTEN
+@given(content=run_files(odd=True), size=SIZES)
+def test_odd_files_are_refused_in_a_line_that_names_file_and_line(
+    content: bytes, size: int, scratch: Path
+) -> None:
+    path = scratch / "a.trec"
+    path.write_bytes(content)
+    wanted, found = outcome(lambda: read_run(path)), outcome(lambda: streamed_run(path, size))
+    if isinstance(wanted, str):
+        assert isinstance(found, str)
+        assert re.search(r"a\.trec:\d+: [^\n]+$", found)
+    else:
+        assert found == wanted
