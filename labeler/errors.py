@@ -28,11 +28,17 @@ from pathlib import Path
 class LabelerError(Exception):
     """The root of all; its message is fit for the screen as it is.
 
-    `again` holds what to add to the command so that it goes on; None where that makes no sense.
+    `parameter` names the parameter that the message is about, for whoever calls it by another name:
+    the command line puts the option in front. `again` holds what to add to the command so that it
+    goes on; None where that makes no sense.
     """
 
     exit_code = 1
     again: tuple[str, ...] | None = None
+
+    def __init__(self, message: str, *, parameter: str = "") -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class Misuse(LabelerError):

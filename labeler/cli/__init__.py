@@ -138,7 +138,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         with rereadable():
             result = app(given or ["--help"], prog_name="labeler", standalone_mode=False)
     except LabelerError as error:
-        complain(f"{error}{_how_to_go_on(error, given)}")
+        complain(f"{_option_of(error, given)}{error}{_how_to_go_on(error, given)}")
         return error.exit_code
     except typer.TyperException as error:
         complain(f"{error.format_message().rstrip('.')}; see {_help_of(error)}")
@@ -156,6 +156,19 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     if result == INTERRUPTED:
         complain("interrupted; run the same command again to go on")
     return result if isinstance(result, int) else 0
+
+
+def _option_of(error: LabelerError, given: Sequence[str]) -> str:
+    """`--depth: ` where the error is about the parameter `depth` and the command has that option."""
+    if not error.parameter or not given or given[0] not in COMMANDS:
+        return ""
+    command: Any = typer.main.get_command(make_app(given[0]))
+    for word in given:
+        command = getattr(command, "commands", {}).get(word, command)
+    for option in command.params:
+        if option.name == error.parameter and option.param_type_name == "option":
+            return f"{max(option.opts, key=len)}: "
+    return ""
 
 
 def _how_to_go_on(error: LabelerError, given: Sequence[str]) -> str:

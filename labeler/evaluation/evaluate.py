@@ -18,6 +18,7 @@ from labeler.evaluation.holes.scenarios import scenarios
 from labeler.evaluation.warnings import (
     few_queries,
     hole_warnings,
+    label_warnings,
     name_warnings,
     qrels_warnings,
     run_warnings,
@@ -200,7 +201,6 @@ def intervals(scores: Scores, options: Options) -> dict[str, tuple[float, float]
 
 def evaluate_collection(folder: Path, qrels: str | None, options: Options) -> Report:
     """Score the runs of a collection, `runs/*.trec[.gz]`, against one of its qrels."""
-    from labeler.evaluation.warnings import label_warnings
 
     path = collection_qrels(folder, qrels)
     report = evaluate_files(path, collection_runs(folder), options)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.collection.judgements import read_judgements
 from labeler.data import Failure
 from labeler.errors import BadInput
 from labeler.messages import count_of, no_query_in_common
@@ -137,6 +136,8 @@ def label_warnings(judgements: Path) -> list[str]:
     """What to say beside every figure that stands on a set of judgements; none without a file."""
     if not judgements.exists():
         return []
+    from labeler.collection.judgements import read_judgements  # takes long to load
+
     failures: Counter[str] = Counter()
     asked = ""
     pairs = 0

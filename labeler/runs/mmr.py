@@ -42,9 +42,12 @@ class Diversity:
 
     def __post_init__(self) -> None:
         if not 0 <= self.balance <= 1:
-            raise Misuse("--lambda lies between 0 (novelty alone) and 1 (the run as it is)")
+            raise Misuse(
+                "balance lies between 0 (novelty alone) and 1 (the run as it is)",
+                parameter="balance",
+            )
         if self.depth < 1:
-            raise Misuse("--depth counts from 1")
+            raise Misuse("depth counts from 1", parameter="depth")
 
 
 @dataclass(frozen=True)
