@@ -2,20 +2,20 @@
 
     LabelerError           1   a bug of ours, when nothing below fits
     ├── Misuse             2   an option or argument that cannot be meant
-    ├── Incomplete         3   finished, but some pairs have no label
+    ├── Incomplete         3   finished, but some pairs have no grade
     ├── BudgetReached      4   stopped at the budget
     ├── GateFailed         5   a --require gate failed
     ├── Stopped            1   told to stop before it was done; the command ends as interrupted
-    ├── Elsewhere          1   another process is asking this very request; never ends a run
+    ├── AskedElsewhere     1   another process is asking this very request; never ends a run
     ├── BadInput          65   a file says something wrong; the message: where, and what would work
     ├── ProviderError     69   the model's provider failed
     │   └── CallFailed         … for one request; the pair becomes a Failure, the run goes on
-    │       └── MayPass        … in a way that another try may mend
-    │           ├── Unanswered     nothing whole came back
+    │       └── Retryable      … in a way that another try may mend
+    │           ├── NoAnswer       nothing whole came back
     │           └── NoCompletion   what came back is no chat completion
     ├── FileProblem       74   a file could not be read or written
     └── Misconfigured     78   a key, an address, an extra or a model is missing or refused
-        └── NotThere           … the server knows no such address or model (404)
+        └── NotFound           … the server knows no such address or model (404)
 
 A message is one line: what is wrong, where, and what would have worked.
 """
@@ -48,7 +48,7 @@ class Misuse(LabelerError):
 
 
 class Incomplete(LabelerError):
-    """The work is done and saved, but some pairs have no label."""
+    """The work is done and saved, but some pairs have no grade."""
 
     exit_code = 3
 
@@ -68,7 +68,7 @@ class Stopped(LabelerError):
     """Told to stop; what was under way is finished and kept."""
 
 
-class Elsewhere(LabelerError):
+class AskedElsewhere(LabelerError):
     """Another process is asking this very request; its reply will be in the store."""
 
 
@@ -112,7 +112,7 @@ class CallFailed(ProviderError):
         self.refused = refused
 
 
-class MayPass(CallFailed):
+class Retryable(CallFailed):
     """A request failed in a way that may pass: a lost connection, a busy server.
 
     `wait` is how many seconds the server asked for, None where it did not say; `busy` is true
@@ -125,7 +125,7 @@ class MayPass(CallFailed):
         self.busy = busy
 
 
-class Unanswered(MayPass):
+class NoAnswer(Retryable):
     """No answer came back, or not all of it.
 
     `is_first` is true where the server has answered nothing yet: who it is may be a mistake.
@@ -134,7 +134,7 @@ class Unanswered(MayPass):
     is_first = False
 
 
-class NoCompletion(MayPass):
+class NoCompletion(Retryable):
     """The server's answer, though it says 200, is no chat completion."""
 
 
@@ -150,5 +150,5 @@ class Misconfigured(LabelerError):
     exit_code = 78
 
 
-class NotThere(Misconfigured):
+class NotFound(Misconfigured):
     """The server has no such address or model; some say so of a parameter, too."""

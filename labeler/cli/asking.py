@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from labeler.models.choose import Choice
     from labeler.models.policies.budget import Spending
     from labeler.models.policies.stack import Guard
-    from labeler.models.policies.stop import Brake
+    from labeler.models.policies.stop import StopSignal
     from labeler.models.prices import Price
     from labeler.store import Store
 
@@ -55,7 +55,7 @@ class Asked:
 
 
 async def label(
-    collection: Collection, pairs: PairsFor, asked: Asked, brake: Brake
+    collection: Collection, pairs: PairsFor, asked: Asked, stop: StopSignal
 ) -> Tally | None:
     """Choose the model and judge `pairs` with it; a dry run only says what that would take."""
     from labeler.judging.assessor import Assessor
@@ -77,7 +77,7 @@ async def label(
         say_where_it_lies(collection.store)
         with opened(collection.store, asked.manner) as store:
             at_once = asked.manner.concurrency or there.concurrency
-            guard = guard_of(asked.limits, at_once, price, brake, asked.spent)
+            guard = guard_of(asked.limits, at_once, price, stop, asked.spent)
             model = guarded(there.model, store, guard, patient=False)
             assessor = Assessor(prompt, model, inputs=there.inputs)
             check_free(collection, job.name, assessor)
@@ -107,7 +107,7 @@ def opened(path: Path, manner: Manner) -> Iterator[Store]:
 
 
 async def relabel_from_store(
-    collection: Collection, source: str, name: str, prompt: str | None, brake: Brake
+    collection: Collection, source: str, name: str, prompt: str | None, stop: StopSignal
 ) -> Tally:
     """New labels of the pairs of `source`, from the replies in the store, with no call."""
     from labeler.collection.judgements import origin_of
@@ -124,7 +124,7 @@ async def relabel_from_store(
         model = only_remembered(made_by.model, store)
         assessor = await same_assessor(made_by, model, prompt, job.texts)
         check_free(collection, name, assessor)
-        guard = guard_of(Limits(), 16, None, brake)
+        guard = guard_of(Limits(), 16, None, stop)
         return await judge_with_board(job, assessor, guard, "quiet")
 
 
@@ -161,19 +161,23 @@ def known_price(choice: Choice, limits: Limits) -> Price | None:
 
 
 def guard_of(
-    limits: Limits, at_once: int, price: Price | None, brake: Brake, spent: Spending | None = None
+    limits: Limits,
+    at_once: int,
+    price: Price | None,
+    stop: StopSignal,
+    spent: Spending | None = None,
 ) -> Guard:
     """What stands between the run and the server."""
     from labeler.models.policies.budget import Budget, Spending
-    from labeler.models.policies.rate import Ceiling, Gate
+    from labeler.models.policies.rate import RateLimiter, RateLimits
     from labeler.models.policies.retry import Patience
     from labeler.models.policies.stack import Guard
 
     most = (limits.max_calls, limits.max_tokens, limits.max_cost, limits.deadline)
     budget = Budget(*most, price, spent or Spending())
-    brake.until = budget.ends
-    gate = Gate(Ceiling(at_once, limits.rpm, limits.tpm), brake=brake)
-    return Guard(gate, budget, Patience(limits.tries, limits.patience), brake)
+    stop.until = budget.ends
+    limiter = RateLimiter(RateLimits(at_once, limits.rpm, limits.tpm), stop=stop)
+    return Guard(limiter, budget, Patience(limits.tries, limits.patience), stop)
 
 
 def say_where_it_lies(path: Path) -> None:
@@ -192,9 +196,9 @@ async def judge_with_board(
     from labeler.judging.judge import Pace
     from labeler.judging.label import judge_collection
 
-    board = Board(len(job.pairs), guard.gate, guard.budget, asks=assessor.model.is_server)
+    board = Board(len(job.pairs), guard.limiter, guard.budget, asks=assessor.model.is_server)
     with shown(board, how) as told:
-        pace: Pace = Pace(2 * guard.gate.ceiling.at_once, retry_failed, told, guard.brake)
+        pace: Pace = Pace(2 * guard.limiter.limits.at_once, retry_failed, told, guard.stop)
         tally = await judge_collection(job, assessor, pace)
     report(job, tally, guard)
     return tally

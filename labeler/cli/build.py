@@ -20,7 +20,7 @@ from labeler.cli.signals import run_until_stopped
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.judging.label import Tally
-    from labeler.models.policies.stop import Brake
+    from labeler.models.policies.stop import StopSignal
 
 
 @options.unfolded
@@ -82,17 +82,17 @@ def build(
     collection = Collection(out)
     _ingest(inputs, collection, queries_file)
     if queries_file is None:
-        spent = run_until_stopped(lambda brake: generate(collection, wish, brake))
+        spent = run_until_stopped(lambda stop: generate(collection, wish, stop))
         asked = replace(asked, spent=spent)
     pool(out, depth, [])
-    return run_until_stopped(lambda brake: judge_pool(collection, asked, brake))
+    return run_until_stopped(lambda stop: judge_pool(collection, asked, stop))
 
 
-async def judge_pool(collection: Collection, asked: Asked, brake: Brake) -> Tally | None:
+async def judge_pool(collection: Collection, asked: Asked, stop: StopSignal) -> Tally | None:
     """Judge every pair of the pool."""
     from labeler.judging.label import pairs_of
 
-    return await label(collection, pairs_of, asked, brake)
+    return await label(collection, pairs_of, asked, stop)
 
 
 def _ingest(inputs: list[str], collection: Collection, queries_file: Path | None) -> None:
@@ -124,11 +124,11 @@ def rehearse(
         _ingest(inputs, collection, queries_file)
         if queries_file is None:
             say("# writing queries")
-            run_until_stopped(lambda brake: generate(collection, wish, brake))
+            run_until_stopped(lambda stop: generate(collection, wish, stop))
             documents = read_corpus(collection.corpus)
             stand_ins = heading_queries(documents.values(), wish.queries, wish.seed)
             write_queries(collection.queries, stand_ins)
             asked = replace(asked, is_known=wish.model == asked.model)
             say("\n# judging, estimated with headings in the queries' place")
         pool(collection.folder, depth, [], rehearsed=True)
-        run_until_stopped(lambda brake: judge_pool(collection, asked, brake))
+        run_until_stopped(lambda stop: judge_pool(collection, asked, stop))

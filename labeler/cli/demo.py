@@ -113,7 +113,7 @@ def make_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
 
     if has_llm:
         wish = Wish(wanted, model="local")
-        run_until_stopped(lambda brake: generate(collection, wish, brake))
+        run_until_stopped(lambda stop: generate(collection, wish, stop))
     elif not collection.queries.exists():
         documents = read_corpus(collection.corpus).values()
         write_queries(collection.queries, heading_queries(documents, wanted, seed=0))
@@ -122,7 +122,7 @@ def make_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
 def judge(collection: Collection, model: str, name: str) -> Tally | None:
     """Judge the pool under a name."""
     asked = Asked("umbrela", model, name=name)
-    return run_until_stopped(lambda brake: judge_pool(collection, asked, brake))
+    return run_until_stopped(lambda stop: judge_pool(collection, asked, stop))
 
 
 def summary(collection: Collection, tallies: dict[str, Tally | None]) -> None:

@@ -57,11 +57,11 @@ async def examine(model: str | None, base_url: str | None, pairs: int, limits: L
 
 async def _try_a_call(model: Model) -> None:
     from labeler.models.policies.adapt import probe
-    from labeler.models.policies.first_contact import greeted
+    from labeler.models.policies.first_contact import strict_at_first
     from labeler.models.policies.retry import Patience, retried
 
     began = time.monotonic()
-    found = await probe(retried(greeted(model), Patience(tries=2)))
+    found = await probe(retried(strict_at_first(model), Patience(tries=2)))
     say(f"test call        works ({time.monotonic() - began:.1f} s)")
     say(f"it accepts       {_accepts(found)}")
 

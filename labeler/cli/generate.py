@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.data import Document
     from labeler.models.policies.budget import Spending
-    from labeler.models.policies.stop import Brake
+    from labeler.models.policies.stop import StopSignal
     from labeler.models.prices import Price
     from labeler.queries.generate import Generated, Writer
 
@@ -62,12 +62,12 @@ def command(
 
     wish = Wish(queries, prompt, model, base_url, samples, seed, dry_run, limits)
     collection = open_collection(folder)
-    run_until_stopped(lambda brake: generate(collection, wish, brake))
+    run_until_stopped(lambda stop: generate(collection, wish, stop))
     if not dry_run:
         say(f"queries: {collection.queries}")
 
 
-async def generate(collection: Collection, wish: Wish, brake: Brake) -> Spending:
+async def generate(collection: Collection, wish: Wish, stop: StopSignal) -> Spending:
     """What the command does, for `build` to do too; what it has spent."""
     from dataclasses import replace
 
@@ -92,7 +92,7 @@ async def generate(collection: Collection, wish: Wish, brake: Brake) -> Spending
     async with ready(choice, documents.values(), wish.limits.timeout) as there:
         with open_store(collection.store, redacted=wish.redacted) as store:
             samples = wish.samples or (EMBEDDED_SAMPLES if choice.is_embedded else 1)
-            guard = guard_of(wish.limits, there.concurrency, price, brake)
+            guard = guard_of(wish.limits, there.concurrency, price, stop)
             model = guarded(there.model, store, guard)
             writer = Writer(prompt, model, closeness(documents.values()), samples, wish.seed)
             if wish.dry_run:

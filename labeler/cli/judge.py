@@ -32,5 +32,5 @@ def command(
 
     collection = open_collection(folder)
     asked = Asked(prompt, model, base_url, name, limits, manner)
-    tally = run_until_stopped(lambda brake: label(collection, pairs_of, asked, brake))
+    tally = run_until_stopped(lambda stop: label(collection, pairs_of, asked, stop))
     check_complete(tally)

@@ -18,7 +18,7 @@ from labeler.errors import Misuse
 if TYPE_CHECKING:
     from labeler.data import Judged
     from labeler.models.policies.budget import Budget
-    from labeler.models.policies.rate import Gate
+    from labeler.models.policies.rate import RateLimiter
 
 How = Literal["panel", "json", "quiet"]
 
@@ -36,13 +36,13 @@ PANEL_SECONDS = 0.25
 
 @dataclass(slots=True)
 class Board:
-    """Counts of a run that goes on; `gate` and `budget` are looked at, never changed.
+    """Counts of a run that goes on; `limiter` and `budget` are looked at, never changed.
 
     `asks` is false for a judge that no server stands behind.
     """
 
     total: int
-    gate: Gate
+    limiter: RateLimiter
     budget: Budget
     clock: Callable[[], float] = time.monotonic
     asks: bool = True
@@ -84,9 +84,9 @@ class Board:
             "cost": cost,
             "projected_cost": cost / asked * (asked + left) if cost is not None and asked else cost,
             "failures": dict(self.failures),
-            "under_way": self.gate.under_way,
-            "at_once": int(self.gate.limit),
-            "limited_by": self.gate.why,
+            "under_way": self.limiter.under_way,
+            "at_once": int(self.limiter.limit),
+            "limited_by": self.limiter.why,
         }
 
     def parts(self, *, ended: bool = False) -> list[str]:

@@ -46,7 +46,7 @@ def command(
         _check_nothing_is_asked(name, model or base_url)
         new = name or f"{source}-reparsed"
         tally = run_until_stopped(
-            lambda brake: relabel_from_store(collection, source, new, prompt, brake)
+            lambda stop: relabel_from_store(collection, source, new, prompt, stop)
         )
     else:
 
@@ -55,7 +55,7 @@ def command(
 
         model, base_url = _asked_again(collection, source, model, base_url)
         asked = Asked(prompt or "umbrela", model, base_url, name, limits, manner)
-        tally = run_until_stopped(lambda brake: label(collection, pairs, asked, brake))
+        tally = run_until_stopped(lambda stop: label(collection, pairs, asked, stop))
     show_difference(collection, source, tally)
     check_complete(tally)
 

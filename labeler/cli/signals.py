@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from labeler.cli.screen import note
 
 if TYPE_CHECKING:
-    from labeler.models.policies.stop import Brake
+    from labeler.models.policies.stop import StopSignal
 
 Result = TypeVar("Result")
 
@@ -25,23 +25,23 @@ def terminate(_signal: int, _frame: FrameType | None) -> None:
     raise Terminated
 
 
-def run_until_stopped(work: Callable[[Brake], Coroutine[Any, Any, Result]]) -> Result:
-    """Run `work`, which is given a brake that the first Ctrl-C or SIGTERM pulls.
+def run_until_stopped(work: Callable[[StopSignal], Coroutine[Any, Any, Result]]) -> Result:
+    """Run `work`, which is given a signal that the first Ctrl-C or SIGTERM sets.
 
     The second cancels the work. Either way the exception of the first signal is raised in the end.
     """
     import asyncio
 
-    from labeler.models.policies.stop import Brake
+    from labeler.models.policies.stop import StopSignal
 
     arrived: list[int] = []
 
     async def main() -> Result:
-        loop, task, brake = asyncio.get_running_loop(), asyncio.current_task(), Brake()
+        loop, task, stop = asyncio.get_running_loop(), asyncio.current_task(), StopSignal()
 
         def handle(number: int) -> None:
             arrived.append(number)
-            brake.pull()
+            stop.set()
             if len(arrived) == 1:
                 note("finishing the calls under way; once more to stop now")
             elif task:
@@ -50,7 +50,7 @@ def run_until_stopped(work: Callable[[Brake], Coroutine[Any, Any, Result]]) -> R
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError):  # Windows: there the first Ctrl-C stops at once
                 loop.add_signal_handler(number, handle, number)
-        return await work(brake)
+        return await work(stop)
 
     try:
         result = asyncio.run(main())

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 
 from labeler.data import Failure, Judged, Pair
 from labeler.errors import (
+    AskedElsewhere,
     BudgetReached,
     CallFailed,
-    Elsewhere,
-    MayPass,
     Misconfigured,
     ProviderError,
+    Retryable,
     Stopped,
 )
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import REASKED, Task, in_chunks, recalled
 from labeler.model import Reply, Request
-from labeler.models.policies.stop import Brake
+from labeler.models.policies.stop import StopSignal
 
 WINDOW = 20_000
 """Pairs that may be done behind one that is not, so that memory stays flat."""
@@ -38,13 +38,13 @@ REFUSED_IN_A_ROW = 50
 class Pace:
     """How to go about it: pairs under way, whether failures are asked again, and who is told.
 
-    `told` hears of every pair when it is done; once `brake` is pulled, no more calls begin.
+    `told` hears of every pair when it is done; once `stop` is set, no more calls begin.
     """
 
     at_once: int = 16
     retry_failed: bool = False
     told: Callable[[Judged], None] = lambda judged: None
-    brake: Brake = field(default_factory=Brake)
+    stop: StopSignal = field(default_factory=StopSignal)
 
 
 async def judge(
@@ -54,13 +54,14 @@ async def judge(
 
     A call that failed for good is its pair's `Failure`; what ends the run (a refused key, a server
     that answers nothing any more) is raised once the calls under way have ended. `BudgetReached` is
-    raised after every pair that needed no further call. Raises `Stopped` once the brake is pulled.
+    raised after every pair that needed no further call. `Stopped` is raised once the stop signal
+    is set.
     """
     desk = _Desk(assessor, pace or Pace())
     try:
         for chunk in in_chunks(pairs):
             await asyncio.sleep(0)  # where all is answered, nothing else lets a signal through
-            desk.check_brake()
+            desk.check_stop()
             for found in recalled(chunk, texts, assessor):
                 if not isinstance(found, Task):
                     if not desk.waiting:  # nearly all, where all is answered
@@ -120,7 +121,7 @@ class _Desk:
         if self._is_spent:
             self._leave(task)
             return
-        self.check_brake()
+        self.check_stop()
         place = _Place()
         place.running = asyncio.create_task(self._finish(task, place))
         self._running.add(place.running)
@@ -138,9 +139,9 @@ class _Desk:
         if task.outcome is not None:
             self.pass_on(task.judged())
 
-    def check_brake(self) -> None:
-        """Raise what ended the run, once the brake is pulled; at the budget, go on."""
-        if self.pace.brake.pulled and not self._is_spent:
+    def check_stop(self) -> None:
+        """Raise what ended the run, once the stop signal is set; at the budget, go on."""
+        if self.pace.stop.is_set() and not self._is_spent:
             raise self._fatal or Stopped("stopped; what was asked is kept")
 
     def check_budget(self) -> None:
@@ -149,7 +150,7 @@ class _Desk:
             raise self._fatal
 
     async def _finish(self, task: Task, place: _Place) -> None:
-        """Ask until there is a grade, or no call left; what ends the run pulls the brake."""
+        """Ask until there is a grade, or no call left; what ends the run sets the stop signal."""
         try:
             await self._ask(task)
             place.judged = task.judged()
@@ -157,7 +158,7 @@ class _Desk:
             return
         except Exception as error:
             self._fatal = self._fatal or error
-            self.pace.brake.pull()
+            self.pace.stop.set()
             return
         finally:
             place.running = None
@@ -181,18 +182,18 @@ class _Desk:
         while True:
             try:
                 return await self._assessor.model.ask(request)
-            except Elsewhere:
+            except AskedElsewhere:
                 self._free.release()
-                await self.pace.brake.sleep(POLL_SECONDS)
+                await self.pace.stop.sleep(POLL_SECONDS)
                 await self._free.acquire()
-                if self.pace.brake.pulled:
+                if self.pace.stop.is_set():
                     raise Stopped("stopped; another process is asking this pair") from None
-                if self.pace.brake.is_over:
+                if self.pace.stop.is_over:
                     raise BudgetReached("stopped at --deadline: another process asks") from None
 
     def _count_failure(self, error: CallFailed) -> None:
         """End the run when the server fails every call, rather than fail every pair."""
-        if not isinstance(error, MayPass):
+        if not isinstance(error, Retryable):
             self._count_refusal(error)
             return
         self._failed_in_a_row += 1
@@ -232,7 +233,7 @@ class _Desk:
         """Let what is under way come to its end; cancel it when cancelled meanwhile."""
         if not self._running:
             return
-        self.pace.brake.pull()
+        self.pace.stop.set()
         patient = self._fatal is None or self._is_spent
         try:
             await asyncio.wait(set(self._running), timeout=None if patient else GRACE_SECONDS)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from labeler.errors import CallFailed, Elsewhere
+from labeler.errors import AskedElsewhere, CallFailed
 from labeler.model import Model, Reply, Request
 from labeler.store.keys import Canon, key_of_text
 from labeler.store.sqlite.leases import LEASE_SECONDS
@@ -26,8 +26,8 @@ POLL_SECONDS = 0.25
 def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
     """Answer from the store what is there; keep every other reply before handing it on.
 
-    What another process is asking at this moment is waited for; where not `patient`, `Elsewhere`
-    is raised instead, so that the caller can do something else meanwhile.
+    What another process is asking at this moment is waited for; where not `patient`,
+    `AskedElsewhere` is raised instead, so that the caller can do something else meanwhile.
     """
     clerk, canon = _Clerk(store), Canon(model.id)
 
@@ -48,7 +48,7 @@ def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
         if isinstance(known, Failed):
             raise CallFailed(known.detail, known.status)
         if not known:
-            raise Elsewhere("another process is asking this")
+            raise AskedElsewhere("another process is asking this")
         try:
             reply = await model.ask(request)
         except CallFailed as error:

@@ -14,7 +14,7 @@ from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.data import Failure, Judged, Judgement, Pair
 from labeler.models.policies.budget import Budget
-from labeler.models.policies.rate import Ceiling, Gate
+from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.prices import Price
 from labeler.prompt import prompt_folder
 from labeler.testing import Answer, Call, FakeServer, completion
@@ -197,7 +197,7 @@ def test_json_progress_is_json_and_quiet_is_quiet(
 def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[str]) -> None:
     now = 0.0
     budget = Budget(price=Price(1.0, 1.0))
-    board = Board(100, Gate(Ceiling(8)), budget, clock=lambda: now)
+    board = Board(100, RateLimiter(RateLimits(8)), budget, clock=lambda: now)
     with shown(board, "panel") as told:
         for number in range(40):
             now += 1.0
@@ -227,7 +227,7 @@ def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[st
 def test_a_run_in_which_nothing_is_done_still_says_so_again_and_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    board = Board(100, Gate(Ceiling(8)), Budget())
+    board = Board(100, RateLimiter(RateLimits(8)), Budget())
     with shown(board, "panel", every=0.02):
         time.sleep(0.3)
     lines = capsys.readouterr().err.splitlines()
@@ -236,7 +236,7 @@ def test_a_run_in_which_nothing_is_done_still_says_so_again_and_again(
 
 
 def test_a_judge_behind_no_server_has_no_calls_at_once(tmp_path: Path) -> None:
-    board = Board(10, Gate(Ceiling(8)), Budget(price=Price(0.0, 0.0)), asks=False)
+    board = Board(10, RateLimiter(RateLimits(8)), Budget(price=Price(0.0, 0.0)), asks=False)
     board.budget.spent.calls = 5
     assert "at once" not in board.line()
 

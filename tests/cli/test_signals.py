@@ -9,7 +9,7 @@ import pytest
 
 from labeler.cli.signals import Terminated, run_until_stopped
 from labeler.files.atomic import replacing
-from labeler.models.policies.stop import Brake
+from labeler.models.policies.stop import StopSignal
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,10 @@ def test_a_signal_during_the_last_calls_stops_what_would_follow(
 ) -> None:
     finished = []
 
-    async def work(brake: Brake) -> None:
+    async def work(stop: StopSignal) -> None:
         os.kill(os.getpid(), number)
-        await brake.sleep(10)
-        finished.append(brake.pulled)
+        await stop.sleep(10)
+        finished.append(stop.is_set())
 
     with pytest.raises(raised):
         run_until_stopped(work)
@@ -31,7 +31,7 @@ def test_a_signal_during_the_last_calls_stops_what_would_follow(
 
 
 def test_work_that_nothing_stops_gives_its_result() -> None:
-    async def work(_brake: Brake) -> int:
+    async def work(_stop: StopSignal) -> int:
         return 3
 
     assert run_until_stopped(work) == 3

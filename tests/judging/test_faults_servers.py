@@ -16,7 +16,7 @@ from labeler.cli import execute
 from labeler.collection.corpus import read_corpus, write_corpus
 from labeler.collection.judgements import read_judgements
 from labeler.data import Failure, Judgement, Pair
-from labeler.errors import CallFailed, MayPass, Misconfigured
+from labeler.errors import CallFailed, Misconfigured, Retryable
 from labeler.judging.reply.parse import parse_grade
 from labeler.model import Message, Reply, Request
 from labeler.models.server.addresses import masked
@@ -100,7 +100,7 @@ def outcomes(folder: Path) -> dict[str, int]:
 def test_what_may_pass_is_known_as_such_and_does_not_outlive_its_deadline(answer: Answer) -> None:
     with FakeServer(lambda _: answer) as server:
         began = time.monotonic()
-        with pytest.raises(MayPass) as caught:
+        with pytest.raises(Retryable) as caught:
             ask(server, seconds=0.5)
         assert time.monotonic() - began < 3
     assert "\n" not in str(caught.value)
@@ -109,7 +109,7 @@ def test_what_may_pass_is_known_as_such_and_does_not_outlive_its_deadline(answer
 def test_an_answer_is_bounded_however_small_it_is_packed() -> None:
     bomb = gzip.compress(b"0" * 70_000_000, 9)
     answer = Answer(bomb, headers={"content-encoding": "gzip"})
-    with FakeServer(lambda _: answer) as server, pytest.raises(MayPass, match="more than"):
+    with FakeServer(lambda _: answer) as server, pytest.raises(Retryable, match="more than"):
         ask(server, seconds=20)
 
 
@@ -635,13 +635,13 @@ def test_retry_after_is_read_in_seconds_milliseconds_and_as_a_date() -> None:
         ({"retry-after": "99999999"}, 300, 300),
     ):
         answer = Answer({}, 429, headers)
-        with FakeServer(lambda _, a=answer: a) as server, pytest.raises(MayPass) as caught:
+        with FakeServer(lambda _, a=answer: a) as server, pytest.raises(Retryable) as caught:
             ask(server)
         assert caught.value.wait is not None
         assert low <= caught.value.wait <= high
     for value in ("soon", "nan", "-3", "1e999"):
         with FakeServer(lambda _, v=value: Answer({}, 429, {"retry-after": v})) as server:
-            with pytest.raises(MayPass) as caught:
+            with pytest.raises(Retryable) as caught:
                 ask(server)
             assert caught.value.wait is None
 
@@ -685,7 +685,7 @@ def test_other_4xx_are_that_requests_own_failure() -> None:
     with FakeServer(lambda _: Answer({"error": {"message": "bad"}}, 422)) as server:
         with pytest.raises(CallFailed, match="422") as caught:
             ask(server)
-        assert not isinstance(caught.value, MayPass)
+        assert not isinstance(caught.value, Retryable)
 
 
 def test_a_strange_redirect_is_a_configuration_problem() -> None:

@@ -18,7 +18,7 @@ from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.judge import Pace
 from labeler.judging.judge import judge as judge_pairs
 from labeler.model import Reply, Request
-from labeler.models.policies.stop import Brake
+from labeler.models.policies.stop import StopSignal
 from labeler.prompt import find_prompt
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 from labeler.trec.files import read_qrels
@@ -76,7 +76,7 @@ def test_a_failure_is_counted_listed_and_never_in_the_qrels(tmp_path: Path) -> N
 
 
 def test_a_run_that_asks_nothing_can_be_stopped_too() -> None:
-    brake, done = Brake(), list[Judged]()
+    stop, done = StopSignal(), list[Judged]()
 
     def recall(requests: Sequence[Request]) -> list[Reply]:
         return [Reply('{"grade": 1}', remembered=True) for _ in requests]
@@ -85,10 +85,8 @@ def test_a_run_that_asks_nothing_can_be_stopped_too() -> None:
         model = replace(fake_model("never asked"), recall=recall)
         texts = Texts({"q": Query("q", "what")}, {"d": Document("d", "text")})
         assessor = Assessor(find_prompt("umbrela"), model)
-        asyncio.get_running_loop().call_soon(brake.pull)  # as the handler of a signal would
-        async for judged in judge_pairs(
-            [Pair("q", "d")] * 5000, texts, assessor, Pace(brake=brake)
-        ):
+        asyncio.get_running_loop().call_soon(stop.set)  # as the handler of a signal would
+        async for judged in judge_pairs([Pair("q", "d")] * 5000, texts, assessor, Pace(stop=stop)):
             done.append(judged)
 
     with pytest.raises(Stopped):

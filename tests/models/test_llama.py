@@ -16,7 +16,7 @@ from running import environment, finish
 from labeler.cli import execute
 from labeler.collection.judgements import read_judgements
 from labeler.data import Judgement
-from labeler.errors import CallFailed, MayPass, Misconfigured
+from labeler.errors import CallFailed, Misconfigured, Retryable
 from labeler.model import Message, Reply, Request
 from labeler.models.local.file import model_path
 from labeler.models.local.serve import Served, can_serve, serving
@@ -110,7 +110,7 @@ def test_a_context_that_overflows_is_that_requests_failure(served: Served) -> No
     long = Request((Message("user", "tea " * 12_000),), {"max_tokens": 8})
     with pytest.raises(CallFailed) as caught:
         ask(served, long)
-    assert not isinstance(caught.value, MayPass)
+    assert not isinstance(caught.value, Retryable)
     assert "context" in str(caught.value)
 
 

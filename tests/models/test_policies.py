@@ -12,12 +12,12 @@ import pytest
 from made import grade_in, make_collection, pair_calls
 
 from labeler.cli import execute
-from labeler.errors import BadInput, BudgetReached, CallFailed, MayPass, Stopped
+from labeler.errors import BadInput, BudgetReached, CallFailed, Retryable, Stopped
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.budget import Budget, budgeted
-from labeler.models.policies.rate import Bucket, Ceiling, Gate, limited
+from labeler.models.policies.rate import Bucket, RateLimiter, RateLimits, limited
 from labeler.models.policies.retry import Patience, retried
-from labeler.models.policies.stop import Brake, braked
+from labeler.models.policies.stop import StopSignal, stoppable
 from labeler.models.prices import Price, price_of
 from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
@@ -43,7 +43,7 @@ class Storm:
         self.calls += 1
         if self.stock < 1:
             await asyncio.sleep(0.002)
-            raise MayPass("429", self.wait, busy=True)
+            raise Retryable("429", self.wait, busy=True)
         self.stock -= 1
         self.taken += 1
         await asyncio.sleep(self.seconds)
@@ -77,9 +77,9 @@ def test_in_a_storm_of_429s_few_calls_are_wasted_and_little_time(
     began = time.monotonic()
 
     async def weather() -> None:
-        gate = Gate(Ceiling(64))
+        limiter = RateLimiter(RateLimits(64))
         patience = Patience(tries=50, first=0.2, longest=5)
-        await ask_all(retried(limited(Model("m", storm.ask), gate), patience), count, 128)
+        await ask_all(retried(limited(Model("m", storm.ask), limiter), patience), count, 128)
 
     asyncio.run(weather())
     seconds = time.monotonic() - began
@@ -100,10 +100,10 @@ def test_a_server_that_only_gets_slower_is_asked_less_at_once_and_loses_no_throu
         seen.append(under_way)
         return Reply("ok")
 
-    gate = Gate(Ceiling(64))
+    limiter = RateLimiter(RateLimits(64))
     began = time.monotonic()
-    asyncio.run(ask_all(limited(Model("m", ask), gate), count, 128))
-    assert gate.why == "more at once only made the server slower"
+    asyncio.run(ask_all(limited(Model("m", ask), limiter), count, 128))
+    assert limiter.why == "more at once only made the server slower"
     assert sum(seen[count // 2 :]) / (count // 2) < 40
     assert count / (time.monotonic() - began) > 0.8 * capacity / seconds
 
@@ -113,9 +113,9 @@ def test_a_server_that_keeps_up_is_asked_as_much_at_once_as_is_allowed() -> None
         await asyncio.sleep(0.01)
         return Reply("ok")
 
-    gate = Gate(Ceiling(64))
-    asyncio.run(ask_all(limited(Model("m", ask), gate), 1000, 128))
-    assert (gate.limit, gate.why) == (64.0, "--concurrency")
+    limiter = RateLimiter(RateLimits(64))
+    asyncio.run(ask_all(limited(Model("m", ask), limiter), 1000, 128))
+    assert (limiter.limit, limiter.why) == (64.0, "--concurrency")
 
 
 def test_a_ceiling_of_requests_a_minute_is_kept() -> None:
@@ -126,7 +126,9 @@ def test_a_ceiling_of_requests_a_minute_is_kept() -> None:
         return "ok"
 
     async def main() -> None:
-        await ask_all(limited(fake_model(answer), Gate(Ceiling(8, requests=1200))), 40, 16)
+        await ask_all(
+            limited(fake_model(answer), RateLimiter(RateLimits(8, requests=1200))), 40, 16
+        )
 
     asyncio.run(main())
     assert began[-1] - began[0] >= 0.9 * (40 - 20) / 20
@@ -154,7 +156,7 @@ def test_never_more_calls_under_way_than_allowed() -> None:
         return Reply("ok")
 
     async def main() -> None:
-        await ask_all(limited(Model("m", ask), Gate(Ceiling(5))), 100, 50)
+        await ask_all(limited(Model("m", ask), RateLimiter(RateLimits(5))), 100, 50)
 
     asyncio.run(main())
     assert most == 5
@@ -166,15 +168,15 @@ def test_a_cancelled_call_gives_its_place_back() -> None:
             await asyncio.sleep(0 if asked == request(1) else 60)
             return Reply("ok")
 
-        gate = Gate(Ceiling(1))
-        model = limited(Model("m", ask), gate)
+        limiter = RateLimiter(RateLimits(1))
+        model = limited(Model("m", ask), limiter)
         first, second = (asyncio.create_task(_ask(model, 0)) for _ in range(2))
         await asyncio.sleep(0.01)
         second.cancel()
         first.cancel()
         await asyncio.gather(first, second, return_exceptions=True)
         assert (await asyncio.wait_for(model.ask(request(1)), 1)).text == "ok"
-        assert gate.under_way == 0
+        assert limiter.under_way == 0
 
     asyncio.run(main())
 
@@ -203,7 +205,7 @@ def slept(into: list[float]) -> Callable[[float], Awaitable[None]]:
 
 
 def test_what_may_pass_is_tried_again_with_growing_waits() -> None:
-    model, asked = failing(5, lambda: MayPass("503"))
+    model, asked = failing(5, lambda: Retryable("503"))
     waits: list[float] = []
     patience = Patience(tries=8, first=0.5, longest=4)
     reply = asyncio.run(_ask(retried(model, patience, slept(waits)), 0))
@@ -212,15 +214,15 @@ def test_what_may_pass_is_tried_again_with_growing_waits() -> None:
 
 
 def test_a_wait_is_never_shorter_than_the_server_asked_for() -> None:
-    model, _ = failing(2, lambda: MayPass("429", 7.0))
+    model, _ = failing(2, lambda: Retryable("429", 7.0))
     waits: list[float] = []
     asyncio.run(_ask(retried(model, Patience(), slept(waits)), 0))
     assert min(waits) >= 7
 
 
 def test_tries_are_counted_and_the_last_error_is_what_is_raised() -> None:
-    model, asked = failing(99, lambda: MayPass(f"try {len(asked)}"))
-    with pytest.raises(MayPass, match="try 3"):
+    model, asked = failing(99, lambda: Retryable(f"try {len(asked)}"))
+    with pytest.raises(Retryable, match="try 3"):
         asyncio.run(_ask(retried(model, Patience(tries=3), slept([])), 0))
     assert len(asked) == 3
 
@@ -232,15 +234,15 @@ def test_what_cannot_pass_is_not_tried_again() -> None:
     assert len(asked) == 1
 
 
-def test_a_pulled_brake_ends_waits_and_begins_nothing() -> None:
+def test_a_stop_signal_ends_waits_and_begins_nothing() -> None:
     async def main() -> float:
-        brake = Brake()
-        model, asked = failing(99, lambda: MayPass("503", 60.0))
-        tried = retried(braked(model, brake), Patience(), brake.sleep)
+        stop = StopSignal()
+        model, asked = failing(99, lambda: Retryable("503", 60.0))
+        tried = retried(stoppable(model, stop), Patience(), stop.sleep)
         task = asyncio.create_task(_ask(tried, 0))
         await asyncio.sleep(0.05)
         began = time.monotonic()
-        brake.pull()
+        stop.set()
         with pytest.raises(Stopped):
             await task
         assert len(asked) == 1
@@ -249,27 +251,29 @@ def test_a_pulled_brake_ends_waits_and_begins_nothing() -> None:
     assert asyncio.run(main()) < 1
 
 
-@pytest.mark.parametrize("ends", ["a pulled brake", "the deadline"])
-@pytest.mark.parametrize("waits", ["a pause", "a ceiling"])
+@pytest.mark.parametrize("ends", ["a stop signal", "the deadline"])
+@pytest.mark.parametrize("waits", ["a pause", "a rate limit"])
 def test_waits_before_a_call_end_like_those_between_tries(ends: str, waits: str) -> None:
     async def main() -> float:
-        brake = Brake()
+        stop = StopSignal()
         budget = Budget(max_seconds=0.1 if ends == "the deadline" else None)
-        brake.until = budget.ends
-        gate = Gate(Ceiling(8, requests=1 if waits == "a ceiling" else None), brake=brake)
+        stop.until = budget.ends
+        limiter = RateLimiter(
+            RateLimits(8, requests=1 if waits == "a rate limit" else None), stop=stop
+        )
 
         async def answer(_request: Request) -> Reply:
             return Reply("ok", hold=60.0 if waits == "a pause" else 0.0)
 
-        model = limited(budgeted(braked(Model("m", answer), brake), budget), gate)
+        model = limited(budgeted(stoppable(Model("m", answer), stop), budget), limiter)
         await model.ask(request(0))
         began = time.monotonic()
         tasks = [asyncio.create_task(_ask(model, n)) for n in range(1, 20)]
         await asyncio.sleep(0.02)
-        if ends == "a pulled brake":
-            brake.pull()
+        if ends == "a stop signal":
+            stop.set()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
-        wanted = Stopped if ends == "a pulled brake" else BudgetReached
+        wanted = Stopped if ends == "a stop signal" else BudgetReached
         assert [type(one) for one in ended] == [wanted] * 19
         return time.monotonic() - began
 

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from labeler.errors import (
     CallFailed,
-    MayPass,
     Misconfigured,
+    NoAnswer,
     NoCompletion,
-    NotThere,
+    NotFound,
     ProviderError,
-    Unanswered,
+    Retryable,
 )
 from labeler.model import Message, Model, Reply, Request
 
@@ -128,7 +128,7 @@ def _fit_all(abilities: Abilities, requests: Sequence[Request]) -> list[Request]
 async def _found_out(quick: Model, asked: Model, learn: Callable[[str], None]) -> Abilities:
     try:
         abilities = await probe(quick, asked)
-    except MayPass as error:
+    except Retryable as error:
         raise ProviderError(f"the first call failed, and every retry of it: {error}") from error
     except CallFailed as error:
         raise Misconfigured(f"the server refuses a plain request: {error}") from error
@@ -152,7 +152,7 @@ async def probe(model: Model, patient: Model | None = None) -> Abilities:
     while True:
         try:
             reply = await model.ask(abilities.fit(_PROBE))
-        except (CallFailed, NotThere) as error:
+        except (CallFailed, NotFound) as error:
             refused = isinstance(error, CallFailed) and error.refused
             if not refused and not is_sure:
                 await _check_plain(patient or model, error)
@@ -174,14 +174,14 @@ _PROBE = Request(
 _PLAIN = Abilities("text", temperature=False, seed=False, stop=False, logprobs=False)
 
 
-async def _check_plain(patient: Model, error: CallFailed | NotThere) -> None:
+async def _check_plain(patient: Model, error: CallFailed | NotFound) -> None:
     """Raise an error that is not about what was asked for."""
-    is_5xx = isinstance(error, MayPass) and not error.busy
-    if isinstance(error, Unanswered | NoCompletion) or not (is_5xx or isinstance(error, NotThere)):
+    is_5xx = isinstance(error, Retryable) and not error.busy
+    if isinstance(error, NoAnswer | NoCompletion) or not (is_5xx or isinstance(error, NotFound)):
         raise error
     try:
         await patient.ask(_PLAIN.fit(_PROBE))
-    except (CallFailed, NotThere):
+    except (CallFailed, NotFound):
         raise error from None
 
 

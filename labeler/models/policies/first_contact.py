@@ -1,15 +1,15 @@
-"""`greeted`: less patience with a server that has never answered, as its address may be wrong."""
+"""`strict_at_first`: less patience with a server that never answered: its address may be wrong."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from labeler.errors import CallFailed, Misconfigured, NoCompletion, Unanswered
+from labeler.errors import CallFailed, Misconfigured, NoAnswer, NoCompletion
 from labeler.model import Model, Reply, Request
 from labeler.models.server.answers import IS_IT_COMPATIBLE
 
 
-def greeted(model: Model) -> Model:
+def strict_at_first(model: Model) -> Model:
     """Until the server has answered once: end the run where the answer is no chat completion, and
     mark what stays unanswered as the first, which is not worth many tries.
     """
@@ -19,7 +19,7 @@ def greeted(model: Model) -> Model:
         nonlocal has_answered
         try:
             reply = await model.ask(request)
-        except Unanswered as error:
+        except NoAnswer as error:
             error.is_first = not has_answered
             raise
         except NoCompletion as error:

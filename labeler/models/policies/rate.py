@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from labeler.errors import MayPass
+from labeler.errors import Retryable
 from labeler.model import Model, Reply, Request
-from labeler.models.policies.stop import Brake
+from labeler.models.policies.stop import StopSignal
 from labeler.models.tokens import about
 
 START = 4
@@ -39,7 +39,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Ceiling:
+class RateLimits:
     """What must not be exceeded: calls under way, and requests and tokens a minute."""
 
     at_once: int = 16
@@ -71,17 +71,17 @@ class Bucket:
 
 
 @dataclass(slots=True)
-class Gate:
+class RateLimiter:
     """How many calls may be under way and how fast they may begin.
 
     One more call at once a round of answers, fewer when the server says 429 or 503 or slows down;
     a rate only once the server has refused calls: what it took in the last second, then slowly up.
-    Waits end when `brake` says so; then every call is let through, to be stopped behind the gate.
+    Waits end when `stop` says so; then every call is let through, to be stopped behind the limiter.
     """
 
-    ceiling: Ceiling
+    limits: RateLimits
     clock: Clock = time.monotonic
-    brake: Brake = field(default_factory=Brake)
+    stop: StopSignal = field(default_factory=StopSignal)
     limit: float = 0.0
     rate: float | None = None
     why: str = "growing as long as the server keeps up"
@@ -104,14 +104,14 @@ class Gate:
     _window_at: float = 0.0
 
     def __post_init__(self) -> None:
-        self.limit = float(min(START, self.ceiling.at_once))
-        if self.limit >= self.ceiling.at_once:
+        self.limit = float(min(START, self.limits.at_once))
+        if self.limit >= self.limits.at_once:
             self.why = "--concurrency"
-        if self.ceiling.requests:
-            per_second = self.ceiling.requests / 60
+        if self.limits.requests:
+            per_second = self.limits.requests / 60
             self._requests = Bucket(per_second, max(1.0, per_second))
-        if self.ceiling.tokens:
-            self._tokens = Bucket(self.ceiling.tokens / 60, self.ceiling.tokens / 60)
+        if self.limits.tokens:
+            self._tokens = Bucket(self.limits.tokens / 60, self.limits.tokens / 60)
 
     async def enter(self, tokens: int) -> float:
         """Wait for a place and for the time to begin; the time at which the call begins."""
@@ -146,8 +146,8 @@ class Gate:
         waits = [bucket.take(1, now) for bucket in (self._requests,) if bucket]
         waits += [bucket.take(tokens, now) for bucket in (self._tokens,) if bucket]
         start = max([start, *(now + wait for wait in waits)])
-        while (wait := max(start, self._pause) - self.clock()) > 0 and not self.brake.is_over:
-            await self.brake.sleep(wait)
+        while (wait := max(start, self._pause) - self.clock()) > 0 and not self.stop.is_over:
+            await self.stop.sleep(wait)
 
     def _free(self) -> None:
         self.under_way -= 1
@@ -172,15 +172,15 @@ class Gate:
     def failed(self, began: float, error: BaseException) -> None:
         """A call failed; fewer at once and slower where the server has too much to do."""
         now = self.clock()
-        if isinstance(error, MayPass) and error.busy:
+        if isinstance(error, Retryable) and error.busy:
             self._answers.append((now, False))
             self._slow_down(now, began, error.wait)
         self._free()
 
     def _grow(self, now: float) -> None:
         step = self._growing or 1.0 / max(1.0, self.limit)
-        self.limit = min(float(self.ceiling.at_once), self.limit + step)
-        if self.limit >= self.ceiling.at_once and self.rate is None:
+        self.limit = min(float(self.limits.at_once), self.limit + step)
+        if self.limit >= self.limits.at_once and self.rate is None:
             self.why = "--concurrency"
         if self.rate is not None and now > self._grown_at:
             self.rate *= 1 + self._growth * min(1.0, now - self._grown_at)
@@ -238,18 +238,18 @@ class Gate:
         self._window, self._window_at, self._last_rate = [], now, rate
 
 
-def limited(model: Model, gate: Gate) -> Model:
-    """Let calls through the gate, and let it learn from how they end."""
+def limited(model: Model, limiter: RateLimiter) -> Model:
+    """Let calls through the limiter, and let it learn from how they end."""
 
     async def ask(request: Request) -> Reply:
         estimate = sum(about(request))
-        began = await gate.enter(estimate)
+        began = await limiter.enter(estimate)
         try:
             reply = await model.ask(request)
         except BaseException as error:
-            gate.failed(began, error)
+            limiter.failed(began, error)
             raise
-        gate.answered(began, reply, estimate)
+        limiter.answered(began, reply, estimate)
         return reply
 
     return replace(model, ask=ask)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import tenacity
 
-from labeler.errors import MayPass, Unanswered
+from labeler.errors import NoAnswer, Retryable
 from labeler.model import Model, Reply, Request
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -43,7 +43,7 @@ def retried(model: Model, patience: Patience | None = None, sleep: Sleep = async
 
     def wait(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked_for = error.wait if isinstance(error, MayPass) else None
+        asked_for = error.wait if isinstance(error, Retryable) else None
         return float(jitter(state)) + (asked_for or 0.0)
 
     usual = tenacity.stop_any(
@@ -54,13 +54,13 @@ def retried(model: Model, patience: Patience | None = None, sleep: Sleep = async
         error = state.outcome.exception() if state.outcome else None
         seconds = state.seconds_since_start or 0.0
         many = state.attempt_number >= how.first_tries or seconds >= how.first_seconds
-        is_5xx = type(error) is MayPass and not error.busy
+        is_5xx = type(error) is Retryable and not error.busy
         if is_5xx and how.error_tries is not None and state.attempt_number >= how.error_tries:
             return True
-        return usual(state) or (isinstance(error, Unanswered) and error.is_first and many)
+        return usual(state) or (isinstance(error, NoAnswer) and error.is_first and many)
 
     policy = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception_type(MayPass),
+        retry=tenacity.retry_if_exception_type(Retryable),
         stop=stop,
         wait=wait,
         sleep=sleep,
@@ -71,17 +71,17 @@ def retried(model: Model, patience: Patience | None = None, sleep: Sleep = async
         began = time.monotonic()
         try:
             return await model.ask(request)
-        except MayPass as error:
+        except Retryable as error:
             first = error
         late = time.monotonic() - began >= how.first_seconds
-        if late and isinstance(first, Unanswered) and first.is_first:
+        if late and isinstance(first, NoAnswer) and first.is_first:
             raise first
         return await policy.copy()(_first_fails(model, first), request)
 
     return replace(model, ask=ask)
 
 
-def _first_fails(model: Model, error: MayPass) -> Callable[[Request], Awaitable[Reply]]:
+def _first_fails(model: Model, error: Retryable) -> Callable[[Request], Awaitable[Reply]]:
     """The model, its first call being the one that has failed already.
 
     So a call that works, which nearly all do, costs nothing of tenacity's bookkeeping.

@@ -9,10 +9,10 @@ from labeler.errors import CallFailed
 from labeler.model import Model, Reply, Request
 from labeler.models.policies.adapt import adapted
 from labeler.models.policies.budget import Budget, budgeted
-from labeler.models.policies.first_contact import greeted
-from labeler.models.policies.rate import Gate, limited
+from labeler.models.policies.first_contact import strict_at_first
+from labeler.models.policies.rate import RateLimiter, limited
 from labeler.models.policies.retry import Patience, retried
-from labeler.models.policies.stop import Brake, braked
+from labeler.models.policies.stop import StopSignal, stoppable
 from labeler.store import Store, key_of, remembered
 
 
@@ -20,27 +20,27 @@ from labeler.store import Store, key_of, remembered
 class Guard:
     """What stands between a run and the server it asks."""
 
-    gate: Gate
+    limiter: RateLimiter
     budget: Budget = field(default_factory=Budget)
     patience: Patience = field(default_factory=Patience)
-    brake: Brake = field(default_factory=Brake)
+    stop: StopSignal = field(default_factory=StopSignal)
 
 
 def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -> Model:
     """A model that stops when told, keeps to the budget, the server's pace and the memory.
 
-    Every try goes through the gate, where there is a server to spare, and counts toward the budget;
-    what is remembered does neither.
-    Where not `patient`, it raises `Elsewhere` for what another process is asking.
+    Every try goes through the limiter, where there is a server to spare, and counts toward the
+    budget; what is remembered does neither.
+    Where not `patient`, it raises `AskedElsewhere` for what another process is asking.
     """
-    asked = budgeted(braked(model, guard.brake), guard.budget)
+    asked = budgeted(stoppable(model, guard.stop), guard.budget)
     if model.is_server:
-        asked = greeted(asked)
-        asked = limited(asked, guard.gate)
-    tried = retried(asked, guard.patience, guard.brake.sleep)
+        asked = strict_at_first(asked)
+        asked = limited(asked, guard.limiter)
+    tried = retried(asked, guard.patience, guard.stop.sleep)
     kept = remembered(tried, store, patient=patient)
     few = replace(guard.patience, error_tries=2)
-    quick = retried(asked, few, guard.brake.sleep)
+    quick = retried(asked, few, guard.stop.sleep)
     return _adapted(kept, tried, store, quick) if model.is_server else kept
 
 

@@ -1,4 +1,4 @@
-"""The brake: what lets a run end in good order, with every call that is under way finished."""
+"""The stop signal: it lets a run end in good order, with every call under way finished."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from labeler.errors import Stopped
 from labeler.model import Model, Reply, Request
 
 
-class Brake:
-    """Once pulled, no further call begins, and waits before and between calls end at once.
+class StopSignal:
+    """Once set, no further call begins, and waits before and between calls end at once.
 
     So do they at the time `until`, by the clock.
     """
@@ -21,34 +21,33 @@ class Brake:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.until = float("inf")
         self._clock = clock
-        self._pulled = asyncio.Event()
+        self._event = asyncio.Event()
 
-    @property
-    def pulled(self) -> bool:
-        """Whether it was pulled."""
-        return self._pulled.is_set()
+    def is_set(self) -> bool:
+        """Whether it was set."""
+        return self._event.is_set()
 
     @property
     def is_over(self) -> bool:
         """Whether there is nothing to wait for any more."""
-        return self.pulled or self._clock() >= self.until
+        return self.is_set() or self._clock() >= self.until
 
-    def pull(self) -> None:
+    def set(self) -> None:
         """Begin no further call."""
-        self._pulled.set()
+        self._event.set()
 
     async def sleep(self, seconds: float) -> None:
         """Sleep until the time is over, or there is nothing to wait for any more."""
         with suppress(TimeoutError):
             left = max(0.0, self.until - self._clock())
-            await asyncio.wait_for(self._pulled.wait(), min(seconds, left))
+            await asyncio.wait_for(self._event.wait(), min(seconds, left))
 
 
-def braked(model: Model, brake: Brake) -> Model:
-    """Raise `Stopped` instead of asking, once the brake was pulled."""
+def stoppable(model: Model, stop: StopSignal) -> Model:
+    """Raise `Stopped` instead of asking, once the signal is set."""
 
     async def ask(request: Request) -> Reply:
-        if brake.pulled:
+        if stop.is_set():
             raise Stopped("stopped before this was asked")
         return await model.ask(request)
 

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
-from labeler.errors import CallFailed, MayPass, Misconfigured, NoCompletion, NotThere
+from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
 from labeler.model import Reply, whole
 from labeler.models.server.addresses import masked
 
@@ -214,7 +214,7 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
         return Reply("", "content_filter", refusal=said, body=body)
     if code in _ADVICE or _is_spent(code, named, said, headers):
         advice = _ADVICE.get(code, _ADVICE[402])
-        kind = NotThere if code == 404 else Misconfigured
+        kind = NotFound if code == 404 else Misconfigured
         raise kind(f"{where}: {code}: {advice} ({said})")
     if 300 <= code < 400:
         there = masked(headers.get("location", "")) or "another address"
@@ -222,7 +222,7 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
         raise Misconfigured(f"{where}: {problem}")
     if code in {408, 409, 429} or code >= 500:
         wait = _retry_after(headers)
-        raise MayPass(f"{where}: {code}: {said}", wait, busy=code in {429, 503})
+        raise Retryable(f"{where}: {code}: {said}", wait, busy=code in {429, 503})
     problem = " ".join([f"{where}: {code}:", *sorted(named), said])
     raise CallFailed(problem, refused=code in {400, 422})
 

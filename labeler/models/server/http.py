@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import aiohttp
 
-from labeler.errors import Unanswered
+from labeler.errors import NoAnswer
 
 LARGEST_ANSWER = 64 * 1024 * 1024
 """Bytes, after unpacking."""
@@ -52,11 +52,11 @@ class Wire:
         )
 
     async def get(self, headers: Mapping[str, str]) -> Answer:
-        """Ask for what is there; `Unanswered` where nothing whole came back in time."""
+        """Ask for what is there; `NoAnswer` where nothing whole came back in time."""
         return await self._send("GET", headers)
 
     async def post(self, headers: Mapping[str, str], content: bytes) -> Answer:
-        """Send one request; `Unanswered` where nothing whole came back in time."""
+        """Send one request; `NoAnswer` where nothing whole came back in time."""
         return await self._send("POST", headers, content)
 
     async def _send(
@@ -68,12 +68,12 @@ class Wire:
             ) as answer:
                 return Answer(answer.status, answer.headers, await _bounded_body(answer))
         except TimeoutError:
-            raise Unanswered(f"{self._where}: no answer in time") from None
+            raise NoAnswer(f"{self._where}: no answer in time") from None
         except aiohttp.ClientConnectorError as error:
-            raise Unanswered(f"{self._where}: no connection ({error.os_error})") from None
+            raise NoAnswer(f"{self._where}: no connection ({error.os_error})") from None
         except (aiohttp.ClientError, OSError, zlib.error, ValueError) as error:
             said = " ".join(f"{type(error).__name__} {error}".split())[:200]
-            raise Unanswered(f"{self._where}: the answer broke off ({said})") from None
+            raise NoAnswer(f"{self._where}: the answer broke off ({said})") from None
 
     async def close(self) -> None:
         """Close all connections."""
