@@ -159,7 +159,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
 
 
 def _option_of(error: LabelerError, given: Sequence[str]) -> str:
-    """`--depth: ` where the error is about the parameter `depth` and the command has that option."""
+    """`--depth: ` where the error is about the parameter `depth` and the command has the option."""
     if not error.parameter or not given or given[0] not in COMMANDS:
         return ""
     command: Any = typer.main.get_command(make_app(given[0]))
