@@ -70,7 +70,7 @@ def two_grades(conflicts: list[str], total: int) -> str:
     return f"{listed} (two grades for one pair)"
 
 
-def same_grade(path: Path, repeated: int) -> str:
+def same_grade(path: Path | str, repeated: int) -> str:
     """What to say of lines that only repeat earlier ones."""
     lines = count_of(repeated, "repeated line", "repeated lines")
     return f"{path}: {lines}, the same pair with the same grade"

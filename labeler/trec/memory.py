@@ -1,0 +1,183 @@
+"""Qrels and runs from whatever a program holds them in: a path, a dict, a DataFrame or rows.
+
+What comes out can be written to a TREC file as it stands: an id is a text without white space, a
+grade is an integer, a score is finite, and no pair stands there twice.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, TypeVar
+
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput, Misuse
+from labeler.trec.files import LARGEST_GRADE, read_qrels, read_run, same_grade, two_grades
+
+Source = str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | Iterable[Any]
+"""A path, `{query: {document: value}}`, a DataFrame of pandas or polars, or rows."""
+
+Row = tuple[str, str, str, Any]
+"""Where it stands (`qrels, row 3`), the query's id, the document's, and the value, unchecked."""
+
+Columns = tuple[tuple[str, str], tuple[str, str], tuple[str, str]]
+Table = TypeVar("Table", Qrels, Run)
+
+_QUERY = ("query_id", "qid")
+_DOCUMENT = ("doc_id", "docno")
+_GRADE: Columns = (_QUERY, _DOCUMENT, ("relevance", "label"))
+_SCORE: Columns = (_QUERY, _DOCUMENT, ("score", "score"))
+"""The names of the three columns: ir_measures' first, then PyTerrier's."""
+
+
+def as_qrels(
+    source: Source, warn: Callable[[str], None] = lambda _message: None, *, name: str = "qrels"
+) -> Qrels:
+    """The grades that a path, a dict, a DataFrame or rows of (query, document, grade) hold.
+
+    A DataFrame has the columns `query_id`, `doc_id`, `relevance` (ir_measures) or `qid`, `docno`,
+    `label` (PyTerrier); a row is a tuple, or an object with such attributes. A grade of 2.0 is 2.
+    `BadInput` says which row has no integer grade, no id, or a second grade for its pair; a pair
+    that is repeated with the same grade is counted in a warning. Messages call the source `name`.
+
+    >>> as_qrels([("q1", "d1", 2), ("q1", "d2", 0.0)])
+    {'q1': {'d1': 2, 'd2': 0}}
+    """
+    if isinstance(source, str | os.PathLike):
+        return read_qrels(Path(source), warn)
+    qrels: Qrels = {}
+    repeated = 0
+    conflicts: list[str] = []
+    for where, query_id, doc_id, value in _rows(source, name, _GRADE):
+        grade = _grade(f"{where}: {query_id} {doc_id}", value)
+        grades = qrels.setdefault(query_id, {})
+        if doc_id not in grades:
+            grades[doc_id] = grade
+        elif grades[doc_id] == grade:
+            repeated += 1
+        else:
+            conflicts.append(f"{where}: {query_id} {doc_id} has {grades[doc_id]} and {grade}")
+    if conflicts:
+        raise BadInput(two_grades(conflicts, len(conflicts)))
+    if repeated:
+        warn(same_grade(name, repeated))
+    return _or_empty(qrels, name)
+
+
+def as_run(source: Source, *, name: str = "run") -> Run:
+    """The scores that a path, a dict, a DataFrame or rows of (query, document, score) hold.
+
+    A DataFrame has the columns `query_id`, `doc_id` (or `qid`, `docno`) and `score`; a row is a
+    tuple, or an object with such attributes. `BadInput` says which row has no finite score, no id,
+    or a document that its query retrieved already. Messages call the source `name`.
+
+    >>> as_run({"q1": {"d1": 3, "d2": 2.5}})
+    {'q1': {'d1': 3.0, 'd2': 2.5}}
+    """
+    if isinstance(source, str | os.PathLike):
+        return read_run(Path(source))
+    run: Run = {}
+    for where, query_id, doc_id, value in _rows(source, name, _SCORE):
+        scores = run.setdefault(query_id, {})
+        if doc_id in scores:
+            raise BadInput(f"{where}: {query_id} retrieves {doc_id} a second time")
+        scores[doc_id] = _score(f"{where}: {query_id} {doc_id}", value)
+    return _or_empty(run, name)
+
+
+def _rows(source: Source, name: str, columns: Columns) -> Iterator[Row]:
+    """The rows of any source but a path, their ids checked."""
+    if isinstance(source, Mapping):
+        rows = _rows_of_mapping(source, name)
+    elif hasattr(source, "columns") and hasattr(source, "__getitem__"):
+        rows = _rows_of_frame(source, name, columns)
+    elif isinstance(source, Iterable):
+        rows = _rows_of_iterable(source, name, columns)
+    else:
+        raise Misuse(f"{name}: {_EXPECTED}, found {source!r:.40}")
+    for where, query_id, doc_id, value in rows:
+        yield where, _id(where, "query", query_id), _id(where, "document", doc_id), value
+
+
+_EXPECTED = "expected a path, a dict, a DataFrame or rows of (query, document, value)"
+
+
+def _rows_of_mapping(source: Mapping[Any, Any], name: str) -> Iterator[Row]:
+    for query_id, values in source.items():
+        if not isinstance(values, Mapping):
+            where = f"{name}, query {query_id!r:.40}"
+            raise Misuse(f"{where}: expected {{document: value}}, found {values!r:.40}")
+        for doc_id, value in values.items():
+            yield name, query_id, doc_id, value
+
+
+def _rows_of_frame(frame: Any, name: str, columns: Columns) -> Iterator[Row]:
+    present = [str(column) for column in frame.columns]
+    chosen = [next((n for n in names if n in present), "") for names in columns]
+    if not all(chosen):
+        has = f"has the columns {', '.join(present) or 'none'}"
+        raise Misuse(f"{name}: the DataFrame {has}; expected {_named(columns)}")
+    rows = zip(*(frame[column] for column in chosen), strict=True)
+    for number, row in enumerate(rows, start=1):
+        yield f"{name}, row {number:,}", *row
+
+
+def _rows_of_iterable(source: Iterable[Any], name: str, columns: Columns) -> Iterator[Row]:
+    for number, row in enumerate(source, start=1):
+        where = f"{name}, row {number:,}"
+        attributes = [next((n for n in names if hasattr(row, n)), "") for names in columns]
+        if all(attributes):
+            yield where, *(getattr(row, attribute) for attribute in attributes)
+        elif not any(attributes) and isinstance(row, tuple | list) and len(row) == len(columns):
+            yield where, *row
+        else:
+            problem = f"expected a tuple of three or an object with {_named(columns)}"
+            raise Misuse(f"{where}: {problem}, found {row!r:.80}")
+
+
+def _named(columns: Columns) -> str:
+    """How the columns may be called, in words."""
+    ours, others = (", ".join(names[place] for names in columns) for place in (0, 1))
+    return f"{ours} (as ir_measures has them) or {others} (PyTerrier)"
+
+
+def _id(where: str, what: str, value: Any) -> str:
+    """An id as a TREC file can keep it; an integer is taken as its digits."""
+    text = str(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or text.split() != [text] or "\0" in text:
+        raise BadInput(f"{where}: expected a {what} id without white space, found {value!r:.40}")
+    if what == "query" and text.startswith("#"):
+        raise BadInput(f"{where}: the query id {text!r:.40} begins with #, as comments do in files")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{where}: half a surrogate pair in the id {text!r:.40}") from error
+    return text
+
+
+def _grade(where: str, value: Any) -> int:
+    """A grade: an integer, or a number that is one, as a column with gaps reads them."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole and isinstance(value, Real) and not isinstance(value, bool):
+        whole = float(value).is_integer()
+    if not whole or abs(value) > LARGEST_GRADE:
+        raise BadInput(f"{where}: expected an integer grade, found {value!r:.40}")
+    return int(value)
+
+
+def _score(where: str, value: Any) -> float:
+    """A score: a finite number."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not math.isfinite(value):
+        raise BadInput(f"{where}: expected a finite number as score, found {value!r:.40}")
+    return float(value)
+
+
+def _or_empty(table: Table, name: str) -> Table:
+    """The table; `BadInput` where nothing is in it, as of a file without a line."""
+    if not table:
+        raise BadInput(f"{name}: no pair of a query and a document in it")
+    return table
