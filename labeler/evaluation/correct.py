@@ -129,7 +129,7 @@ def _correct(people: Path, assessor: Path, runs: Mapping[str, Path], wanted: Wan
     if len(some) < FEWEST:
         shared = f"{people} and {assessor} share {len(some)} queries"
         raise BadInput(f"{shared}; correcting needs {FEWEST} or more")
-    part = pool_of(people, some)
+    part = pool_of(some)
     top = options.max_grade or max(whole.max_grade, part.max_grade, 1)
     options = replace(options, max_grade=top)
     warnings += qrels_warnings(whole, measures, skipped=False, max_grade=wanted.options.max_grade)

@@ -45,7 +45,7 @@ def run_warnings(
     """What a reader of the scores should know about a run; `BadInput` where no query is common."""
     if not facts.common:
         run = f"the run {name}"
-        raise BadInput(no_query_in_common(pool.path, pool.queries, run, facts.some_ids))
+        raise BadInput(no_query_in_common(pool.name, pool.queries, run, facts.some_ids))
     found = []
     n = len(pool.queries)
     if missing := n - facts.common:
@@ -84,7 +84,7 @@ def verdict_warnings(passed: Collection[str], pool: Pool) -> list[str]:
     if not unknown:
         return []
     if len(unknown) == len(passed):
-        raise BadInput(no_query_in_common(pool.path, pool.queries, "the file of --lgtm", unknown))
+        raise BadInput(no_query_in_common(pool.name, pool.queries, "the file of --lgtm", unknown))
     stands = count_of(len(unknown), "query stands", "queries stand")
     return [f"{stands} in the file of --lgtm and not in the qrels, as {unknown[0]}: ignored"]
 

@@ -5,7 +5,8 @@ The same answers as `rankings(read_qrels(…), read_run(…))`, to the last bit,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.data import Qrels
+from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
 from labeler.trec.columns import Keys, Odd, Words, fields, integers, keys, keys_of, mixed, widened
@@ -28,9 +29,12 @@ SOME = 1000
 
 @dataclass(frozen=True)
 class Pool:
-    """The pairs of a qrels file, by query (sorted by id), then by grade, best first."""
+    """The pairs of some qrels, by query (sorted by id), then by grade, best first.
 
-    path: Path
+    `source` is the file that they were read from, or the dict itself.
+    """
+
+    source: Path | Qrels
     queries: tuple[str, ...]
     query: Integers
     grade: Integers
@@ -48,10 +52,15 @@ class Pool:
         """Where each query's pairs begin, and where the last one's end."""
         return np.searchsorted(self.query, np.arange(len(self.queries) + 1))
 
+    @property
+    def name(self) -> str:
+        """What a message calls them: the file, if they came from one."""
+        return str(self.source) if isinstance(self.source, Path) else "the qrels"
+
     @cached_property
     def qrels(self) -> Qrels:
-        """The same as a dict, read again by the slow reader."""
-        return read_qrels(self.path)
+        """The same as a dict; a file is read again, by the slow reader."""
+        return read_qrels(self.source) if isinstance(self.source, Path) else self.source
 
     @cached_property
     def max_grade(self) -> int:
@@ -78,11 +87,11 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
         pool = _pool(path, [(Groups.of(b), integers(b, 3), keys(b, 2)) for b in blocks])
         _refuse_twins(pool.documents.hashes + mixed(pool.query))
     except (Odd, BadInput):  # of several bad lines the slow reader names the first
-        pool = pool_of(path, read_qrels(path, warn))
+        pool = replace(pool_of(read_qrels(path, warn)), source=path)
     return pool
 
 
-def _pool(path: Path, parts: list[tuple[Groups, Integers, Keys]]) -> Pool:
+def _pool(source: Path | Qrels, parts: list[tuple[Groups, Integers, Keys]]) -> Pool:
     names = sorted({name for groups, _, _ in parts for name in groups.names})
     place = {name: i for i, name in enumerate(names)}
     query = np.concatenate(
@@ -92,16 +101,17 @@ def _pool(path: Path, parts: list[tuple[Groups, Integers, Keys]]) -> Pool:
     order = np.lexsort((-grade, query))
     documents = joined([documents for _, _, documents in parts]).take(order)
     names_of = tuple(name.decode() for name in names)
-    return Pool(path, names_of, query[order], grade[order], documents)
+    return Pool(source, names_of, query[order], grade[order], documents)
 
 
-def pool_of(path: Path, qrels: Qrels) -> Pool:
-    """The pool of qrels that were read already."""
+def pool_of(qrels: Qrels) -> Pool:
+    """The pool of qrels that a program holds; queries without a pair are none of it."""
+    qrels = {query_id: grades for query_id, grades in qrels.items() if grades}
     sizes = [len(grades) for grades in qrels.values()]
     groups = Groups([q.encode() for q in qrels], np.repeat(np.arange(len(sizes)), sizes))
     grades = np.array([grade for grades in qrels.values() for grade in grades.values()])
     ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
-    pool = _pool(path, [(groups, grades, keys_of(ids))])
+    pool = _pool(qrels, [(groups, grades, keys_of(ids))])
     try:
         _refuse_twins(pool.documents.hashes + mixed(pool.query))
     except Odd:
@@ -121,10 +131,22 @@ def read_rankings(
         except Scattered:
             return _ranked(iter([Lines.of(gathered(path))]), pool, ties)
     except (Odd, BadInput):
-        run = read_run(path)
-        common = len(pool.qrels.keys() & run.keys())
-        ranked = rankings(pool.qrels, run, ties=ties)
-        return ranked, Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query))
+        return rankings_of(read_run(path), pool, ties)
+
+
+def rankings_of(run: Run, pool: Pool, ties: str = "trec") -> tuple[Rankings, Facts]:
+    """The same of a run that a program holds, which has no ranks to contradict its scores."""
+    ranked = rankings(pool.qrels, run, ties=ties)
+    common = len(pool.qrels.keys() & run.keys())
+    tied = sum(_tied(list(scores.values())) for scores in run.values())
+    return ranked, Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query), tied)
+
+
+def _tied(scores: Sequence[float]) -> int:
+    """How many pairs of them are equal."""
+    if len(set(scores)) == len(scores):
+        return 0
+    return sum(count * (count - 1) // 2 for count in Counter(scores).values())
 
 
 @dataclass(frozen=True)

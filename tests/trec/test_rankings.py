@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from labeler.errors import BadInput
 from labeler.metrics import Rankings, evaluate, rankings, score
 from labeler.trec.files import read_qrels, read_run
-from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.rankings import pool_of, rankings_of, read_pool, read_rankings
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=80)
 IDS = st.sampled_from(
@@ -136,6 +136,26 @@ def test_random_bytes_are_the_same_error_and_never_a_traceback(
 ) -> None:
     check(scratch, content, RUN, block, "trec")
     check(scratch, ONE, content, block, "trec")
+
+
+@OFTEN
+@given(qrels=qrels_files(odd=False), run=run_files(odd=False), ties=TIES)
+def test_what_a_program_holds_gives_what_its_files_give(
+    qrels: bytes, run: bytes, ties: str, scratch: Path
+) -> None:
+    (scratch / "a.qrels").write_bytes(qrels)
+    (scratch / "a.trec").write_bytes(run)
+    try:
+        pool = read_pool(scratch / "a.qrels", print)
+        wanted, facts = read_rankings(scratch / "a.trec", pool, ties)
+    except BadInput:
+        return
+    held = pool_of(read_qrels(scratch / "a.qrels"))
+    assert_same(read_rankings(scratch / "a.trec", held, ties)[0], wanted)
+    ranked, counted = rankings_of(read_run(scratch / "a.trec"), held, ties)
+    assert_same(ranked, wanted)
+    for name in ("common", "extra", "matched", "tied_pairs"):
+        assert getattr(counted, name) == getattr(facts, name), name
 
 
 @OFTEN
