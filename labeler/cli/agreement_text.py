@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from labeler.cli.screen import one_line, say, table
+from labeler.cli.screen import say, table
+from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
     from labeler.agreement.ceiling import Ceiling

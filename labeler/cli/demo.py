@@ -13,9 +13,10 @@ from labeler.cli.build import judge_pool
 from labeler.cli.generate import Wish, generate
 from labeler.cli.options import ModelName
 from labeler.cli.pool import pool
-from labeler.cli.screen import note, one_line, progress, say, table
+from labeler.cli.screen import note, progress, say, table
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
+from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection

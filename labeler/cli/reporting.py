@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labeler.cli.progress import dollars
-from labeler.cli.screen import note, one_line, say
+from labeler.cli.screen import note, say
 from labeler.errors import Incomplete
+from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
     from labeler.judging.assessor import Assessor

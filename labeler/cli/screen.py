@@ -6,35 +6,19 @@ which a passage could drive the terminal, are shown as `\\x1b` rather than sent.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from labeler.report.printable import printable
+from labeler.report.table import Cell, Column, Table
+from labeler.report.text import text_table
+
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-def printable(text: str) -> str:
-    """`text` with its control and format characters written out, line breaks and tabs kept."""
-    return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in _UNSAFE else _spelled(c) for c in text
-    )
-
-
-_UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-
-
-def _spelled(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
-
-
-def one_line(text: str, width: int) -> str:
-    """`text` on one line of at most `width` characters, cut with an ellipsis."""
-    flat = " ".join(printable(text).split())
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
 def say(text: str = "") -> None:
@@ -52,24 +36,22 @@ def complain(text: str) -> None:
     note("labeler: " + " ".join(text.split("\n")))
 
 
+def terminal_width() -> int | None:
+    """How many columns a result may take: those of the terminal, any number where it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
     """Print aligned columns, the first `left` of them flush left, the others flush right."""
-    cells = [list(header), *([printable(cell) for cell in row] for row in rows)]
-    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        padded = (
-            cell + " " * (width - _width(cell)) if i < left else " " * (width - _width(cell)) + cell
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        print("  ".join(padded).rstrip())
+    sys.stdout.write(text_table(plain_table(header, list(rows), left), terminal_width()))
 
 
-def _width(text: str) -> int:
-    """Terminal columns: two for a wide character, none for a combining one."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
+def plain_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], left: int = 1) -> Table:
+    """A table of columns without a name of their own, the first `left` of them flush left."""
+    columns = [
+        Column(name, align="left" if place < left else "right") for place, name in enumerate(header)
+    ]
+    return Table("", columns, rows)
 
 
 class Advance(Protocol):

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 
-from labeler.cli.screen import printable, table
+from labeler.cli.screen import plain_table
 from labeler.errors import LabelerError, Misuse
 from labeler.files.atomic import replacing
+from labeler.report.render import FORMS, form_named, render
+from labeler.report.table import Cell
 
-FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown")
-
-PAIRED = ("table", "markdown", "latex")
+PAIRED = tuple(name for name, form in FORMS.items() if form.for_people)
 """Formats for people, in which a value and its interval share a cell."""
 
-PROSE = ("table", "markdown")
+PROSE = tuple(name for name, form in FORMS.items() if form.of_prose)
 """Formats for people, in which sentences may stand around a table."""
-
-Cell = str | int | float | None
-_MARKDOWN = re.compile(r"[\\|*`<]|(?<!\w)_|_(?!\w)")
-"""What would be markup; an underscore within a word is not."""
-
-_LATEX = str.maketrans(
-    {c: "\\" + c for c in "&%$#_{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-)
 
 
 def check_format(name: str) -> str:
     """`name`, if it is a format."""
-    if name not in FORMATS:
-        raise Misuse(f"no format {name!r}; known: {', '.join(FORMATS)}")
+    form_named(name)
     return name
 
 
@@ -44,52 +31,7 @@ def rendered(
     header: Sequence[str], rows: Sequence[Sequence[Cell]], form: str, left: int = 1
 ) -> str:
     """A table as text in one of `FORMATS`, with a newline at its end."""
-    if form == "csv":
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([header, *rows])
-        return out.getvalue()
-    if form in ("json", "jsonl"):
-        objects = [
-            json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) for row in rows
-        ]
-        return "".join(f"{o}\n" for o in objects) if form == "jsonl" else _array(objects)
-    cells = [[_shown(cell) for cell in row] for row in rows]
-    if form == "latex":
-        return _latex(header, cells, left)
-    if form == "markdown":
-        return _markdown(header, cells, left)
-    with redirect_stdout(io.StringIO()) as text:
-        table(header, cells, left)
-    return text.getvalue()
-
-
-def _array(objects: Sequence[str]) -> str:
-    return "[" + ",\n ".join(objects) + "]\n"
-
-
-def _shown(cell: Cell) -> str:
-    if cell is None:
-        return "-"
-    return f"{cell:z.4f}" if isinstance(cell, float) else " ".join(printable(str(cell)).split())
-
-
-def _latex(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
-    columns = "l" * left + "r" * (len(header) - left)
-    lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in [header, *rows]]
-    body = "\n".join([lines[0], r"\midrule", *lines[1:]])
-    return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
-
-
-def _latex_cell(cell: str) -> str:
-    """A cell's text; a bracket would be taken for the argument of the line end before it."""
-    text = cell.translate(_LATEX)
-    return f"{{}}{text}" if text.startswith("[") else text
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
-    rule = ["---" if i < left else "---:" for i in range(len(header))]
-    lines = [[_MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in [header, *rows]]
-    return "".join(f"| {' | '.join(row)} |\n" for row in [lines[0], rule, *lines[1:]])
+    return render(plain_table(header, rows, left), form)
 
 
 @contextmanager

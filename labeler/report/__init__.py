@@ -1,0 +1,18 @@
+"""What results look like: one table, one finding, and every form in which they are shown."""
+
+from labeler.report.finding import Finding, Setting
+from labeler.report.render import FORMS, render, rendered_all
+from labeler.report.table import Cell, Column, Ends, Interval, Table
+
+__all__ = [
+    "FORMS",
+    "Cell",
+    "Column",
+    "Ends",
+    "Finding",
+    "Interval",
+    "Setting",
+    "Table",
+    "render",
+    "rendered_all",
+]

@@ -1,0 +1,57 @@
+"""A finding: what a reader of figures should know, as one type wherever it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter, set to a value, that a finding mentions; without a value the parameter alone.
+
+    As text it is what a caller of the library writes: `missing="skip"`, `map_other={0: 1}`.
+    """
+
+    parameter: str
+    value: object = field(default=None, hash=False)
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return self.parameter
+        value = f'"{self.value}"' if isinstance(self.value, str) else repr(self.value)
+        return f"{self.parameter}={value}"
+
+    def as_option(self, option: str) -> str:
+        """The same on a command line whose option for the parameter is `option`."""
+        if self.value is None or self.value is True:
+            return option
+        if isinstance(self.value, Mapping):
+            return f"{option} {','.join(f'{old}={new}' for old, new in self.value.items())}"
+        return f"{option} {self.value}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence that a reader of figures should know.
+
+    `about` names the run, file or measure that it concerns, where it concerns one. `settings` are
+    those that the text mentions, in the words of `str(setting)`, so that a caller who knows the
+    parameters by other names can put those in their place.
+    """
+
+    text: str
+    about: str = ""
+    settings: tuple[Setting, ...] = ()
+    level: Literal["warning", "note"] = "warning"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def worded(self, spell: Callable[[Setting], str]) -> str:
+        """The text with each setting as `spell` writes it."""
+        text = self.text
+        for setting in self.settings:
+            text = text.replace(str(setting), spell(setting))
+        return text

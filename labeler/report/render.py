@@ -1,0 +1,87 @@
+"""The forms in which a table is shown: some for people, some for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from labeler.errors import Misuse
+from labeler.report.markup import latex_table, markdown_table, markdown_text
+from labeler.report.printable import printable
+from labeler.report.table import Table
+from labeler.report.text import text_table
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of tables.
+
+    `for_people`: an interval shares a cell with its value, and several tables may follow one
+    another. `prose`: sentences may stand around tables.
+    """
+
+    of_table: Callable[[Table], str]
+    for_people: bool = False
+    of_prose: Callable[[str], str] | None = None
+
+
+def _csv(table: Table) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([table.keys, *table.values()])
+    return out.getvalue()
+
+
+def _objects(table: Table) -> list[str]:
+    return [json.dumps(record, ensure_ascii=False) for record in table.records()]
+
+
+def _json(table: Table) -> str:
+    return "[" + ",\n ".join(_objects(table)) + "]\n"
+
+
+def _json_lines(table: Table) -> str:
+    return "".join(f"{line}\n" for line in _objects(table))
+
+
+FORMS: dict[str, Form] = {
+    "table": Form(text_table, for_people=True, of_prose=printable),
+    "csv": Form(_csv),
+    "json": Form(_json),
+    "jsonl": Form(_json_lines),
+    "latex": Form(latex_table, for_people=True),
+    "markdown": Form(markdown_table, for_people=True, of_prose=markdown_text),
+}
+"""Every form by its name."""
+
+
+def form_named(name: str) -> Form:
+    """The form of that name; `Misuse` lists those there are."""
+    if name not in FORMS:
+        raise Misuse(f"no format {name!r}; known: {', '.join(FORMS)}")
+    return FORMS[name]
+
+
+def render(table: Table, form: str = "table", width: int | None = None) -> str:
+    """A table in one of `FORMS`, with a newline at its end.
+
+    The text form fits a terminal of `width` columns; without a width it is as wide as it needs.
+    """
+    chosen = form_named(form)
+    return text_table(table, width) if form == "table" else chosen.of_table(table)
+
+
+def rendered_all(
+    parts: Iterable[Table | str], form: str = "table", width: int | None = None
+) -> str:
+    """Tables and paragraphs, a blank line apart; a form without prose shows the tables only."""
+    of_prose = form_named(form).of_prose
+    blocks = []
+    for part in parts:
+        if isinstance(part, Table):
+            blocks.append(render(part, form, width))
+        elif of_prose:
+            blocks.append(f"{of_prose(part)}\n")
+    return "\n".join(blocks)

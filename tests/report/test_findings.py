@@ -1,0 +1,32 @@
+"""What a reader of figures should know: a sentence that names parameters, never options."""
+
+from labeler.report import Finding, Setting
+
+SKIP = Setting("missing", "skip")
+FOUND = Finding(f"a: 1 of 3 queries missing; counted as 0 ({SKIP} leaves them out)", "a", (SKIP,))
+
+
+def test_a_finding_reads_in_the_words_of_the_library() -> None:
+    assert str(FOUND) == 'a: 1 of 3 queries missing; counted as 0 (missing="skip" leaves them out)'
+
+
+def test_who_knows_the_parameters_by_other_names_puts_those_in_their_place() -> None:
+    words = FOUND.worded(lambda setting: setting.as_option(f"--{setting.parameter}"))
+    assert words == "a: 1 of 3 queries missing; counted as 0 (--missing skip leaves them out)"
+
+
+def test_a_setting_is_what_a_caller_writes() -> None:
+    assert str(Setting("max_grade")) == "max_grade"
+    assert str(Setting("clip", True)) == "clip=True"
+    assert str(Setting("map_other", {1: 0, 2: 1})) == "map_other={1: 0, 2: 1}"
+
+
+def test_a_setting_is_what_a_user_types() -> None:
+    assert Setting("max_grade").as_option("--max-grade") == "--max-grade"
+    assert Setting("clip", True).as_option("--clip") == "--clip"
+    assert Setting("map_other", {1: 0, 2: 1}).as_option("--map-other") == "--map-other 1=0,2=1"
+
+
+def test_findings_that_say_the_same_are_one() -> None:
+    mapped = Finding("turned", settings=(Setting("map_other", {1: 0}),))
+    assert len({mapped, Finding("turned", settings=(Setting("map_other", {1: 0}),))}) == 1

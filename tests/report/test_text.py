@@ -1,0 +1,77 @@
+"""Text that fits a terminal: words give way, numbers never do."""
+
+import pytest
+
+from labeler.report import Column, Interval, Table, render
+from labeler.report.printable import cut, one_line, width_of
+
+QUERIES = Table(
+    "queries",
+    [
+        Column("run", align="left"),
+        Column("query", align="left"),
+        Column("nDCG@10", ends=".3f"),
+        Column("p"),
+    ],
+    [
+        [
+            "bm25",
+            "how do I read a file that is larger than memory",
+            Interval(0.5, 0.25, 0.75),
+            0.01,
+        ],
+        ["dense", "字" * 30, Interval(0.125, None, None), 0.5],
+    ],
+)
+
+
+def widest(text: str) -> int:
+    return max(map(width_of, text.splitlines()))
+
+
+def test_without_a_width_a_table_is_as_wide_as_it_needs() -> None:
+    lines = render(QUERIES).splitlines()
+    assert lines[1].endswith("larger than memory               0.5000 [0.250, 0.750]  0.0100")
+    assert len({width_of(line) for line in lines}) == 1
+
+
+@pytest.mark.parametrize("width", range(54, 101))
+def test_where_words_can_give_way_a_table_fits_and_every_number_is_whole(width: int) -> None:
+    text = render(QUERIES, width=width)
+    assert widest(text) <= width
+    assert "0.5000 [0.250, 0.750]  0.0100" in text
+    assert text.count("\n") == 3
+
+
+@pytest.mark.parametrize("width", [31, 40, 53])
+def test_where_they_cannot_the_columns_stand_one_below_another(width: int) -> None:
+    lines = render(QUERIES, width=width).splitlines()
+    assert [line.split()[-1] for line in lines if "nDCG@10" in line] == ["0.750]", "0.1250"]
+    assert lines[4] == ""
+    assert max(map(width_of, lines)) <= width
+
+
+def test_a_column_of_words_is_cut_to_its_widest_in_the_text_form_alone() -> None:
+    table = Table("t", [Column("text", align="left", widest=5)], [["abcdefgh"]])
+    assert render(table) == "text\nabcd…\n"
+    assert "abcdefgh" in render(table, "markdown")
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab…"),
+        ("字字字", 6, "字字字"),
+        ("字字字", 5, "字字…"),
+        ("字字字", 4, "字…"),
+        ("e\u0301e\u0301", 2, "e\u0301e\u0301"),
+    ],
+)
+def test_text_is_cut_by_the_columns_that_it_takes(text: str, width: int, expected: str) -> None:
+    assert cut(text, width) == expected
+    assert width_of(cut(text, width)) <= width
+
+
+def test_one_line_shows_what_would_drive_a_terminal() -> None:
+    assert one_line("a\n b\x1b[2J\u202e", 40) == "a b\\x1b[2J\\u202e"
