@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
+from labeler.cli.options import option_for
 from labeler.cli.screen import complain
 from labeler.cli.signals import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -141,7 +142,8 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         complain(f"{_option_of(error, given)}{error}{_how_to_go_on(error, given)}")
         return error.exit_code
     except typer.TyperException as error:
-        complain(f"{error.format_message().rstrip('.')}; see {_help_of(error)}")
+        problem = error.format_message().replace("Value error, ", "").rstrip(".")
+        complain(f"{problem}; see {_help_of(error)}")
         return Misuse.exit_code
     except (KeyboardInterrupt, typer.Abort):
         result = INTERRUPTED
@@ -165,10 +167,8 @@ def _option_of(error: LabelerError, given: Sequence[str]) -> str:
     command: Any = typer.main.get_command(make_app(given[0]))
     for word in given:
         command = getattr(command, "commands", {}).get(word, command)
-    for option in command.params:
-        if option.name == error.parameter and option.param_type_name == "option":
-            return f"{max(option.opts, key=len)}: "
-    return ""
+    option = option_for(command, error.parameter)
+    return f"{option}: " if option else ""
 
 
 def _how_to_go_on(error: LabelerError, given: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ def print_corrected(
     found: Corrections, form: str, output: Path | None, *, per_query: bool = False
 ) -> None:
     """Print each run's figures from people alone, from the assessor alone, and corrected."""
-    from labeler.cli.tables import deliver
+    from labeler.cli.output import deliver
     from labeler.evaluation.corrected import as_json
     from labeler.stats.ppi import THESE
 

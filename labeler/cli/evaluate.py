@@ -108,7 +108,8 @@ def command(
     ] = "these",
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
-    from labeler.cli.tables import check_format, deliver, refuse_overwriting
+    from labeler.cli.output import deliver, refuse_overwriting
+    from labeler.cli.tables import check_format
     from labeler.errors import Misuse
     from labeler.evaluation import evaluate as evaluating
     from labeler.evaluation.tables import PAIRED

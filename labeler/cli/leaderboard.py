@@ -41,11 +41,12 @@ def command(
     output: ToFile = None,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
-    from labeler.cli.tables import PAIRED, check_format, deliver, refuse_overwriting, rendered
+    from labeler.cli.output import deliver, refuse_overwriting
+    from labeler.cli.tables import PAIRED, rendered
     from labeler.errors import Misuse
     from labeler.evaluation.leaderboard import compare_leaderboards, leaderboard_json, sources_of
 
-    form = "json" if as_json else check_format(form)
+    form = "json" if as_json else form
     if which not in ("", *TABLES):
         raise Misuse(f"no table {which!r}; known: {', '.join(TABLES)}")
     qrels, runs = sources_of(sources, 2)

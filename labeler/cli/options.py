@@ -11,6 +11,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from labeler.report.render import FormName
+
 Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
 
 ModelName = Annotated[
@@ -79,11 +81,18 @@ class Limits:
     ] = 8
 
 
-Form = Annotated[str, typer.Option("--format", help="table, csv, json, jsonl, latex or markdown.")]
+OUTPUT = "Output"
+"""The panel, in a command's help, of how results are written and where to."""
 
-AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+Form = Annotated[
+    FormName, typer.Option("--format", help="The form of tables.", rich_help_panel=OUTPUT)
+]
 
-ToFile = Annotated[Path | None, typer.Option("-o", help="Write to a file.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="The same as --format json.", rich_help_panel=OUTPUT)
+]
+
+ToFile = Annotated[Path | None, typer.Option("-o", help="Write to a file.", rich_help_panel=OUTPUT)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +150,11 @@ def _options_of(group: Any) -> list[inspect.Parameter]:
         inspect.Parameter(f.name, kind, default=f.default, annotation=hints[f.name])
         for f in fields(group)
     ]
+
+
+def option_for(command: Any, parameter: str) -> str:
+    """A command's option for a parameter, in its longest spelling; empty where it has none."""
+    for option in command.params:
+        if option.name == parameter and option.param_type_name == "option":
+            return str(max(option.opts, key=len))
+    return ""

@@ -45,19 +45,13 @@ def command(
     output: ToFile = None,
 ) -> None:
     """Say what so many queries can tell apart, and how many a difference needs."""
-    from labeler.cli.tables import (
-        PAIRED,
-        PROSE,
-        check_format,
-        deliver,
-        refuse_overwriting,
-        rendered,
-    )
+    from labeler.cli.output import deliver, refuse_overwriting
+    from labeler.cli.tables import PAIRED, PROSE, rendered
     from labeler.errors import Misuse
     from labeler.evaluation.leaderboard import sources_of
     from labeler.evaluation.power import Wishes, plan
 
-    form = "json" if as_json else check_format(form)
+    form = "json" if as_json else form
     if which not in ("", "detectable", "needed"):
         raise Misuse(f"no table {which!r}; known: detectable, needed")
     (qrels, *_), runs = sources_of(sources, 1)

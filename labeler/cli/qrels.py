@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -38,15 +36,14 @@ def stats(
     paths: Files, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
 ) -> None:
     """Count queries, pairs and grades."""
-    from labeler.cli.tables import check_format, deliver_counts
-    from labeler.qrels.stats import qrels_rows, qrels_stats
+    from labeler.cli.output import show_counts
+    from labeler.qrels.stats import qrels_stats, stats_table
 
-    form = "json" if as_json else check_format(form)
-    found = [qrels_stats(path) for path in paths]
-    for row in found:
+    counts = [qrels_stats(path) for path in paths]
+    for row in counts:
         for warning in row.pop("warnings"):
             _warn(warning)
-    deliver_counts(found, qrels_rows(found), form, output)
+    show_counts(counts, stats_table, "json" if as_json else form, output)
 
 
 @app.command(epilog="Example: labeler qrels validate human.qrels --scale 0,1,2,3")
@@ -61,6 +58,7 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """Read files strictly, and check that their grades are on the scale and their ids known."""
+    from labeler.cli.output import show_json
     from labeler.collection.ids import KnownIds
     from labeler.errors import Misuse
     from labeler.messages import count_of
@@ -76,16 +74,9 @@ def validate(
         for warning in found.pop("warnings"):
             _warn(warning)
         if as_json:
-            deliver_json(found)
+            show_json(found)
         pairs = count_of(found["pairs"], "pair", "pairs")
         note(f"{path}: sound: {pairs} of {count_of(found['queries'], 'query', 'queries')}")
-
-
-def deliver_json(found: Mapping[str, object]) -> None:
-    """Print an object as JSON."""
-    from labeler.cli.tables import deliver
-
-    deliver(json.dumps(found, ensure_ascii=False, indent=1) + "\n", None)
 
 
 @app.command(epilog="Example: labeler qrels merge a.qrels b.qrels -o all.qrels --conflict max")
@@ -102,7 +93,7 @@ def merge(
     ] = None,
 ) -> None:
     """Put qrels together; pairs with several grades are listed."""
-    from labeler.cli.tables import lines_to
+    from labeler.cli.output import lines_to
     from labeler.messages import count_of
     from labeler.qrels.edit import LISTED, merge_qrels
 
@@ -198,15 +189,16 @@ def compare(
     output: ToFile = None,
 ) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
-    from labeler.cli.tables import PROSE, check_format, deliver, rendered
-    from labeler.qrels.compare import compare_qrels, comparison_rows
+    from labeler.cli.output import show, show_json
+    from labeler.qrels.compare import compare_qrels, comparison_table
+    from labeler.report.render import FORMS
 
-    form = "json" if as_json else check_format(form)
-    found = compare_qrels(first, second, _warn)
-    if form == "json":
-        deliver(json.dumps(found, indent=1) + "\n", output)
+    comparison = compare_qrels(first, second, _warn)
+    if as_json or form == "json":
+        show_json(comparison, output)
         return
-    counts = [f"{key.replace('_', ' ')}: {found[key]:,}" for key in found if key != "grades"]
-    above = f"{first} (rows) and {second} (columns)\n{', '.join(counts)}\n\n"
-    table = rendered(*comparison_rows(found), form) if found["both"] or form not in PROSE else ""
-    deliver(above + table if form in PROSE else table, output)
+    counts = [f"{key.replace('_', ' ')}: {n:,}" for key, n in comparison.items() if key != "grades"]
+    heading = f"{first} (rows) and {second} (columns)\n{', '.join(counts)}"
+    table = comparison_table(comparison)
+    has_table = bool(table.rows) or not FORMS[form].of_prose
+    show([heading, table] if has_table else [heading], form, output)

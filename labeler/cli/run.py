@@ -32,12 +32,12 @@ def stats(
     paths: Files, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
 ) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
-    from labeler.cli.tables import check_format, deliver_counts
-    from labeler.runs.stats import run_rows, run_stats
+    from labeler.cli.output import show_counts
+    from labeler.runs.stats import run_stats, stats_table
 
-    form = "json" if as_json else check_format(form)
-    found = [run_stats(path) for path in paths]
-    deliver_counts(found, run_rows(found), form, output)
+    show_counts(
+        [run_stats(path) for path in paths], stats_table, "json" if as_json else form, output
+    )
 
 
 @app.command(epilog="Example: labeler run validate bm25.trec.gz")

@@ -11,18 +11,19 @@ import numpy as np
 
 from labeler.arrays import Flags
 from labeler.qrels.stats import Warn
+from labeler.report.table import Column, Table
 from labeler.trec.batches import files_per_query
 from labeler.trec.distinct import pair_batches
 from labeler.trec.indexed import QRELS, indexed
 from labeler.trec.spread import nothing_shared
 
 
-def comparison_rows(found: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
+def comparison_table(comparison: Mapping[str, Any]) -> Table:
     """The grades that both give, the first's in rows and the second's in columns."""
-    cells = {(row["first"], row["second"]): row["pairs"] for row in found["grades"]}
+    cells = {(row["first"], row["second"]): row["pairs"] for row in comparison["grades"]}
     ours, theirs = (sorted({cell[side] for cell in cells}) for side in (0, 1))
-    rows = [[str(a), *(cells.get((a, b), 0) for b in theirs)] for a in ours]
-    return ["grade", *map(str, theirs)], rows
+    rows = [[a, *(cells.get((a, b), 0) for b in theirs)] for a in ours]
+    return Table("grades", [Column("grade", align="left"), *map(Column, map(str, theirs))], rows)
 
 
 def compare_qrels(first: Path, second: Path, warn: Warn) -> dict[str, Any]:

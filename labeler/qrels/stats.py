@@ -12,6 +12,7 @@ import numpy as np
 from labeler.arrays import Integers
 from labeler.collection.ids import KnownIds, Unknown
 from labeler.errors import BadInput
+from labeler.report.table import Column, Table
 from labeler.trec.distinct import pair_batches
 from labeler.trec.indexed import QRELS, indexed
 from labeler.trec.spread import SPREAD_HEADER, short_names, spread
@@ -65,11 +66,11 @@ def validate_qrels(
     return found
 
 
-def qrels_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
-    """A table of the counts of some qrels."""
-    grades = sorted({int(grade) for row in found for grade in row["grades"]})
-    header = ["qrels", "queries", "pairs", *SPREAD_HEADER]
-    shown = short_names([row["qrels"] for row in found])
+def stats_table(counts: Sequence[Mapping[str, Any]]) -> Table:
+    """The counts of some qrels, a row for each."""
+    grades = sorted({int(grade) for row in counts for grade in row["grades"]})
+    names = short_names([row["qrels"] for row in counts])
+    header = ("queries", "pairs", *SPREAD_HEADER, "none relevant", *(f"grade {g}" for g in grades))
     rows = [
         [
             name,
@@ -79,9 +80,9 @@ def qrels_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list
             row["without_relevant"],
             *(row["grades"].get(str(grade), 0) for grade in grades),
         ]
-        for name, row in zip(shown, found, strict=True)
+        for name, row in zip(names, counts, strict=True)
     ]
-    return [*header, "none relevant", *(f"grade {grade}" for grade in grades)], rows
+    return Table("qrels", [Column("qrels", align="left"), *map(Column, header)], rows)
 
 
 def _range(scale: Collection[int]) -> str:

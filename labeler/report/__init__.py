@@ -1,7 +1,7 @@
 """What results look like: one table, one finding, and every form in which they are shown."""
 
 from labeler.report.finding import Finding, Setting
-from labeler.report.render import FORMS, render, rendered_all
+from labeler.report.render import FORMS, FormName, render, rendered_all
 from labeler.report.table import Cell, Column, Ends, Interval, Table
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Column",
     "Ends",
     "Finding",
+    "FormName",
     "Interval",
     "Setting",
     "Table",

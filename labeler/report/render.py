@@ -7,12 +7,16 @@ import io
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from labeler.errors import Misuse
 from labeler.report.markup import latex_table, markdown_table, markdown_text
 from labeler.report.printable import printable
 from labeler.report.table import Table
 from labeler.report.text import text_table
+
+FormName = Literal["table", "csv", "json", "jsonl", "latex", "markdown"]
+"""The names of `FORMS`."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ def _json_lines(table: Table) -> str:
     return "".join(f"{line}\n" for line in _objects(table))
 
 
-FORMS: dict[str, Form] = {
+FORMS: dict[FormName, Form] = {
     "table": Form(text_table, for_people=True, of_prose=printable),
     "csv": Form(_csv),
     "json": Form(_json),
@@ -57,14 +61,14 @@ FORMS: dict[str, Form] = {
 """Every form by its name."""
 
 
-def form_named(name: str) -> Form:
+def form_named(name: FormName) -> Form:
     """The form of that name; `Misuse` lists those there are."""
     if name not in FORMS:
-        raise Misuse(f"no format {name!r}; known: {', '.join(FORMS)}")
+        raise Misuse(f"no format {name!r}; known: {', '.join(FORMS)}", parameter="form")
     return FORMS[name]
 
 
-def render(table: Table, form: str = "table", width: int | None = None) -> str:
+def render(table: Table, form: FormName = "table", width: int | None = None) -> str:
     """A table in one of `FORMS`, with a newline at its end.
 
     The text form fits a terminal of `width` columns; without a width it is as wide as it needs.
@@ -74,7 +78,7 @@ def render(table: Table, form: str = "table", width: int | None = None) -> str:
 
 
 def rendered_all(
-    parts: Iterable[Table | str], form: str = "table", width: int | None = None
+    parts: Iterable[Table | str], form: FormName = "table", width: int | None = None
 ) -> str:
     """Tables and paragraphs, a blank line apart; a form without prose shows the tables only."""
     of_prose = form_named(form).of_prose

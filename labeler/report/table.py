@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from labeler.report.html import table_as_html
 from labeler.report.printable import flat
@@ -156,8 +156,3 @@ class Table:
     def _repr_html_(self) -> str:
         aligned = [column.align for column in self.shown]
         return table_as_html(self.titles, self.texts(), aligned, self.title, self.note)
-
-
-def columns(*names: str, **settings: Any) -> list[Column]:
-    """Columns that differ in their names alone."""
-    return [Column(name, **settings) for name in names]

@@ -11,6 +11,7 @@ import numpy as np
 from labeler.arrays import Integers
 from labeler.collection.ids import KnownIds, Unknown
 from labeler.exchange.runs import indexed_run
+from labeler.report.table import Column, Table
 from labeler.trec.batches import Batch, batches
 from labeler.trec.columns import numbers
 from labeler.trec.spread import SPREAD_HEADER, short_names, spread
@@ -50,23 +51,29 @@ def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
     }
 
 
-def run_rows(found: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
-    """A table of the counts of some runs."""
-    shown = short_names([row["run"] for row in found])
+def stats_table(counts: Sequence[Mapping[str, Any]]) -> Table:
+    """The counts of some runs, a row for each."""
+    names = short_names([row["run"] for row in counts])
     rows = [
         [
             name,
             row["queries"],
             row["documents"],
             *row["per_query"].values(),
-            *(f"{score:g}" for score in row["scores"].values()),
+            *row["scores"].values(),
             row["tied_pairs"],
             row["contradicting_ranks"],
         ]
-        for name, row in zip(shown, found, strict=True)
+        for name, row in zip(names, counts, strict=True)
     ]
-    header = ["run", "queries", "documents", *SPREAD_HEADER]
-    return [*header, "lowest", "highest", "tied pairs", "contradicting ranks"], rows
+    columns = [
+        Column("run", align="left"),
+        *map(Column, ("queries", "documents", *SPREAD_HEADER)),
+        Column("lowest", format="g"),
+        Column("highest", format="g"),
+        *map(Column, ("tied pairs", "contradicting ranks")),
+    ]
+    return Table("runs", columns, rows)
 
 
 def _declared(batch: Batch) -> Integers:

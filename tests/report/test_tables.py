@@ -7,6 +7,7 @@ import io
 import json
 import math
 from html.parser import HTMLParser
+from typing import get_args
 
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from labeler.errors import Misuse
 from labeler.report import FORMS, Column, Ends, Interval, Table, render, rendered_all
+from labeler.report.render import FormName
 
 TABLE = Table(
     "runs",
@@ -194,3 +196,7 @@ def test_sentences_stand_between_tables_where_a_form_has_room_for_them() -> None
 def test_an_unknown_form_is_refused_with_the_names_of_those_there_are() -> None:
     with pytest.raises(Misuse, match="no format 'xml'; known: table, csv, json"):
         render(TABLE, "xml")
+
+
+def test_the_type_of_a_form_names_every_form() -> None:
+    assert get_args(FormName) == tuple(FORMS)

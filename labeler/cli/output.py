@@ -1,0 +1,105 @@
+"""Where results go: to stdout or a file, whole or not at all; and how findings are worded here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from labeler.cli.options import option_for
+from labeler.cli.screen import note, terminal_width
+from labeler.errors import LabelerError, Misuse
+from labeler.files.atomic import replacing
+from labeler.report.finding import Finding, Setting
+from labeler.report.render import FORMS, FormName, rendered_all
+from labeler.report.table import Table
+
+
+def show(
+    parts: Iterable[Table | str], form: FormName = "table", output: Path | None = None
+) -> None:
+    """Write tables and sentences in a form; programs get the first table alone.
+
+    On a terminal the text form is as wide as that.
+    """
+    if not FORMS[form].for_people:
+        parts = [next(part for part in parts if isinstance(part, Table))]
+    width = terminal_width() if output is None else None
+    deliver(rendered_all(parts, form, width), output)
+
+
+def show_json(value: object, output: Path | None = None) -> None:
+    """Write a value as JSON."""
+    deliver(json.dumps(value, ensure_ascii=False, indent=1) + "\n", output)
+
+
+def show_counts(
+    counts: Sequence[object],
+    as_table: Callable[[Sequence[Any]], Table],
+    form: FormName,
+    output: Path | None,
+) -> None:
+    """Write what was counted of some files: JSON, without a list of one file, or a table."""
+    if form == "json":
+        show_json(counts[0] if len(counts) == 1 else counts, output)
+    else:
+        show([as_table(counts)], form, output)
+
+
+def deliver(text: str, output: Path | None) -> None:
+    """Write a result to a file, whole or not at all, or to stdout."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    with replacing(output) as out:
+        out.write(text)
+
+
+def warn(
+    context: typer.Context,
+    findings: Iterable[Finding | str],
+    options: Mapping[str, str] | None = None,
+) -> None:
+    """Print findings to stderr, with the options of the command in place of parameters.
+
+    `options` are those of parameters that are no option of the same name.
+    """
+    named = options or {}
+
+    def spelled(setting: Setting) -> str:
+        option = named.get(setting.parameter) or option_for(context.command, setting.parameter)
+        return setting.as_option(option) if option else str(setting)
+
+    for finding in findings:
+        text = finding.worded(spelled) if isinstance(finding, Finding) else finding
+        level = finding.level if isinstance(finding, Finding) else "warning"
+        note(f"warning: {text}" if level == "warning" else text)
+
+
+@contextmanager
+def lines_to(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """Lines for a file, where there is one; it stays when the block ends with an error too."""
+    if path is None:
+        yield lambda _line: None
+        return
+    failed: list[LabelerError] = []
+    with replacing(path) as out:
+        try:
+            yield lambda line: print(line, file=out)
+        except LabelerError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+
+
+def refuse_overwriting(output: Path | None, inputs: Sequence[Path]) -> None:
+    """`Misuse` where a result would take the place of what it is made from."""
+    if output is not None and output.exists():
+        for path in inputs:
+            if path.exists() and path.samefile(output):
+                raise Misuse(f"-o {output} is one of the inputs; name another file")
