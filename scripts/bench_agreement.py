@@ -16,7 +16,8 @@ from sklearn.metrics import cohen_kappa_score
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import Paired, query_tables
 from labeler.arrays import Floats
-from labeler.stats.intervals import METHODS, Sample
+from labeler.stats.intervals import METHODS, Replicates
+from labeler.stats.resampling import Sample
 
 PAIRS, QUERIES, DRAWS = 1_000_000, 5_000, 1_000
 LOOPED = 5
@@ -43,7 +44,7 @@ def ours(pairs: Paired, method: str) -> dict[str, tuple[float, float] | None]:
         def compute(tables: Floats, run: Callable = statistic.compute) -> Floats:
             return run(tables, GRADES)
 
-        found[name] = METHODS[method](sample, compute, statistic.bounded)
+        found[name] = METHODS[method](Replicates(sample, compute, statistic.bounded))
     return found
 
 

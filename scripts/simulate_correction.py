@@ -11,12 +11,50 @@ Usage: simulate_correction.py [--draws 2000] [--data ../shared/data/dl19]
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.agreement.leaderboard import leaderboard
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.evaluation.leaderboard import leaderboard
 from labeler.metrics import parse
-from labeler.stats.ppi import simulate
+from labeler.stats.ppi import Mean, correct_together
 from labeler.trec.files import read_qrels, read_run
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How often intervals held the truth, and how wide they were, over many random samples."""
+
+    labelled: int
+    draws: int
+    covered: dict[str, float]
+    width: dict[str, float]
+
+
+def simulate(people: Floats, assessor: Floats, labelled: int, draws: int, seed: int) -> Trial:
+    """Hide people's scores but for `labelled` random queries, `draws` times.
+
+    `people` and `assessor` are `(systems, queries)`; the truth is the mean of all of people's. All
+    systems count alike.
+    """
+    rng = np.random.default_rng(seed)
+    hits = dict.fromkeys(("people", "assessor", "corrected"), 0)
+    width = dict.fromkeys(hits, 0.0)
+    truth = people.mean(axis=1)
+    for _ in range(draws):
+        drawn = rng.choice(people.shape[1], labelled, replace=False)
+        systems = correct_together(people[:, drawn], assessor, drawn)
+        for system, true in zip(systems, truth, strict=True):
+            for name in hits:
+                mean: Mean = getattr(system, name)
+                if mean.low is not None and mean.high is not None:
+                    hits[name] += mean.low <= true <= mean.high
+                    width[name] += mean.high - mean.low
+    count = draws * len(truth)
+    covered = {name: hit / count for name, hit in hits.items()}
+    return Trial(labelled, draws, covered, {name: w / count for name, w in width.items()})
 
 
 def main() -> None:
@@ -33,9 +71,9 @@ def main() -> None:
         for measure in given.measures:
             board = leaderboard(people, qrels, runs, parse(measure))
             for labelled in (10, 20, 30):
-                found = simulate(*board.scores, labelled, given.draws, seed=1)
-                shares = "  ".join(f"{share:8.3f}" for share in found.covered.values())
-                ratio = found.width["corrected"] / found.width["people"]
+                trial = simulate(*board.scores, labelled, given.draws, seed=1)
+                shares = "  ".join(f"{share:8.3f}" for share in trial.covered.values())
+                ratio = trial.width["corrected"] / trial.width["people"]
                 print(f"{judge:13s} {measure:8s} {labelled:8d}  {shares}  {ratio:10.2f}")
 
 

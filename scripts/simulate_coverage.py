@@ -20,10 +20,11 @@ from pathlib import Path
 import numpy as np
 
 from labeler.agreement.align import Other, Rules, align
-from labeler.agreement.statistics import find_statistic
+from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.agreement.tables import query_tables
 from labeler.arrays import Floats
-from labeler.stats.intervals import METHODS, Sample, naive
+from labeler.stats.intervals import METHODS, Compute, Replicates, naive
+from labeler.stats.resampling import Sample
 from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
 
@@ -66,33 +67,26 @@ def covers(interval: tuple[float, float] | None, truth: float) -> bool:
     return interval is not None and interval[0] <= truth <= interval[1]
 
 
-def _with_grades(run: Callable) -> Callable[[Floats], Floats]:
-    """A statistic that is computed once of the same array: every method asks for the draws'."""
-    known: dict[int, tuple[Floats, Floats]] = {}
-
-    def compute(tables: Floats) -> Floats:
-        if id(tables) not in known:
-            known[id(tables)] = tables, run(tables, GRADES)
-        return known[id(tables)][1]
-
-    return compute
+def on_grades(statistic: Statistic) -> Compute:
+    """The statistic of tables whose grades are those of both worlds."""
+    return lambda tables: statistic.compute(tables, GRADES)
 
 
 def covered_shares(
     world: World, truth: Floats, queries: int, repeats: int, names: Sequence[str]
 ) -> dict[str, dict[str, float]]:
     """By statistic and method, the share of intervals that hold the truth."""
-    chosen = {name: find_statistic(name, [0, 1, 2, 3]) for name in names}
+    statistics = {name: find_statistic(name, [0, 1, 2, 3]) for name in names}
     hits = {name: dict.fromkeys([*METHODS, "naive"], 0.0) for name in names}
     rng = np.random.default_rng(queries)
     for repeat in range(repeats):
         sample = Sample(world(rng, queries), DRAWS, seed=repeat)
-        for name, statistic in chosen.items():
-            compute = _with_grades(statistic.compute)
+        for name, statistic in statistics.items():
+            compute = on_grades(statistic)
+            replicates = Replicates(sample, compute, statistic.bounded)
             true = float(compute(truth))
             for method, interval in METHODS.items():
-                held = covers(interval(sample, compute, statistic.bounded), true)
-                hits[name][method] += held / repeats
+                hits[name][method] += covers(interval(replicates), true) / repeats
             pairs = int(sample.total.sum())
             single, _ = naive(sample.total, compute, pairs, DRAWS // 2, repeat)
             hits[name]["naive"] += covers(single, true) / repeats

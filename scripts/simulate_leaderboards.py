@@ -15,46 +15,38 @@ from pathlib import Path
 import numpy as np
 
 from labeler.evaluation.leaderboard import scores_of
-from labeler.evaluation.leaderboards import STATISTICS, interval_of
-from labeler.stats.resampling import bootstrap, interval, widened_level
+from labeler.stats.intervals import Interval, Replicates, percentile
+from labeler.stats.rankings import RANK_STATISTICS, by_row, rank_interval
+from labeler.stats.resampling import Sample
 
-ROUNDS = 400
-
-
-def means(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return first.mean(axis=1), second.mean(axis=1)
+DRAWS = 400
 
 
 def covered(first: np.ndarray, second: np.ndarray, n: int, repeats: int) -> None:
     """Print the coverage and the mean width of ours and of percentiles alone."""
     rng = np.random.default_rng(0)
-    systems = len(first)
-    hits = {name: np.zeros(4) for name in STATISTICS}
+    both = np.concatenate([first, second])
+    hits = {name: np.zeros(4) for name in RANK_STATISTICS}
     for repeat in range(repeats):
-        drawn = rng.integers(first.shape[1], size=n)
-        x, y = first[:, drawn], second[:, drawn]
-        both = np.concatenate([x, y])
-        resampled = bootstrap(both, repeat, ROUNDS)
-        left = (both.sum(axis=1) - both.T) / (n - 1)
-        for name, statistic in STATISTICS.items():
-            truth = statistic.of(*means(first, second))
-            rows = [
-                np.array([statistic.of(row[:systems], row[systems:]) for row in part])
-                for part in (resampled, left)
-            ]
-            low, high = interval_of(statistic, statistic.of(*means(x, y)), *rows)
-            plain = [float(end[0]) for end in interval(rows[0][:, None], widened_level(n))]
-            hits[name] += [
-                low - 1e-9 <= truth <= high + 1e-9,
-                high - low,
-                plain[0] - 1e-9 <= truth <= plain[1] + 1e-9,
-                plain[1] - plain[0],
-            ]
-    for name, found in hits.items():
-        ours, width, alone, width_alone = found / repeats
+        drawn = both[:, rng.integers(both.shape[1], size=n)]
+        sample = Sample(drawn.T, DRAWS, repeat)
+        for name, statistic in RANK_STATISTICS.items():
+            truth = statistic.compute(first.mean(axis=1), second.mean(axis=1))
+            of = Replicates(sample, by_row(statistic), freedom=n - 1.0)
+            hits[name] += [*held(rank_interval(statistic, of), truth), *held(percentile(of), truth)]
+    for name, sums in hits.items():
+        ours, width, alone, width_alone = sums / repeats
         print(
             f"{n:4} {name:9} {ours:.3f} ({width:.2f})   percentiles {alone:.3f} ({width_alone:.2f})"
         )
+
+
+def held(interval: Interval, truth: float) -> tuple[float, float]:
+    """Whether an interval holds the truth, and its width."""
+    if interval is None:
+        return 0.0, 0.0
+    low, high = interval
+    return float(low - 1e-9 <= truth <= high + 1e-9), high - low
 
 
 def main() -> None:

@@ -16,7 +16,8 @@ import numpy as np
 
 from labeler.evaluation.compare import summary_interval
 from labeler.metrics import Scores, score
-from labeler.stats.resampling import bootstrap, interval
+from labeler.stats.intervals import percentile
+from labeler.stats.means import replicates_of_mean
 from labeler.trec.rankings import read_pool, read_rankings
 
 MEASURES = ("nDCG@10", "AP", "P@10", "R@100", "RR@10")
@@ -29,7 +30,7 @@ def covered(scores: Scores, size: int, repeats: int, seed: int) -> np.ndarray:
     held = np.zeros((2, len(scores.measures)))
     for repeat in range(repeats):
         drawn = scores.values[:, rng.integers(0, scores.values.shape[1], size)]
-        plain = np.array(interval(bootstrap(drawn, repeat)))
+        plain = np.array([percentile(replicates_of_mean(row, repeat)) for row in drawn]).T
         ours = np.array(
             [
                 summary_interval(measure, row, "bootstrap", repeat)

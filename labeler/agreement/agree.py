@@ -13,7 +13,6 @@ from labeler.agreement.compare import Agreement, Options, agree, chosen_statisti
 from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
 from labeler.agreement.finding import Details, Finding
-from labeler.agreement.leaderboard import leaderboard
 from labeler.agreement.mismatch import share_a_pair
 from labeler.agreement.options import parse_maps, rules_for
 from labeler.agreement.plan import Plan, plan
@@ -22,6 +21,7 @@ from labeler.agreement.sources import Source, Sources
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
+from labeler.evaluation.leaderboard import leaderboard
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 

@@ -16,7 +16,8 @@ from labeler.agreement.raters import Ratings, query_tables_of
 from labeler.agreement.registry import Statistic
 from labeler.arrays import Floats
 from labeler.errors import Misuse
-from labeler.stats.intervals import Sample, between
+from labeler.stats.intervals import between
+from labeler.stats.resampling import Sample
 
 MARGIN = 0.05
 """An assessor that is worse than a colleague by less than this counts as as good as one."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.leaderboard import Leaderboard, mean_interval
+from labeler.evaluation.leaderboard import Leaderboard
+from labeler.stats.means import mean_interval
 
 FAMILIES: dict[str, str] = {
     "GPT": r"gpt(?!q)|davinci|openai|text-embedding-(3|ada)|ada-002|\bo[134](-|\b)",
@@ -124,7 +125,8 @@ def circularities(
 ) -> list[Circularity]:
     """Systems akin to a model; `tags` is run to tag, `models` role ("assessor") to model name."""
     found = []
-    for place, system in enumerate(board.systems):
+    for place in board.order:
+        system = board.systems[place]
         called = [system.run, *tags.get(system.run, "").split()]
         for role, model in models.items():
             for family in kinship(called, model):
@@ -141,4 +143,4 @@ def _residual(
     change = board.scores[1] - board.scores[0]
     others = np.delete(change, place, axis=0).mean(axis=0)
     residual = change[place] - others
-    return float(residual.mean()), *mean_interval(residual, seed)
+    return float(residual.mean()), *(mean_interval(residual, seed=seed) or (None, None))

@@ -18,7 +18,8 @@ from labeler.agreement.warnings import cautions, unused_cuts
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
-from labeler.stats.intervals import METHODS, Sample
+from labeler.stats.intervals import METHODS
+from labeler.stats.resampling import Sample
 
 __all__ = [
     "Agreement",

@@ -9,7 +9,8 @@ import numpy as np
 
 from labeler.agreement.compare import Agreement, Options
 from labeler.arrays import Floats
-from labeler.stats.intervals import Sample, between
+from labeler.stats.intervals import between
+from labeler.stats.resampling import Sample
 
 
 class ClassFigures(NamedTuple):

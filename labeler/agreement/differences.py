@@ -11,7 +11,8 @@ from labeler.agreement.compare import Options
 from labeler.agreement.registry import Statistic
 from labeler.agreement.tables import Paired, query_tables, restricted
 from labeler.arrays import Floats
-from labeler.stats.intervals import Sample, between
+from labeler.stats.intervals import between
+from labeler.stats.resampling import Sample
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import numpy as np
 
 from labeler.agreement.registry import Statistic
 from labeler.arrays import Floats
-from labeler.stats.intervals import Ends, Sample, between, naive
+from labeler.stats.intervals import Ends, between, naive
+from labeler.stats.resampling import Sample
 
 DEFAULT_METHOD = "cluster-bootstrap"
 IN_GRADES = ("mae", "bias")

@@ -10,9 +10,9 @@ from labeler.agreement.circularity import Circularity
 from labeler.agreement.compare import Agreement
 from labeler.agreement.details import ClassFigures, GradeBias, QueryFigures
 from labeler.agreement.differences import Difference
-from labeler.agreement.leaderboard import Leaderboard
 from labeler.agreement.plan import Plan
 from labeler.agreement.raters import Joint
+from labeler.evaluation.leaderboard import Leaderboard
 
 
 @dataclass(frozen=True)
@@ -45,4 +45,5 @@ class Finding:
     @property
     def warnings(self) -> tuple[str, ...]:
         """How options were taken, the agreement's warnings and those of the leaderboard."""
-        return (*self.notes, *self.agreement.warnings, *map(str, self.circular))
+        of_board = () if self.board is None else self.board.warnings
+        return (*self.notes, *self.agreement.warnings, *of_board, *map(str, self.circular))

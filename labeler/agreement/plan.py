@@ -11,7 +11,8 @@ from labeler.agreement.compare import Agreement, Options, estimated
 from labeler.agreement.registry import Statistic
 from labeler.agreement.tables import Paired
 from labeler.arrays import Floats
-from labeler.stats.intervals import Sample, errors_reached, jackknife_error, naive
+from labeler.stats.intervals import errors_reached, jackknife_error, naive
+from labeler.stats.resampling import Sample
 
 DRAWS = 2000
 

@@ -115,15 +115,16 @@ def _systems(panel: Axes, finding: Finding) -> None:
     if board is None:
         panel.set_axis_off()
         return
-    ours, theirs = [s.people for s in board.systems], [s.other for s in board.systems]
+    ours, theirs = [s.first for s in board.systems], [s.second for s in board.systems]
     ends = min(*ours, *theirs), max(*ours, *theirs)
     panel.plot(ends, ends, color="gray", linewidth=0.8)
     panel.scatter(ours, theirs, s=40, color="tab:orange", alpha=0.6, linewidths=0)
     if len(board.systems) <= MOST_NAMED:
-        _name(panel, [(system.people, system.other, system.run) for system in board.systems])
+        _name(panel, [(system.first, system.second, system.run) for system in board.ranked])
     panel.set_xlabel(f"{board.measure} by {_cut(finding.people)}")
     panel.set_ylabel(f"{board.measure} by {_cut(finding.other)}")
-    tau = "undefined" if board.tau_b is None else f"{board.tau_b:.2f}"
+    value = board.statistics["tau_b"].value
+    tau = "undefined" if value is None else f"{value:.2f}"
     panel.set_title(f"{len(board.systems)} systems, tau-b {tau}", fontsize=10)
 
 

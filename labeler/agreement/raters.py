@@ -14,7 +14,8 @@ from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
-from labeler.stats.intervals import Sample, between
+from labeler.stats.intervals import between
+from labeler.stats.resampling import Sample
 
 UNRATED = -1
 

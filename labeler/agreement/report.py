@@ -12,9 +12,9 @@ from labeler.agreement.ceiling import Ceiling
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.differences import Difference
 from labeler.agreement.finding import Details, Finding
-from labeler.agreement.leaderboard import Leaderboard
 from labeler.agreement.raters import Joint
 from labeler.arrays import Floats
+from labeler.evaluation.leaderboard import Leaderboard, System
 
 Json = dict[str, Any]
 
@@ -84,16 +84,38 @@ def numbers(table: Floats) -> list[list[float]]:
 
 
 def _leaderboard(board: Leaderboard, finding: Finding) -> Json:
+    swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
     return {
         "measure": board.measure,
         "queries": len(board.queries),
-        "systems": [asdict(system) for system in board.systems],
-        "tau-b": {"value": board.tau_b, "low": board.tau_low, "high": board.tau_high},
-        "tau-ap": board.tau_ap,
-        "max_drop": board.max_drop,
-        "bias": board.bias,
-        "swapped": [{**asdict(swap), "significant": swap.significant} for swap in board.swaps],
+        "systems": [_system(system) for system in board.ranked],
+        "tau-b": board.statistics["tau_b"]._asdict(),
+        "tau-ap": board.statistics["tau_ap"].value,
+        "max_drop": int(board.statistics["max_drop"].value or 0),
+        "bias": board.difference,
+        "swapped": [
+            {
+                "better": swap.better,
+                "worse": swap.worse,
+                "p": swap.p_first,
+                "significant": swap.significant,
+            }
+            for swap in swaps
+        ],
         "circular": [asdict(one) for one in finding.circular],
+    }
+
+
+def _system(system: System) -> Json:
+    return {
+        "run": system.run,
+        "people": system.first,
+        "other": system.second,
+        "people_rank": system.first_rank,
+        "other_rank": system.second_rank,
+        "bias": system.difference,
+        "bias_low": system.low,
+        "bias_high": system.high,
     }
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.finding import Finding
-from labeler.agreement.leaderboard import Leaderboard
 from labeler.arrays import Floats
+from labeler.evaluation.leaderboard import Leaderboard
 
 FEW = 100
 """Of fewer pairs counts are said as they are, of more as so many of 100."""
@@ -131,14 +131,15 @@ def _order(board: Leaderboard | None, *, sampled: bool) -> str:
         )
     if board is None:
         return "Whether it would order systems as people do is not known: no runs were given."
-    if board.tau_b is None:
+    tau, low, high = board.statistics["tau_b"]
+    if tau is None:
         return "Whether it would order systems as people do cannot be told from these runs."
     count, swapped = len(board.systems), len(board.swaps)
-    like = _like(board.tau_b)
+    like = _like(tau)
     ends = (
         ""
-        if board.tau_low is None or board.tau_high is None
-        else (f"; with other queries {plain(board.tau_low, 2)} to {plain(board.tau_high, 2)}")
+        if low is None or high is None
+        else f"; with other queries {plain(low, 2)} to {plain(high, 2)}"
     )
     real = sum(swap.significant for swap in board.swaps)
     pairs = count * (count - 1) // 2
@@ -149,7 +150,7 @@ def _order(board: Leaderboard | None, *, sampled: bool) -> str:
     told = _told(swapped, real)
     return (
         f"By {board.measure} it orders {count} systems {like} people do "
-        f"(tau-b {plain(board.tau_b, 2)}{ends}): {swaps}{told}."
+        f"(tau-b {plain(tau, 2)}{ends}): {swaps}{told}."
     )
 
 

@@ -13,16 +13,14 @@ import numpy as np
 from labeler.agreement.estimate import DEFAULT_METHOD, Estimate
 from labeler.agreement.registry import NO_PAIRS, Statistic
 from labeler.arrays import Floats
-from labeler.stats.intervals import Sample
+from labeler.stats.resampling import Sample
 
 FEW_QUERIES, MORE_QUERIES = 25, 50
 ORDERS = ("tau-b", "tau-ap", "spearman", "pearson")
 """Rank correlations, of which a few odd queries decide more than of the others."""
 COVERED_BY_FEW = {
     "cluster-bootstrap": "91 to 97",
-    "expanded": "74 to 95",
     "percentile": "74 to 91",
-    "bca": "66 to 91",
     "jackknife": "89 to 97",
 }
 """Of 100 intervals over 3 to 20 queries."""

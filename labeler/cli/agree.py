@@ -57,7 +57,7 @@ def command(
         str,
         typer.Option(
             help="cluster-bootstrap (percentiles over queries, stretched as t is, never narrower "
-            "than the jackknife), expanded, percentile, bca or jackknife."
+            "than the jackknife), percentile or jackknife."
         ),
     ] = "cluster-bootstrap",
     draws: Annotated[

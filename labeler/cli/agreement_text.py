@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from labeler.agreement.compare import Agreement
     from labeler.agreement.details import QueryFigures
     from labeler.agreement.finding import Details, Finding
-    from labeler.agreement.leaderboard import Leaderboard
     from labeler.agreement.plan import Plan
     from labeler.agreement.raters import Joint
+    from labeler.evaluation.leaderboard import Leaderboard
 
 WORST = 5
 WIDTH = 50
@@ -129,25 +129,27 @@ def show_leaderboard(board: Leaderboard | None) -> None:
     rows = [
         (
             s.run,
-            f"{s.people:.4f}",
-            str(s.people_rank),
-            f"{s.other:.4f}",
-            str(s.other_rank),
-            f"{signed(s.bias, 4)} {between(s.bias_low, s.bias_high)}",
+            f"{s.first:.4f}",
+            str(s.first_rank),
+            f"{s.second:.4f}",
+            str(s.second_rank),
+            f"{signed(s.difference, 4)} {between(s.low, s.high)}",
         )
-        for s in board.systems
+        for s in board.ranked
     ]
     table((board.measure, "people", "rank", "other", "rank", "bias"), rows)
+    tau, low, high = board.statistics["tau_b"]
     say(
-        f"tau-b {figure(board.tau_b)} {between(board.tau_low, board.tau_high)}, "
-        f"tau-ap {figure(board.tau_ap)}, largest drop {board.max_drop}, "
-        f"mean bias {signed(board.bias, 4)}, over {len(board.queries)} queries"
+        f"tau-b {figure(tau)} {between(low, high)}, "
+        f"tau-ap {figure(board.statistics['tau_ap'].value)}, "
+        f"largest drop {figure(board.statistics['max_drop'].value, 0)}, "
+        f"mean bias {signed(board.difference, 4)}, over {len(board.queries)} queries"
     )
-    for swap in board.swaps:
+    for swap in sorted(board.swaps, key=lambda swap: swap.p_first):
         can = "can" if swap.significant else "cannot"
         say(
             f"swapped: {swap.better} above {swap.worse} by people's labels, "
-            f"which {can} tell them apart (p {swap.p:.3f})"
+            f"which {can} tell them apart (p {swap.p_first:.3f})"
         )
 
 

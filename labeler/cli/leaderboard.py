@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +14,7 @@ from labeler.cli.screen import note
 from labeler.messages import count_of
 
 if TYPE_CHECKING:
-    from labeler.evaluation.leaderboards import Leaderboards
+    from labeler.evaluation.leaderboard import Leaderboard, System
 
 
 def command(
@@ -54,18 +53,18 @@ def command(
         raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
     first, second = qrels
     refuse_overwriting(output, [*qrels, *runs])
-    found, warnings = compare_leaderboards(first, second, runs, measure, seed)
+    board, warnings = compare_leaderboards(first, second, runs, measure, seed)
     for warning in warnings:
         note(f"warning: {warning}")
     if form == "json":
-        text = json.dumps(leaderboard_json(found, qrels, measure), indent=1) + "\n"
+        text = json.dumps(leaderboard_json(board, qrels), indent=1) + "\n"
         deliver(text, output)
         return
     labels = _labels(qrels)
     wanted = [which] if which else list(TABLES) if form in PAIRED else ["runs"]
     parts = []
     for name in wanted:
-        header, rows = TABLES[name](found, measure, labels, form in PAIRED)
+        header, rows = TABLES[name](board, labels, form in PAIRED)
         if rows or which:
             parts.append(rendered(header, rows, form, 2 if name == "swaps" else 1))
     deliver("\n".join(parts), output)
@@ -81,22 +80,24 @@ Table = tuple[list[str], list[list[str | int | float | None]]]
 Labels = tuple[str, str]
 
 
-def _runs(found: Leaderboards, measure: str, labels: Labels, paired: bool) -> Table:
-    (x, y), (rank_x, rank_y) = found.means, found.ranks
-    a, b = labels
+def _runs(board: Leaderboard, labels: Labels, paired: bool) -> Table:
+    (a, b), measure = labels, board.measure
     header = ["run", f"{measure} by {a}", f"rank by {a}", f"{measure} by {b}", f"rank by {b}"]
-    rows = sorted(
-        zip(rank_x, found.runs, x.tolist(), y.tolist(), rank_y, strict=True),
-        key=lambda row: row[:2],
-    )
-    listed: list[list[str | int | float | None]] = [
-        [run, mean, i, other, j, (f"{i - j:+d}" if i != j else "=") if paired else i - j]
-        for i, run, mean, other, j in rows
+    ranked = sorted(board.systems, key=lambda system: (system.first_rank, system.run))
+    return [*header, "moves"], [
+        [s.run, s.first, s.first_rank, s.second, s.second_rank, _moves(s, paired)] for s in ranked
     ]
-    return [*header, "moves"], listed
 
 
-def _statistics(found: Leaderboards, _measure: str, labels: Labels, paired: bool) -> Table:
+def _moves(system: System, paired: bool) -> str | int:
+    """By how many ranks the second qrels move a system up."""
+    up = system.first_rank - system.second_rank
+    if not paired:
+        return up
+    return f"{up:+d}" if up else "="
+
+
+def _statistics(board: Leaderboard, labels: Labels, paired: bool) -> Table:
     names = {
         "tau_b": "Kendall's tau-b",
         "tau_ap": f"tau-ap ({labels[0]} is the truth)",
@@ -105,23 +106,22 @@ def _statistics(found: Leaderboards, _measure: str, labels: Labels, paired: bool
         "max_drop": "max drop",
     }
     if not paired:
-        rows = [[name, *map(_number, ends)] for name, ends in found.statistics.items()]
-        return ["statistic", "value", "low", "high"], rows
+        listed: list[list[str | int | float | None]] = [
+            [name, *correlation] for name, correlation in board.statistics.items()
+        ]
+        return ["statistic", "value", "low", "high"], listed
     shown: list[list[str | int | float | None]] = []
-    for name, (value, low, high) in found.statistics.items():
+    for name, (value, low, high) in board.statistics.items():
         digits = 0 if name == "max_drop" else 3
-        value_shown = "undefined" if math.isnan(value) else f"{value:.{digits}f}"
-        ends = "-" if math.isnan(low) else f"[{low:.{digits}f}, {high:.{digits}f}]"
+        value_shown = "undefined" if value is None else f"{value:.{digits}f}"
+        ends = "-" if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]"
         shown.append([names[name], value_shown, ends])
-    return [f"over {count_of(found.queries, 'query', 'queries')}", "value", "95 % interval"], shown
+    over = f"over {count_of(len(board.queries), 'query', 'queries')}"
+    return [over, "value", "95 % interval"], shown
 
 
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
-
-
-def _swaps(found: Leaderboards, measure: str, labels: Labels, paired: bool) -> Table:
-    a, b = labels
+def _swaps(board: Leaderboard, labels: Labels, paired: bool) -> Table:
+    (a, b), measure = labels, board.measure
     header = [
         f"better by {a}",
         "than",
@@ -131,7 +131,7 @@ def _swaps(found: Leaderboards, measure: str, labels: Labels, paired: bool) -> T
         f"p Holm, {b}",
     ]
     rows: list[list[str | int | float | None]] = []
-    for swap in found.swaps:
+    for swap in board.swaps:
         differences: tuple[float, float] = (swap.first, swap.second)
         shown = [f"{d:+z.4f}" for d in differences] if paired else list(differences)
         words = {"the first alone": f"{a} alone", "the second alone": f"{b} alone"}
@@ -140,7 +140,7 @@ def _swaps(found: Leaderboards, measure: str, labels: Labels, paired: bool) -> T
     return [*header, "told apart by"], rows
 
 
-TABLES: dict[str, Callable[[Leaderboards, str, Labels, bool], Table]] = {
+TABLES: dict[str, Callable[[Leaderboard, Labels, bool], Table]] = {
     "runs": _runs,
     "statistics": _statistics,
     "swaps": _swaps,

@@ -11,24 +11,15 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.metrics.registry import Measure, parse
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
-from labeler.stats.resampling import (
-    LEVEL,
-    bootstrap,
-    holm,
-    interval,
-    randomisation,
-    smallest_p,
-    widened_level,
-    wins,
-)
-from labeler.stats.student import t_quantile, two_sided
+from labeler.stats.levels import SIGNIFICANT
+from labeler.stats.means import bounded_interval, mean_interval, share_interval
+from labeler.stats.randomization import holm, randomization_test, smallest_p, wins_ties_losses
+from labeler.stats.student import paired_t_test
 
-SIGNIFICANT = 0.05
-NORMAL_QUANTILE = 1.959963984540054
-"""Of `0.5 + LEVEL / 2`; the module `statistics` takes longer to import than a run to score."""
 MEANS = ("mean", "share")
 UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
-"""Means whose values have no highest one, and their lowest; all others lie between 0 and 1."""
+"""Measures whose values have no highest one, and their lowest; all others lie between 0 and 1."""
+UNDEFINED = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -71,90 +62,30 @@ class Comparison:
         return "better" if higher != parse(self.measure).definition.lower_is_better else "worse"
 
 
-def mean_interval(values: Floats, kind: str, seed: int) -> tuple[float, float]:
-    """The 95 % interval of the mean over queries; `nan` for fewer than two defined values.
-
-    The bootstrap's is never narrower than Student's on either side, as those of agreement are.
-    """
-    defined = values[~np.isnan(values)]
-    n = len(defined)
-    if n < 2:
-        return math.nan, math.nan
-    half = t_quantile(0.5 + LEVEL / 2, n - 1) * float(defined.std(ddof=1)) / math.sqrt(n)
-    low, high = float(defined.mean()) - half, float(defined.mean()) + half
-    if kind == "t":
-        return low, high
-    drawn = interval(bootstrap(values[None, :], seed), widened_level(n))
-    return min(low, float(drawn[0][0])), max(high, float(drawn[1][0]))
-
-
 def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> tuple[float, float]:
     """The interval of what a measure's queries are summed up to; `nan` for counts."""
-    if measure.definition.summary == "sum":
-        return math.nan, math.nan
-    if measure.definition.summary == "geometric":
+    summary = measure.definition.summary
+    if summary == "sum":
+        return UNDEFINED
+    if summary == "geometric":
         logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
-        low, high = mean_interval(logs, kind, seed)
+        low, high = mean_interval(logs, kind, seed) or UNDEFINED
         return math.exp(low), math.exp(high)
-    if measure.definition.summary == "share":
-        return wilson(values)
-    low, high = mean_interval(values, kind, seed)
-    if math.isnan(low):
-        return low, high
+    if summary == "share":
+        return share_interval(values)
     if measure.name in UNBOUNDED:
+        low, high = mean_interval(values, kind, seed) or UNDEFINED
         return max(low, UNBOUNDED[measure.name]), high
-    return _within((low, high), values, kind, 0.0)
+    return bounded_interval(values, kind, seed, (0.0, 1.0)) or UNDEFINED
 
 
 def difference_interval(
     measure: Measure, values: Floats, kind: str, seed: int
 ) -> tuple[float, float]:
     """The interval of the mean of paired differences; `nan` for fewer than two."""
-    low, high = mean_interval(values, kind, seed)
-    if measure.name in UNBOUNDED or math.isnan(low):
-        return low, high
-    return _within((low, high), values, kind, -1.0)
-
-
-def _within(
-    ends: tuple[float, float], values: Floats, kind: str, least: float
-) -> tuple[float, float]:
-    """The ends of a mean of values from `least` to 1, moved out by what piles up at either."""
-    low, high = ends
-    if kind != "t":
-        scale = 1.0 - least
-        below, above = at_the_ends((values - least) / scale)
-        low, high = min(low, below * scale + least), max(high, above * scale + least)
-    return max(low, least), min(high, 1.0)
-
-
-def at_the_ends(values: Floats) -> tuple[float, float]:
-    """What a mean could be if queries of value 0, or 1, had another share than in the sample.
-
-    A sample of ones alone says nothing of how many queries are not: resampling it gives no
-    interval, and Student's t none either. The shares are Wilson's; the other queries have their
-    mean, or the other end where there are none.
-    """
-    defined = values[~np.isnan(values)]
-    below, above = defined[defined < 1], defined[defined > 0]
-    least = wilson((defined == 1).astype(np.float64))[0]
-    most = wilson((defined == 0).astype(np.float64))[0]
-    rest = float(below.mean()) if len(below) else 0.0
-    other = float(above.mean()) if len(above) else 1.0
-    return least + (1 - least) * rest, (1 - most) * other
-
-
-def wilson(values: Floats) -> tuple[float, float]:
-    """The 95 % interval of a share after Wilson (1927), JASA 22; not empty where all are alike."""
-    defined = values[~np.isnan(values)]
-    n = len(defined)
-    if n == 0:
-        return math.nan, math.nan
-    z = NORMAL_QUANTILE
-    share = float(defined.mean())
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    if measure.name in UNBOUNDED:
+        return mean_interval(values, kind, seed) or UNDEFINED
+    return bounded_interval(values, kind, seed, (-1.0, 1.0)) or UNDEFINED
 
 
 def compare(
@@ -185,7 +116,9 @@ def _by_measure(
         low, high = difference_interval(measure, differences[i], kind, seed)
         start = summed_up(measure, base[both])
         percent = 100 * difference / start if start else math.nan
-        up, level, down = wins(-defined if measure.definition.lower_is_better else defined)
+        up, level, down = wins_ties_losses(
+            -defined if measure.definition.lower_is_better else defined
+        )
         place = (name, baseline, str(measure), len(defined), difference, percent, low, high)
         least = 0.0 if kind == "t" else smallest_p(len(defined)) * len(others)
         chance = (float(p[i]), float(corrected[i]), float(p_max[i]), min(least, 1.0))
@@ -195,18 +128,10 @@ def _by_measure(
 
 def _p_values(differences: Floats, kind: str, seed: int) -> tuple[Floats, Floats]:
     """p of each row alone and by max-T; a query undefined for a row says nothing about it."""
-    filled = np.nan_to_num(differences)
-    p, p_max = randomisation(filled, seed)
+    p, p_max = randomization_test(np.nan_to_num(differences), seed)
     if kind == "t":
-        p = np.array([_paired_t(row[~np.isnan(row)]) for row in differences])
+        p = np.array([paired_t_test(row[~np.isnan(row)]) for row in differences])
     return p, p_max
-
-
-def _paired_t(differences: Floats) -> float:
-    """Two-sided p of the paired t test; 1 where nothing differs or too few queries are there."""
-    n = len(differences)
-    error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
-    return two_sided(float(differences.mean()) / error, n - 1) if error > 0 else 1.0
 
 
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:

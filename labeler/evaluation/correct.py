@@ -14,21 +14,19 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path
 from labeler.collection.scale import card_top_grade
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.compare import MEANS
+from labeler.evaluation.compare import MEANS, UNBOUNDED
 from labeler.evaluation.corrected import CorrectedDifference, CorrectedScores, Corrections, unused
 from labeler.evaluation.evaluate import Options, chosen
 from labeler.evaluation.warnings import qrels_warnings, run_warnings
 from labeler.messages import no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.stats.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
-from labeler.stats.resampling import holm
+from labeler.stats.randomization import holm
 from labeler.trec.files import read_qrels
 from labeler.trec.rankings import Pool, pool_of, read_pool, read_rankings
 
 MOST_UNJUDGED = 0.2
 """With a larger share of documents that people left out, their scores say nothing."""
-UNBOUNDED = ("CG", "DCG", "MeanRank")
-"""Measures whose means may exceed 1."""
 FEW_LABELLED = 15
 NOT_OF_GRADES = {
     "LGTM": "is a person's verdict",

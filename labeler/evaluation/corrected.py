@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
-from labeler.evaluation.compare import SIGNIFICANT
 from labeler.evaluation.tables import PAIRED
+from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.ppi import Corrected, Mean
 
 HEADER = ("run", "measure", "people alone", "assessor alone", "corrected", "lambda")
@@ -67,7 +67,7 @@ class Corrections:
 def unused(rows: Sequence[CorrectedScores]) -> list[str]:
     """Where the assessor was not followed though queries are unlabelled, and why."""
     open_ones = [row for row in rows if row.found.labelled < row.found.queries]
-    count = sum(row.found.power == 0 for row in open_ones)
+    count = sum(row.found.weight == 0 for row in open_ones)
     if not count:
         return []
     why = "the labelled queries do not show that the assessor foretells people's score"
@@ -79,7 +79,7 @@ def as_json(corrections: Corrections, *, per_query: bool = False) -> dict[str, A
     rows = []
     for row in corrections.rows:
         head = {"run": row.run, "measure": row.measure, "unjudged": row.unjudged}
-        entry: dict[str, Any] = {**head, **asdict(row.found)}
+        entry: dict[str, Any] = {**head, **_as_json(row.found)}
         if per_query:
             entry["per_query"] = {
                 query: {"people": ours, "assessor": theirs}
@@ -88,7 +88,7 @@ def as_json(corrections: Corrections, *, per_query: bool = False) -> dict[str, A
         rows.append(entry)
     compared = [
         {"run": c.run, "baseline": c.baseline, "measure": c.measure}
-        | asdict(c.found)
+        | _as_json(c.found)
         | {"p": c.p, "p_holm": c.p_holm, "verdict": c.verdict}
         for c in corrections.comparisons
     ]
@@ -100,6 +100,12 @@ def as_json(corrections: Corrections, *, per_query: bool = False) -> dict[str, A
     }
 
 
+def _as_json(corrected: Corrected) -> dict[str, Any]:
+    """The three means; lambda under the key `power`, which PPI++ names it after."""
+    row = asdict(corrected)
+    return {"power" if key == "weight" else key: value for key, value in row.items()}
+
+
 def score_rows(corrections: Corrections, form: str = "table") -> Table:
     """A row a run and measure: people alone, the assessor alone, corrected, lambda.
 
@@ -108,7 +114,7 @@ def score_rows(corrections: Corrections, form: str = "table") -> Table:
     rows: Cells
     if form in PAIRED:
         rows = [
-            [row.run, row.measure, *_three(row.found), f"{row.found.power:.2f}"]
+            [row.run, row.measure, *_three(row.found), f"{row.found.weight:.2f}"]
             for row in corrections.rows
         ]
         return list(HEADER), rows
@@ -123,7 +129,7 @@ def score_rows(corrections: Corrections, form: str = "table") -> Table:
             row.run,
             row.measure,
             *(x for mean in _means(row.found) for x in astuple(mean)),
-            row.found.power,
+            row.found.weight,
         ]
         for row in corrections.rows
     ]

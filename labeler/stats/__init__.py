@@ -1,1 +1,10 @@
-"""Resampling, intervals, tests, correlation, power and prediction-powered means."""
+"""Resampling, intervals, tests, correlation, power and prediction-powered means; each once.
+
+- `levels`: the confidence level of every interval and the significance level of every test.
+- `resampling`: queries drawn with replacement, and all queries but one.
+- `intervals`: intervals of whatever is a function of sums over queries.
+- `means`: intervals of a mean over queries, within the range of a measure.
+- `rankings`: intervals of how alike two rankings of systems are.
+- `randomization`: tests of paired differences, and corrections for many of them.
+- `student`, `power`, `correlation`, `ppi`: Student's t, sample sizes, rankings, corrected means.
+"""

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers
+from labeler.stats.levels import LEVEL
 from labeler.stats.student import t_quantile, two_sided
 
-LEVEL = 0.95
 FEWEST = 3
+"""With fewer labelled queries nothing is corrected."""
 MOST_LEVERAGE = 0.9
 """A query that pulls harder than this decides lambda alone, and leaves no residual to see it by."""
 THESE, LIKE_THESE = "these", "like-these"
@@ -39,7 +39,7 @@ class Mean:
 class Corrected:
     """A system's mean from people alone, from the assessor alone, and from both.
 
-    `power` is what the assessor's scores are multiplied with (lambda), 0 where they tell nothing;
+    `weight` is what the assessor's scores are multiplied with (lambda), 0 where they tell nothing;
     `freedom` the degrees of freedom of the corrected interval.
     """
 
@@ -48,7 +48,7 @@ class Corrected:
     people: Mean
     assessor: Mean
     corrected: Mean
-    power: float
+    weight: float
     freedom: float
 
     @property
@@ -65,8 +65,8 @@ class Corrected:
 
 def correct(people: Floats, assessor: Floats, labelled: Integers, target: str = THESE) -> Corrected:
     """The three means of one system's scores; `correct_together` says more."""
-    (found,) = correct_together(people[None, :], assessor[None, :], labelled, target)
-    return found
+    (corrected,) = correct_together(people[None, :], assessor[None, :], labelled, target)
+    return corrected
 
 
 def correct_together(
@@ -79,40 +79,45 @@ def correct_together(
     """
     inside = assessor[:, labelled]
     n, total = people.shape[1], assessor.shape[1]
-    powers = _powers(people, inside) if n < total else np.zeros(len(people))
+    weights = _weights(people, inside) if n < total else np.zeros(len(people))
+    # (systems, labelled): what the assessor's scores, times the weight, do not tell of people's
     apart = _centered(inside)
-    residual = _centered(people) - powers[:, None] * apart
+    residual = _centered(people) - weights[:, None] * apart
+    # a sample of n of N queries leaves 1 - n / N of the variance open
     errors = _errors(residual, apart) * (1 - n / total)
+    # by how much the assessor's mean over all queries differs from that over the labelled ones
     shifts = assessor.mean(axis=1) - inside.mean(axis=1)
     freedom = _freedom(residual)
-    found = []
-    for i, (own, power) in enumerate(zip(people, powers.tolist(), strict=True)):
+    systems = []
+    for i, (own, weight) in enumerate(zip(people, weights.tolist(), strict=True)):
         alone = _sampled(own, total, target)
         corrected, degrees = alone, float(n - 1)
-        if power:
+        if weight:
             spread, degrees = float(errors[i]) + _more(own, total, target), freedom
-            corrected = _around(float(own.mean() + power * shifts[i]), spread, degrees)
+            corrected = _around(float(own.mean() + weight * shifts[i]), spread, degrees)
         means = alone, _assessors(assessor[i]), corrected
-        found.append(Corrected(n, total, *means, power, degrees))
-    return found
+        systems.append(Corrected(n, total, *means, weight, degrees))
+    return systems
 
 
-def _powers(people: Floats, assessor: Floats) -> Floats:
+def _weights(people: Floats, assessor: Floats) -> Floats:
     """Each system's tuned lambda, within 0 and 1; 0 where the assessor tells nothing of people.
 
     That is where the residuals' variance, with the degree of freedom that lambda takes, is no
     smaller than people's own; and where one query decides.
     """
     n = people.shape[1]
-    apart, wanted = _centered(assessor), _centered(people)
+    apart, own = _centered(assessor), _centered(people)
+    # the slope of people's scores on the assessor's: cov(x, y) / var(x)
     slack = (apart**2).sum(axis=1)
     varies = slack > 1e-12
-    slope = (apart * wanted).sum(axis=1) / np.where(varies, slack, 1.0)
-    power = np.clip(slope, 0.0, 1.0)
-    left = ((wanted - power[:, None] * apart) ** 2).sum(axis=1)
-    tells = left * (n - 1) < (wanted**2).sum(axis=1) * (n - 2)
+    slope = (apart * own).sum(axis=1) / np.where(varies, slack, 1.0)
+    weight = np.clip(slope, 0.0, 1.0)
+    # var(residual) on n - 2 degrees of freedom against var(people) on n - 1
+    left = ((own - weight[:, None] * apart) ** 2).sum(axis=1)
+    tells = left * (n - 1) < (own**2).sum(axis=1) * (n - 2)
     shared = _leverage(apart).max(axis=1) <= MOST_LEVERAGE
-    return np.where(varies & tells & shared & (n > FEWEST), power, 0.0)
+    return np.where(varies & tells & shared & (n > FEWEST), weight, 0.0)
 
 
 def _centered(scores: Floats) -> Floats:
@@ -143,6 +148,7 @@ def _freedom(residual: Floats) -> float:
     queries of a single one tell too little about it.
     """
     n = residual.shape[1]
+    # kurtosis of all systems: n * sum(r^4) / sum(r^2)^2
     squares = residual**2
     spread = float((squares.sum(axis=1) ** 2).mean())
     kurtosis = n * float((squares**2).sum(axis=1).mean()) / spread if spread > 1e-24 else 3.0
@@ -180,40 +186,5 @@ def _around(value: float, variance: float, freedom: float) -> Mean:
     return Mean(value, value - reach, value + reach)
 
 
-@cache
 def _t(freedom: float) -> float:
     return t_quantile((1 + LEVEL) / 2, freedom)
-
-
-@dataclass(frozen=True)
-class Trial:
-    """How often intervals held the truth, and how wide they were, over many random samples."""
-
-    labelled: int
-    draws: int
-    covered: dict[str, float]
-    width: dict[str, float]
-
-
-def simulate(people: Floats, assessor: Floats, labelled: int, draws: int, seed: int) -> Trial:
-    """Hide people's scores but for `labelled` random queries, `draws` times.
-
-    `people` and `assessor` are `(systems, queries)`; the truth is the mean of all of people's. All
-    systems count alike.
-    """
-    rng = np.random.default_rng(seed)
-    hits = dict.fromkeys(("people", "assessor", "corrected"), 0)
-    width = dict.fromkeys(hits, 0.0)
-    truth = people.mean(axis=1)
-    for _ in range(draws):
-        chosen = rng.choice(people.shape[1], labelled, replace=False)
-        systems = correct_together(people[:, chosen], assessor, chosen)
-        for found, true in zip(systems, truth, strict=True):
-            for name in hits:
-                mean: Mean = getattr(found, name)
-                if mean.low is not None and mean.high is not None:
-                    hits[name] += mean.low <= true <= mean.high
-                    width[name] += mean.high - mean.low
-    count = draws * len(truth)
-    covered = {name: hit / count for name, hit in hits.items()}
-    return Trial(labelled, draws, covered, {name: w / count for name, w in width.items()})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from labeler.arrays import Floats
+
 _TINY = 1e-300
 _PRECISION = 1e-15
 
@@ -65,3 +67,13 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 def _away(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
+
+
+def paired_t_test(differences: Floats) -> float:
+    """Two-sided p of the paired t test over `(queries,)` differences; 1 where nothing differs.
+
+    Also 1 for fewer than two queries.
+    """
+    n = len(differences)
+    error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    return two_sided(float(differences.mean()) / error, n - 1) if error > 0 else 1.0

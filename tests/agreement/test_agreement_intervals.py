@@ -15,13 +15,14 @@ from labeler.arrays import Floats
 from labeler.data import Qrels
 from labeler.stats.intervals import (
     METHODS,
-    Sample,
+    Replicates,
     cluster_bootstrap,
     degrees,
     jackknife,
     percentile,
-    stretched_percentile,
+    stretched,
 )
+from labeler.stats.resampling import Sample
 from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
 
@@ -60,28 +61,27 @@ def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
 
     values = RNG.random(12)
     sums = np.stack([values, np.ones(12)], axis=1)
-    low, high = jackknife(Sample(sums), lambda s: s[..., 0] / s[..., 1]) or (0, 0)
+    low, high = jackknife(Replicates(Sample(sums), lambda s: s[..., 0] / s[..., 1])) or (0, 0)
     expected = stats.t.interval(0.95, 11, values.mean(), values.std(ddof=1) / np.sqrt(12))
     assert (low, high) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("method", "theirs"), [("bca", "BCa"), ("percentile", "percentile")])
-def test_bootstraps_of_a_mean_equal_scipys_draw_for_draw(method: str, theirs: str) -> None:
+def test_percentiles_of_a_mean_equal_scipys_draw_for_draw() -> None:
     from scipy import stats
 
     values = RNG.gamma(1.5, size=40)
     sample = Sample(np.stack([values, np.ones(40)], axis=1), draws=2000, seed=1)
-    ours = METHODS[method](sample, lambda s: s[..., 0] / s[..., 1], False)
+    ours = percentile(Replicates(sample, lambda s: s[..., 0] / s[..., 1]))
     rng = np.random.default_rng(1)
-    found = stats.bootstrap((values,), np.mean, n_resamples=2000, method=theirs, rng=rng)
+    found = stats.bootstrap((values,), np.mean, n_resamples=2000, method="percentile", rng=rng)
     assert ours == pytest.approx(found.confidence_interval)
 
 
 def test_the_default_is_never_narrower_than_percentiles_or_jackknife() -> None:
-    sample = Sample(TABLES)
-    ours = cluster_bootstrap(sample, kappa, True)
+    kappas = Replicates(Sample(TABLES), kappa, bounded=True)
+    ours = cluster_bootstrap(kappas)
     assert ours is not None
-    for other in (percentile(sample, kappa), jackknife(sample, kappa, True)):
+    for other in (percentile(kappas), jackknife(kappas)):
         assert other is not None
         assert ours[0] <= other[0] < other[1] <= ours[1]
 
@@ -90,7 +90,8 @@ def test_percentiles_are_stretched_as_far_as_t_exceeds_the_normal() -> None:
     from scipy import stats
 
     sample = Sample(TABLES)
-    plain, ours = percentile(sample, kappa), stretched_percentile(sample, kappa)
+    kappas = Replicates(sample, kappa)
+    plain, ours = percentile(kappas), stretched(kappas)
     assert plain is not None
     assert ours is not None
     value = float(kappa(sample.total))
@@ -107,7 +108,7 @@ def test_few_queries_get_more_draws(queries: int, draws: int) -> None:
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
-    a, b, c = (percentile(Sample(TABLES, seed=seed), kappa) for seed in (1, 1, 2))
+    a, b, c = (percentile(Replicates(Sample(TABLES, seed=seed), kappa)) for seed in (1, 1, 2))
     assert a == b != c
 
 

@@ -15,11 +15,11 @@ from labeler.agreement.circularity import circularities, families, kinship
 from labeler.agreement.compare import Options, compare_qrels
 from labeler.agreement.details import by_class
 from labeler.agreement.differences import differences
-from labeler.agreement.leaderboard import leaderboard
 from labeler.agreement.raters import JOINT, icc_of_many, query_coincidences, ratings
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
+from labeler.evaluation.leaderboard import leaderboard
 from labeler.metrics import evaluate, parse
 from labeler.trec.files import read_qrels, write_qrels, write_run
 
@@ -148,11 +148,13 @@ def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
     board = leaderboard(people, other, runs, parse("nDCG@10"))
     assert board is not None
     for system in board.systems:
-        for qrels, mean in ((people, system.people), (other, system.other)):
+        for qrels, mean in ((people, system.first), (other, system.second)):
             ours = evaluate(qrels, runs[system.run], ["nDCG@10"]).means()["nDCG@10"]
             assert mean == pytest.approx(ours)
-    ours, theirs = zip(*((s.people, s.other) for s in board.systems), strict=True)
-    assert board.tau_b == pytest.approx(stats.kendalltau(ours, theirs).statistic)
+    ours, theirs = zip(*((s.first, s.second) for s in board.systems), strict=True)
+    assert board.statistics["tau_b"].value == pytest.approx(
+        stats.kendalltau(ours, theirs).statistic
+    )
 
 
 def test_favour_to_its_own_kin_is_named_with_its_evidence() -> None:

@@ -1,17 +1,22 @@
 """Scores corrected by people's labels of some queries."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from labeler.agreement.leaderboard import leaderboard
 from labeler.cli import execute
+from labeler.evaluation.leaderboard import leaderboard
 from labeler.metrics import evaluate, parse
-from labeler.stats.ppi import LIKE_THESE, correct, correct_together, simulate
+from labeler.stats.ppi import LIKE_THESE, correct, correct_together
 from labeler.trec.files import read_qrels, read_run, write_qrels, write_run
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
+
+from simulate_correction import simulate
 
 RNG = np.random.default_rng(0)
 PEOPLE = RNG.random(40)
@@ -22,17 +27,17 @@ def test_the_corrected_mean_is_the_regression_estimate() -> None:
     labelled = np.arange(12)
     found = correct(PEOPLE[labelled], ASSESSOR, labelled)
     fit = sm.OLS(PEOPLE[labelled], sm.add_constant(ASSESSOR[labelled])).fit()
-    assert found.power == pytest.approx(fit.params[1])
+    assert found.weight == pytest.approx(fit.params[1])
     assert found.corrected.value == pytest.approx(fit.predict([[1, ASSESSOR.mean()]])[0])
 
 
-@pytest.mark.parametrize(("slope", "power"), [(0.5, 1.0), (-1.0, 0.0)])
+@pytest.mark.parametrize(("slope", "weight"), [(0.5, 1.0), (-1.0, 0.0)])
 def test_an_assessor_is_followed_neither_beyond_its_scores_nor_against_them(
-    slope: float, power: float
+    slope: float, weight: float
 ) -> None:
     labelled = np.arange(12)
     found = correct(PEOPLE[labelled], 0.5 + slope * PEOPLE, labelled)
-    assert found.power == power
+    assert found.weight == weight
 
 
 def test_a_systems_corrected_mean_is_its_own_whatever_others_are_there() -> None:
@@ -43,7 +48,7 @@ def test_a_systems_corrected_mean_is_its_own_whatever_others_are_there() -> None
     together = correct_together(people, assessor, labelled)[0]
     alone = correct(PEOPLE[labelled], ASSESSOR, labelled)
     assert together.corrected.value == pytest.approx(alone.corrected.value)
-    assert together.power == pytest.approx(alone.power)
+    assert together.weight == pytest.approx(alone.weight)
 
 
 def test_an_assessor_that_one_query_alone_speaks_for_is_not_followed() -> None:
@@ -51,7 +56,7 @@ def test_an_assessor_that_one_query_alone_speaks_for_is_not_followed() -> None:
     assessor = np.where(np.arange(40) == 3, 1.0, 0.0)
     people = assessor[labelled] * 0.9 + 0.05
     found = correct(people, assessor, labelled)
-    assert found.power == 0
+    assert found.weight == 0
     assert found.corrected == found.people
 
 
@@ -75,7 +80,7 @@ def test_with_every_query_labelled_nothing_is_left_to_correct() -> None:
 def test_an_assessor_that_tells_nothing_is_given_no_weight() -> None:
     labelled = np.arange(12)
     found = correct(PEOPLE[labelled], np.full(40, 0.5), labelled)
-    assert found.power == 0
+    assert found.weight == 0
     assert found.corrected == found.people
 
 

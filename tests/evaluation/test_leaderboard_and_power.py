@@ -14,12 +14,14 @@ from scipy import stats
 from labeler.arrays import Floats
 from labeler.cli import execute as labeler
 from labeler.errors import Misuse
-from labeler.evaluation.compare import compare, mean_interval
+from labeler.evaluation.compare import compare
 from labeler.evaluation.leaderboard import scores_of
-from labeler.evaluation.leaderboards import STATISTICS, leaderboards
 from labeler.metrics import evaluate
+from labeler.stats.intervals import quantiles
+from labeler.stats.means import mean_interval
 from labeler.stats.power import detectable, power, queries_needed
-from labeler.stats.resampling import holm, interval, randomisation
+from labeler.stats.randomization import holm, randomization_test
+from labeler.stats.rankings import RANK_STATISTICS, correlations
 from labeler.stats.student import t_below, t_quantile, two_sided
 
 OFTEN = settings(derandomize=True, deadline=None)
@@ -92,20 +94,26 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(queries: int, kind
     rng = np.random.default_rng(3)
     hits = 0
     for seed in range(400):
-        low, high = mean_interval(rng.beta(2, 1, size=queries), kind, seed)
+        low, high = mean_interval(rng.beta(2, 1, size=queries), kind, seed) or (0, 0)
         hits += low <= 2 / 3 <= high
     assert 0.93 <= hits / 400 <= 0.98  # plain percentiles: .89 for 8 queries
 
 
 @OFTEN
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=50))
-def test_intervals_are_numpys_percentiles(values: list[float]) -> None:
-    low, high = interval(np.array([*values, math.nan])[:, None])
-    wanted = np.percentile(values, [2.5, 97.5])
-    assert (low[0], high[0]) == pytest.approx(tuple(wanted))
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=50))
+def test_quantiles_are_numpys(values: list[float]) -> None:
+    assert quantiles(np.array(values), 0.025, 0.975) == tuple(np.percentile(values, [2.5, 97.5]))
 
 
-def test_randomisation_equals_the_exact_test_over_all_assignments() -> None:
+def test_undefined_draws_are_left_out_of_quantiles_unless_they_are_many() -> None:
+    values = np.arange(100.0)
+    values[:5] = math.nan
+    assert quantiles(values, 0.0, 1.0) == (5, 99)
+    values[5] = math.nan
+    assert quantiles(values, 0.0, 1.0) is None
+
+
+def test_randomization_equals_the_exact_test_over_all_assignments() -> None:
     differences = np.array([[0.3, 0.1, -0.05, 0.2, 0.15, 0.02, 0.4]])
     exact = stats.permutation_test(
         (differences[0], np.zeros(7)),
@@ -113,7 +121,7 @@ def test_randomisation_equals_the_exact_test_over_all_assignments() -> None:
         permutation_type="samples",
         n_resamples=10_000,
     ).pvalue
-    p, p_max = randomisation(differences, seed=0, rounds=40_000)
+    p, p_max = randomization_test(differences, seed=0, rounds=40_000)
     assert p[0] == pytest.approx(exact, abs=0.01)
     assert p_max[0] == p[0]
 
@@ -122,7 +130,7 @@ def test_max_t_corrects_for_the_best_of_many_systems_without_a_difference() -> N
     rng = np.random.default_rng(11)
     rejected = 0
     for seed in range(100):
-        p_max = randomisation(rng.normal(size=(8, 20)), seed, rounds=400)[1]
+        p_max = randomization_test(rng.normal(size=(8, 20)), seed, rounds=400)[1]
         rejected += p_max.min() < 0.05
     assert rejected <= 12  # 5 expected; without a correction about 34
 
@@ -160,7 +168,7 @@ def test_percent_is_of_the_baseline_over_the_queries_where_both_are_defined() ->
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "t"])
-def test_a_paired_t_test_equals_scipy_and_agrees_with_randomisation(kind: str) -> None:
+def test_a_paired_t_test_equals_scipy_and_agrees_with_randomization_test(kind: str) -> None:
     rng = np.random.default_rng(5)
     qrels = {str(i): {"a": 1} for i in range(60)}
     places = rng.integers(1, 8, size=(2, 60))
@@ -302,7 +310,7 @@ def test_statistics_alone_are_a_table_for_other_programs(
     assert labeler([*arguments, "--table", "statistics"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "statistic,value,low,high"
-    assert [line.split(",")[0] for line in lines[1:]] == list(STATISTICS)
+    assert [line.split(",")[0] for line in lines[1:]] == list(RANK_STATISTICS)
     assert labeler([*arguments, "--table", "nothing"]) == 2
 
 
@@ -313,6 +321,9 @@ def test_intervals_of_correlations_hold_the_value_and_stay_in_range(
     rng = np.random.default_rng(seed)
     first = rng.random((5, queries))
     second = first + rng.normal(0, 0.3, (5, queries))
-    for name, (value, low, high) in leaderboards("abcde", first, second).statistics.items():
-        assert STATISTICS[name].least <= low <= value + 1e-9
-        assert value - 1e-9 <= high <= STATISTICS[name].most
+    for name, (value, low, high) in correlations(first, second).items():
+        assert value is not None
+        assert low is not None
+        assert high is not None
+        assert RANK_STATISTICS[name].least <= low <= value + 1e-9
+        assert value - 1e-9 <= high <= RANK_STATISTICS[name].most
