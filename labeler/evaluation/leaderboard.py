@@ -131,7 +131,7 @@ def leaderboard_of(
     defined: Flags = np.logical_not(np.isnan(scores).any(axis=(0, 1)))
     if not defined.any():
         return None
-    scores = scores[:, :, defined]
+    scores = np.ascontiguousarray(scores[:, :, defined])
     # lower is better for some measures: turned over, higher is, as correlations and ranks take it
     sign = -1.0 if measure.definition.lower_is_better else 1.0
     first, second = sign * scores
