@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.corpus.chunk import Block
-from labeler.corpus.readers.markdown import read_markdown
+from labeler.corpus.readers.markdown import read_markdown, read_mdx
 from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.corpus.readers.rows import Source, sources_of_rows
 from labeler.corpus.readers.rst import read_rst
@@ -20,7 +20,7 @@ from labeler.messages import count_of
 _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".md": read_markdown,
     ".markdown": read_markdown,
-    ".mdx": read_markdown,
+    ".mdx": read_mdx,
     ".rst": read_rst,
     ".rest": read_rst,
     ".txt": read_plaintext,

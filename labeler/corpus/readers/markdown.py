@@ -1,262 +1,277 @@
-"""Markdown: headings, paragraphs, lists, tables and code, without comments and front matter."""
+"""Markdown, as CommonMark reads it and documentation tools extend it, to blocks under headings."""
 
 from __future__ import annotations
 
+import html
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.chunk import Block
-from labeler.corpus.readers.markdown_inline import heading_text, label, plain
-from labeler.corpus.readers.markdown_lines import (
-    FENCE,
-    fence_after,
-    without_comments,
-    without_front_matter,
-)
-from labeler.corpus.readers.outline import (
-    DEEPEST,
-    Lines,
-    Outline,
-    dedented,
-    indentation,
-    indented_block,
-    inside_item,
-    lines_of,
-)
+from labeler.corpus.readers.directives import CODE, UNSHOWN, WRAPPER
+from labeler.corpus.readers.front_matter import without_front_matter
+from labeler.corpus.readers.markdown_inline import Inline, one_line, parts
+from labeler.corpus.readers.markdown_rules import INCLUSION, parser
+from labeler.corpus.readers.outline import Lines, Outline, trimmed
+from labeler.corpus.readers.rst import read_rst
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:\s+(.*?))??(?:\s+#+)?\s*")
-_SETEXT = re.compile(r" {0,3}(=+|-+) *")
-_BREAK = re.compile(r" {0,3}([-*_])(?: *\1){2,} *")
-_QUOTE = re.compile(r" {0,3}> ?")
-_ITEM = re.compile(r"( *)([-+*]|\d{1,9}[.)])(?: +(?=\S)| *$)")
-_TABLE_RULE = re.compile(r" {0,3}\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?\|? *")
-_DEFINITION = re.compile(r" {0,3}\[(?!\^)([^\]]+)\]: *\S.*")
-_ADMONITION = re.compile(r" {0,3}(?:!!!|\?\?\?\+?|===\+?) +(.*)")
-_ALERT = re.compile(r"\[!(\w+)\] *")
-_UNSHOWN = re.compile(r" {0,3}<(script|style)\b", re.IGNORECASE)
-_PREFORMATTED = re.compile(r" {0,3}<pre\b[^>]*>", re.IGNORECASE)
-_HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from markdown_it.tree import SyntaxTreeNode
 
-
-_BLANKS = re.compile(r"[ \t\r]+")
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """What holds for the whole document: the labels of its link references."""
-
-    labels: frozenset[str]
-
-    def words(self, text: str) -> str:
-        """The words of a paragraph; white space of other kinds than blanks and tabs stays."""
-        lines = plain(text, self.labels).split("\n")
-        return "\n".join(_BLANKS.sub(" ", line).strip(" ") for line in lines)
+_CLOSED = re.compile(r"</([A-Za-z][\w.:-]*)\s*>")
+_SLASHES = re.compile(r"\s*(/{3,})\s*")
+_LANGUAGE = re.compile(r"\{?\s*\.?([\w+#.-]*)")
+_FENCE_TITLE = re.compile(r"\btitle\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_DIRECTIVE = re.compile(r"\{([\w:.+-]+)\}\s*(.*)", re.DOTALL)
+_PROGRAM = re.compile(r"r|python|julia|bash|sh|sql|js|javascript|ojs|dot|plantuml")
+_OPTION = re.compile(r"\s*:([\w-]+):(?:\s+(.*)|\s*)")
+_PRE_TAG = re.compile(r"</?(?:pre|code|span|b|i|em|strong|a|samp|kbd)\b[^<>]*>", re.IGNORECASE)
 
 
 def read_markdown(text: str) -> tuple[str, list[Block]]:
     """The title in a document's front matter ("" without one) and its blocks."""
-    title, lines = without_front_matter(lines_of(text))
-    lines = without_comments(lines)
-    found = (_DEFINITION.fullmatch(line) for _, line in lines)
-    reader = _Reader(frozenset(label(match[1]) for match in found if match))
+    return _read_document(text, mdx=False)
+
+
+def read_mdx(text: str) -> tuple[str, list[Block]]:
+    """As `read_markdown`, of Markdown in which braces hold JavaScript."""
+    return _read_document(text, mdx=True)
+
+
+def _read_document(text: str, *, mdx: bool) -> tuple[str, list[Block]]:
+    title, first, body = without_front_matter(text)
+    lines = body.split("\n")
+    closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
+    reader = _Reader(
+        parser=_parser(mdx),
+        components=frozenset(_CLOSED.findall(body)),
+        env={"last_closing": closing},
+    )
     outline = Outline()
-    _read(reader, lines, outline, 0)
+    reader.read(body, first, outline)
     return title, outline.blocks
 
 
-def _read(reader: _Reader, lines: Lines, outline: Outline, depth: int) -> None:
-    """Read lines into the outline, one block after the other."""
+@cache
+def _parser(mdx: bool) -> MarkdownIt:
+    return parser(mdx=mdx)
+
+
+@dataclass
+class _Reader:
+    """Walks a document's syntax tree.
+
+    `first` is the line of the file with which the text that is read begins. `marker` is the mark
+    of a list's item whose first words have not come yet; `tight` says whether a blank line stands
+    above it.
+    """
+
+    parser: MarkdownIt
+    components: frozenset[str]
+    env: dict[str, Any]
+    lines: Sequence[str] = ()
+    first: int = 1
+    marker: str = ""
+    tight: bool = False
+
+    @property
+    def inline(self) -> Inline:
+        """How the words of a paragraph are read."""
+        return Inline(self.components, self.inline_tokens)
+
+    def read(self, text: str, first: int, outline: Outline, indent: int = 0) -> None:
+        """Add the blocks of a text that begins at line `first`."""
+        from markdown_it.tree import SyntaxTreeNode
+
+        outer = self.lines, self.first
+        self.lines, self.first = text.split("\n"), first
+        self.env = {**self.env, "unclosed": {}}
+        tree = SyntaxTreeNode(self.parser.parse(text, self.env))
+        self.walk(tree, outline, indent)
+        self.lines, self.first = outer
+
+    def walk(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
+        """Add the blocks of what a node holds."""
+        for child in node.children:
+            handler = _HANDLERS.get(child.type, _Reader.walk)
+            handler(self, child, outline, indent)
+
+    def line(self, node: SyntaxTreeNode) -> int:
+        """The line of the file at which a node begins."""
+        return self.first + (node.map[0] if node.map else 0)
+
+    def prose(
+        self, text: str, line: int, outline: Outline, *, tight: bool = False, leads: bool = False
+    ) -> None:
+        """Add a paragraph, the mark of a list's item before it where it is the item's first."""
+        if text:
+            tight = self.tight if self.marker else tight
+            outline.prose(f"{self.marker}{text}", line, tight=tight, leads=leads)
+            self.marker = ""
+
+    def code(self, lines: Lines, outline: Outline, language: str = "") -> None:
+        """Add a code block; the mark of an item that begins with it stands above it."""
+        lines = trimmed([row for row in lines if not INCLUSION.fullmatch(row[1])])
+        if self.marker and lines:
+            outline.prose(self.marker.rstrip(), lines[0][0], tight=self.tight, leads=True)
+            self.marker = ""
+        outline.code(lines, language)
+
+    def numbered(self, text: str, first: int) -> Lines:
+        """The lines of a code block that begins at line `first`."""
+        return list(enumerate(text.removesuffix("\n").split("\n"), first))
+
+    def heading(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+        """A heading, unless it is empty."""
+        text = one_line(self.inline, _tokens(node))
+        if text:
+            outline.heading(int(node.tag[1]), text, self.line(node))
+
+    def paragraph(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+        """A paragraph, or the several that HTML's tags make of it."""
+        for part in parts(self.inline, _tokens(node), self.line(node)):
+            if part.level:
+                outline.heading(part.level, " ".join(part.text.split()), part.line)
+            else:
+                leads = part.leads or bool(node.meta.get("leads"))
+                self.prose(part.text, part.line, outline, leads=leads)
+
+    def nested(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
+        """A quotation or a note: the headings in it end with it."""
+        self.walk(node, outline.nested(), indent)
+
+    def item(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
+        """A list's item, indented by the lists that it stands in."""
+        above = node.map[0] - 1 if node.map else 0
+        self.marker = f"{'  ' * indent}{node.info}{node.markup} "
+        self.tight = above >= 0 and bool(self.lines[above].strip(" \t>"))
+        self.walk(node, outline.nested(), indent + 1)
+        self.marker = ""
+
+    def footnote(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
+        """A footnote, where it stands."""
+        self.marker, self.tight = f"[{node.meta['label']}] ", False
+        self.walk(node, outline.nested(), indent)
+        self.marker = ""
+
+    def term(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+        """A term, which stays with its definition."""
+        text = one_line(self.inline, _tokens(node))
+        self.prose(text, self.line(node), outline, leads=True)
+
+    def row(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+        """A table's row, a block of its own, so that a long table can be cut between them."""
+        cells = [one_line(self.inline, _tokens(cell)) for cell in node.children]
+        head = node.parent is not None and node.parent.type == "thead"
+        if any(cells):
+            text = f"| {' | '.join(cells)} |"
+            self.prose(text, self.line(node), outline, tight=not head, leads=head)
+
+    def fence(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
+        """A fenced block: code, or a directive of MyST whose content is Markdown."""
+        info = html.unescape(node.info.strip())
+        lines = self.numbered(node.content, self.line(node) + 1)
+        directive = _DIRECTIVE.fullmatch(info)
+        if directive and not _PROGRAM.fullmatch(directive[1]):
+            self.directive(directive[1], directive[2], lines, outline, indent)
+            return
+        title = _FENCE_TITLE.search(info)
+        if title:
+            self.prose(title[1] or title[2], self.line(node), outline, leads=True)
+        language = _LANGUAGE.match(info)
+        self.code(lines, outline, language[1] if language else "")
+
+    def directive(
+        self, name: str, argument: str, lines: Lines, outline: Outline, indent: int
+    ) -> None:
+        """What a directive of MyST shows of its argument, its options and its content."""
+        options, content = _options(lines)
+        if UNSHOWN.fullmatch(name):
+            return
+        if name == "eval-rst":
+            self.restructured(lines, outline)
+            return
+        line = lines[0][0] - 1
+        caption = options.get("caption", "")
+        if CODE.fullmatch(name):
+            self.prose(caption, line, outline, leads=True)
+            self.code(content, outline, argument)
+            return
+        if name in ("figure", "image"):
+            argument = options.get("alt", "")
+        inner = outline.nested()
+        for text in (argument if not WRAPPER.fullmatch(name) else "", caption):
+            self.walk_text(text, line, inner, indent)
+        if content:
+            self.read("\n".join(text for _, text in content), content[0][0], inner, indent)
+
+    def restructured(self, lines: Lines, outline: Outline) -> None:
+        """Add the blocks of a directive that holds reStructuredText."""
+        _, blocks = read_rst("\n".join(text for _, text in lines))
+        for block in blocks:
+            path = (*outline.path, *block.headings)
+            line = block.line + lines[0][0] - 1
+            outline.blocks.append(replace(block, headings=path, line=line))
+
+    def walk_text(self, text: str, line: int, outline: Outline, indent: int) -> None:
+        """Add a title or caption, in which Markdown's marks are read."""
+        for part in parts(self.inline, self.inline_tokens(text), line):
+            self.prose(part.text, line, outline, leads=True)
+
+    def inline_tokens(self, text: str) -> Sequence[Token]:
+        """The tokens of a text without blocks."""
+        tokens = self.parser.parseInline(text, self.env)
+        return tokens[0].children or () if tokens else ()
+
+    def indented_code(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+        """Code that is indented by four."""
+        self.code(self.numbered(node.content, self.line(node)), outline)
+
+    def preformatted(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+        """HTML's preformatted text, without its tags."""
+        text = html.unescape(_PRE_TAG.sub("", node.content))
+        self.code(self.numbered(text, self.line(node)), outline)
+
+    def formula(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+        """A formula of lines of its own, as it is."""
+        self.code(self.numbered(node.content.strip("\n"), self.line(node)), outline, "math")
+
+
+def _tokens(node: SyntaxTreeNode) -> Sequence[Token]:
+    """The tokens of the words in a heading, a paragraph or a cell."""
+    inline = node.children[0].token if node.children else None
+    return (inline.children or ()) if inline else ()
+
+
+def _options(lines: Lines) -> tuple[dict[str, str], Lines]:
+    """A directive's options, in lines of `:name: value` or between `---`, and its content."""
+    options: dict[str, str] = {}
     position = 0
-    while position < len(lines):
-        if not lines[position][1].strip():
-            position += 1
-            continue
-        for take in (_take_mark, _take_code, _take_nested, _take_table):
-            after = take(reader, lines, position, outline, depth)
-            if after > position:
-                break
-        else:
-            after = _take_paragraph(reader, lines, position, outline)
-        position = after
+    if lines and lines[0][1].strip() == "---":
+        ends = (n for n, (_, text) in enumerate(lines[1:], 2) if text.strip() == "---")
+        return options, lines[next(ends, 1) :]
+    while position < len(lines) and (match := _OPTION.fullmatch(lines[position][1])):
+        options[match[1]] = match[2] or ""
+        position += 1
+    return options, trimmed(lines[position:])
 
 
-def _take_mark(reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
-    """A heading, a rule or a link's definition; where what follows it begins, `start` if none."""
-    number, line = lines[start]
-    heading = _ATX.fullmatch(line)
-    if heading:
-        text = heading_text(heading[2] or "", reader.labels)
-        outline.heading(len(heading[1]), text, number)
-        return start + 1
-    if _BREAK.fullmatch(line) or _DEFINITION.fullmatch(line):
-        return start + 1
-    return start
-
-
-def _take_code(_reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
-    """A fenced, indented or preformatted block; scripts and styles are passed over."""
-    line = lines[start][1]
-    fence = FENCE.fullmatch(line)
-    if fence:
-        end = start + 1
-        while end < len(lines) and fence_after(lines[end][1], fence[1]):
-            end += 1
-        outline.code(_unindented(lines[start + 1 : end], indentation(line)), fence[2])
-        return end + 1
-    if indentation(line) >= 4:
-        end = indented_block(lines, start, 4)
-        outline.code(dedented(lines[start:end]))
-        return end
-    for opening in (_UNSHOWN, _PREFORMATTED):
-        if opening.match(line):
-            end = _end_of_element(lines, start, "pre" if opening is _PREFORMATTED else "")
-            if end > start and opening is _PREFORMATTED:
-                outline.code(_without_pre(lines[start:end]))
-            return end
-    return start
-
-
-def _unindented(lines: Lines, spaces: int) -> Lines:
-    return [(n, line[min(spaces, indentation(line)) :]) for n, line in lines]
-
-
-def _end_of_element(lines: Lines, start: int, name: str) -> int:
-    """The line after the one that closes the element; `start` where none does."""
-    opening = _UNSHOWN.match(lines[start][1])
-    closing = f"</{name or (opening[1].casefold() if opening else '')}>"
-    for position in range(start, len(lines)):
-        if closing in lines[position][1].casefold():
-            return position + 1
-    return start
-
-
-def _without_pre(lines: Lines) -> Lines:
-    tag = re.compile(r"</?(?:pre|code)\b[^>]*>", re.IGNORECASE)
-    return [(number, tag.sub("", line)) for number, line in lines]
-
-
-def _take_nested(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
-    """A quotation, a list's item or an admonition, whose inside is read like a document."""
-    if depth >= DEEPEST:
-        return start
-    line = lines[start][1]
-    if _QUOTE.match(line):
-        end = start
-        while end < len(lines) and (_QUOTE.match(lines[end][1]) or _goes_on(lines, end)):
-            end += 1
-        inner = [(n, _ALERT.sub("", _QUOTE.sub("", text, count=1))) for n, text in lines[start:end]]
-        _read(reader, inner, outline.nested(), depth + 1)
-        return end
-    admonition = _ADMONITION.fullmatch(line)
-    if admonition:
-        end = indented_block(lines, start + 1, 4)
-        outline.prose(reader.words(admonition[1].replace('"', "")), lines[start][0], leads=True)
-        _read(reader, dedented(lines[start + 1 : end]), outline.nested(), depth + 1)
-        return end
-    return _take_item(reader, lines, start, outline, depth)
-
-
-def _goes_on(lines: Lines, position: int) -> bool:
-    """Whether a line without a mark goes on with the paragraph of the line before it."""
-    line, before = lines[position][1], lines[position - 1][1]
-    return bool(before.strip() and line.strip()) and not _begins_block(lines, position)
-
-
-def _begins_block(lines: Lines, position: int) -> bool:
-    line = lines[position][1]
-    item = _ITEM.match(line)
-    return bool(
-        _ATX.fullmatch(line)
-        or FENCE.fullmatch(line)
-        or _BREAK.fullmatch(line)
-        or _QUOTE.match(line)
-        or (item and indentation(line) < 4 and (item[2][:-1] in ("", "1")))
-        or _begins_table(lines, position)
-    )
-
-
-def _take_item(reader: _Reader, lines: Lines, start: int, outline: Outline, depth: int) -> int:
-    number, line = lines[start]
-    item = _ITEM.match(line)
-    if not item or _BREAK.fullmatch(line):
-        return start
-    inside = item.end() if line[item.end() :] else len(item[1]) + len(item[2]) + 1
-    end = _end_of_item(lines, start, inside)
-    first = (number, line[item.end() :])
-    inner = [first, *_unindented(lines[start + 1 : end], inside)]
-    nested = Outline([], outline.path)
-    _read(reader, inner, nested, depth + 1)
-    before = lines[start - 1][1] if start else ""
-    _add_item(nested.blocks, item[2], outline, tight=bool(before.strip()), depth=depth)
-    return end
-
-
-def _end_of_item(lines: Lines, start: int, inside: int) -> int:
-    """Where the item ends that begins at `start` and whose text is indented by `inside`."""
-    end = start + 1
-    while end < len(lines):
-        after = end
-        while after < len(lines) and not lines[after][1].strip():
-            after += 1
-        if after == len(lines):
-            break
-        line = lines[after][1]
-        lazy = after == end and not _ITEM.match(line) and _goes_on(lines, after)
-        if indentation(line) < inside and not lazy:
-            break
-        end = after + 1
-    return end
-
-
-def _add_item(
-    blocks: list[Block], marker: str, outline: Outline, *, tight: bool, depth: int
-) -> None:
-    """Add an item's blocks, the marker before the first."""
-    texts = [block for block in blocks if block.text]
-    if not texts or texts[0].code:
-        outline.prose(marker, blocks[0].line if blocks else 1, tight=tight, leads=True)
-    for position, block in enumerate(blocks):
-        if texts and block is texts[0] and not block.code:
-            text = f"{marker} {block.text}"
-            outline.prose(text, block.line, tight=tight and position == 0, leads=block.leads)
-        else:
-            outline.blocks.append(inside_item(block))
-
-
-def _begins_table(lines: Lines, position: int) -> bool:
-    return (
-        "|" in lines[position][1]
-        and position + 1 < len(lines)
-        and _TABLE_RULE.fullmatch(lines[position + 1][1]) is not None
-    )
-
-
-def _take_table(reader: _Reader, lines: Lines, start: int, outline: Outline, _depth: int) -> int:
-    """A table, a block a row, so that a long one can be cut between them."""
-    if not _begins_table(lines, start):
-        return start
-    outline.prose(reader.words(lines[start][1]), lines[start][0], leads=True)
-    end = start + 2
-    while end < len(lines) and "|" in lines[end][1]:
-        outline.prose(reader.words(lines[end][1]), lines[end][0], tight=True)
-        end += 1
-    return end
-
-
-def _take_paragraph(reader: _Reader, lines: Lines, start: int, outline: Outline) -> int:
-    """A paragraph, or the heading that a line of `=` or `-` makes of it."""
-    end = start + 1
-    while end < len(lines) and lines[end][1].strip() and not _begins_block(lines, end):
-        if _SETEXT.fullmatch(lines[end][1]):
-            break
-        end += 1
-    text = "\n".join(_HARD_BREAK.sub("\0", line.lstrip()) for _, line in lines[start:end])
-    number = lines[start][0]
-    underline = _SETEXT.fullmatch(lines[end][1]) if end < len(lines) else None
-    if underline:
-        level = 1 if underline[1][0] == "=" else 2
-        outline.heading(level, heading_text(text.replace("\0", " "), reader.labels), number)
-        return end + 1
-    joined = text.replace("\0\n", "\0").replace("\n", " ").replace("\0", "\n")
-    outline.prose(reader.words(joined), number)
-    return end
+_HANDLERS: dict[str, Callable[[_Reader, SyntaxTreeNode, Outline, int], None]] = {
+    "heading": _Reader.heading,
+    "paragraph": _Reader.paragraph,
+    "blockquote": _Reader.nested,
+    "region": _Reader.nested,
+    "list_item": _Reader.item,
+    "footnote_reference": _Reader.footnote,
+    "dt": _Reader.term,
+    "tr": _Reader.row,
+    "fence": _Reader.fence,
+    "code_block": _Reader.indented_code,
+    "preformatted": _Reader.preformatted,
+    "math_block": _Reader.formula,
+    "math_block_label": _Reader.formula,
+}

@@ -1,96 +1,166 @@
-"""Markdown within a paragraph: its words without the marks, code spans as they are."""
+"""Markdown within a paragraph: from tokens to words, code spans as they are."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-_CODE_SPAN = re.compile(r"(?<!`)(`{1,4})(?!`)(.{1,2000}?)(?<!`)\1(?!`)", re.DOTALL)
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_IMAGE = re.compile(
-    r"!\[([^\[\]]{0,1000})\](?:\((?:[^()]|\([^()]*\)){0,1000}\)|\[[^\[\]]{0,200}\])"
-)
-_LINK = re.compile(r"\[([^\[\]]{1,1000})\]\((?:[^()]|\([^()]{0,200}\)){0,1000}\)")
-_REFERENCE = re.compile(r"\[([^\[\]]{1,1000})\](?:\[([^\[\]]{0,200})\])?")
-_AUTOLINK = re.compile(r"<((?:https?|ftp|mailto):[^<>\s]{1,1000}|[\w.+-]{1,100}@[\w.-]{1,100})>")
-_COMMENT = re.compile(r"<!--.{0,5000}?-->", re.DOTALL)
-_TAG = re.compile(r"</?([A-Za-z][\w.:-]{0,50})((?:\s[^<>]{0,1000})?)/?>")
+from labeler.corpus.readers.directives import role_text
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*)(.*?)(/?)>", re.DOTALL)
 _SHOWN = re.compile(r"\b(number|caption|alt|title|label|summary)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_STRONG = re.compile(r"(\*\*|__)(?=\S)(.{1,500}?)(?<=\S)\1", re.DOTALL)
-_STAR = re.compile(r"(?<![*\w])\*(?=[^\s*])([^*]{1,500}?)(?<=\S)\*(?![*\w])")
-_UNDERSCORE = re.compile(r"(?<!\w)_(?=[^\s_])(.{1,500}?)(?<=[^\s_])_(?!\w)", re.DOTALL)
-_STRUCK = re.compile(r"~~(?=\S)([^~]{1,500}?)(?<=\S)~~")
-_ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")
-_KEPT = re.compile(r"\0(\d+)\0")
+_BLANKS = re.compile(r"[ \t\r]+")
+_AROUND_BREAK = re.compile(r" *\n *")
 
-_HTML = re.compile(
-    r"a|abbr|address|article|aside|audio|b|blockquote|body|br|button|caption|center|cite|code|col"
-    r"|colgroup|dd|del|details|dfn|div|dl|dt|em|figcaption|figure|font|footer|form|h[1-6]|head"
-    r"|header|hr|html|i|iframe|img|input|ins|kbd|label|li|link|main|mark|meta|nav|ol|option|p"
-    r"|picture|pre|q|s|samp|section|select|small|source|span|strike|strong|sub|summary|sup|svg"
-    r"|table|tbody|td|tfoot|th|thead|time|title|tr|tt|u|ul|var|video|wbr"
+_BLOCK_ELEMENT = re.compile(
+    r"address|article|aside|blockquote|caption|center|d[dlt]|details|dialog|div|fieldset"
+    r"|figcaption|figure|footer|form|h[1-6r]|header|li|main|nav|optgroup|option|p|picture|pre"
+    r"|[ou]l|section|select|source|summary|table|tbody|tfoot|thead|tr|video"
 )
+_INLINE_ELEMENT = re.compile(
+    r"a|abbr|audio|b|body|br|button|cite|code|col|colgroup|del|dfn|em|font|head|html|i|iframe|img"
+    r"|input|ins|kbd|label|link|mark|meta|q|s|samp|script|small|span|strike|strong|style|su[bp]"
+    r"|svg|td|textarea|th|time|title|tt|u|var|wbr"
+)
+"""Names of HTML's elements; another name in angle brackets may be a type (`Vec<T>`)."""
 
 
-def plain(text: str, labels: Collection[str] = ()) -> str:
-    """The words of a paragraph; `labels` are the references that are defined, in lower case.
+@dataclass(frozen=True)
+class Inline:
+    """What holds for all paragraphs of a document.
 
-    Links become their text, images their description, emphasis and HTML tags fall away. What looks
-    like a tag and is none (`Vec<T>`) stays.
+    `components` are the names that it closes like HTML's elements (`</Tabs>`); `parse` reads the
+    Markdown in a component's title or caption.
     """
-    kept: list[str] = []
 
-    def keep(what: str) -> str:
-        kept.append(what)
-        return f"\0{len(kept) - 1}\0"
-
-    text = _CODE_SPAN.sub(lambda found: keep(found[0]), text)
-    text = _COMMENT.sub("", text)
-    text = _ESCAPE.sub(lambda found: keep(found[1]), text)
-    text = _AUTOLINK.sub(lambda found: keep(found[1]), text)
-    text = _TAG.sub(_without_tag, text)
-    text = _IMAGE.sub(r"\1", text)
-    text = _LINK.sub(r"\1", text)
-    text = _REFERENCE.sub(_reference(labels, kept), text)
-    for pattern in (_STRONG, _STRONG):
-        text = pattern.sub(r"\2", text)
-    for pattern in (_STAR, _UNDERSCORE, _STRUCK):
-        text = pattern.sub(r"\1", text)
-    text = html.unescape(text)
-    while _KEPT.search(text):
-        text = _KEPT.sub(lambda found: kept[int(found[1])], text)
-    return text
+    components: Collection[str]
+    parse: Callable[[str], Sequence[Token]]
 
 
-def heading_text(text: str, labels: Collection[str] = ()) -> str:
-    """A heading's words on one line, without the attributes that may follow them."""
-    return " ".join(plain(_ATTRIBUTES.sub("", text), labels).split())
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a paragraph that HTML's tags make a block of its own.
+
+    `level` is that of a heading, 0 for text; one that `leads` stays with the next.
+    """
+
+    text: str = ""
+    line: int = 1
+    level: int = 0
+    leads: bool = False
 
 
-def label(text: str) -> str:
-    """A reference's label in the form in which labels are compared."""
-    return " ".join(text.casefold().split())
+def parts(inline: Inline, tokens: Sequence[Token], line: int) -> list[Part]:
+    """The parts of a paragraph that begins at `line`, without empty ones.
+
+    Links become their text, images their description; emphasis and tags fall away.
+    """
+    done: list[Part] = []
+    part = Part(line=line)
+    for position, token in enumerate(tokens):
+        line += token.type in ("softbreak", "hardbreak") or token.content.count("\n")
+        tag = _tag(token, inline.components) if token.type == "html_inline" else None
+        if tag is None:
+            part = _with(part, _words(inline, token), line)
+        elif _stands_alone(tag, tokens, position):
+            done.append(part)
+            part = _begun_by(inline, tag, line)
+        else:
+            part = _with(part, _shown(inline, tag, bool(part.text.strip())), line)
+    tidied = [replace(p, text=_tidied(p.text)) for p in (*done, part)]
+    return [p for p in tidied if p.text not in ("", "-")]
 
 
-def _reference(labels: Collection[str], kept: list[str]) -> Callable[[re.Match[str]], str]:
-    def restored(text: str) -> str:
-        return _KEPT.sub(lambda found: kept[int(found[1])], text)
-
-    def replace(found: re.Match[str]) -> str:
-        named = restored(found[2] or found[1])
-        return found[1] if label(named) in labels else found[0]
-
-    return replace
+def _with(part: Part, words: str, line: int) -> Part:
+    """The part with more words; it begins at the line of its first."""
+    begins = part.line if part.text.strip() or not words.strip() else line
+    return replace(part, text=part.text + words, line=begins)
 
 
-def _without_tag(found: re.Match[str]) -> str:
-    name, attributes = found[1].casefold(), found[2]
-    is_tag = _HTML.fullmatch(name) or "=" in attributes or found[0].startswith("</")
-    if not is_tag:
-        return found[0]
+def one_line(inline: Inline, tokens: Sequence[Token]) -> str:
+    """The words of a heading or a table's cell."""
+    return " ".join(" ".join(part.text.split()) for part in parts(inline, tokens, 1))
+
+
+def _words(inline: Inline, token: Token) -> str:
+    if token.type == "html_inline" and token.content.startswith(("<!", "<?")):
+        return ""
+    reader = _WORDS.get(token.type)
+    return reader(inline, token) if reader else token.content
+
+
+def _code_span(_inline: Inline, token: Token) -> str:
+    padding = " " if "`" in (token.content[:1], token.content[-1:]) else ""
+    return f"{token.markup}{padding}{token.content}{padding}{token.markup}"
+
+
+_WORDS: dict[str, Callable[[Inline, Token], str]] = {
+    "softbreak": lambda _inline, _token: " ",
+    "hardbreak": lambda _inline, _token: "\n",
+    "code_inline": _code_span,
+    "image": lambda inline, token: one_line(inline, token.children or ()),
+    "footnote_ref": lambda _inline, token: f"[{token.meta['label']}]",
+    "myst_role": lambda _inline, token: role_text(token.meta["name"], token.content),
+}
+"""The words of tokens, other than their content, by the tokens' types."""
+
+
+def _tag(token: Token, components: Collection[str]) -> re.Match[str] | None:
+    """The token as a tag; `None` for comments, and for what only looks like a tag."""
+    match = _TAG.fullmatch(token.content)
+    if token.content in ("<>", "</>"):
+        token.content = ""
+    if not match:
+        return None
+    closing, name, attributes, self_closing = match.groups()
+    known = _is_html(name) or name in components
+    return match if known or closing or self_closing or "=" in attributes else None
+
+
+def _stands_alone(tag: re.Match[str], tokens: Sequence[Token], position: int) -> bool:
+    """Whether a tag begins or ends a block: by its name, or a component's alone on its line."""
+    name = tag[2].lower()
+    if _is_html(name):
+        return _BLOCK_ELEMENT.fullmatch(name) is not None
+    before = tokens[position - 1].type if position else "softbreak"
+    after = tokens[position + 1].type if position + 1 < len(tokens) else "softbreak"
+    return {before, after} <= {"softbreak", "hardbreak", "html_inline"}
+
+
+def _begun_by(inline: Inline, tag: re.Match[str], line: int) -> Part:
+    """The part that follows a tag of a block."""
+    name = "" if tag[1] else tag[2].lower()
+    level = int(name[1]) if re.fullmatch("h[1-6]", name) else 0
+    text = "- " if name == "li" else "" if _is_html(name) else _shown(inline, tag, following=False)
+    return Part(f"{text}\n" if text and name != "li" else text, line, level, name == "summary")
+
+
+def _shown(inline: Inline, tag: re.Match[str], following: bool) -> str:
+    """What a tag itself shows: an image's description, a component's number and titles."""
+    name = tag[2].lower()
     if name in ("br", "hr"):
         return "\n"
-    shown = {key: double or single for key, double, single in _SHOWN.findall(attributes)}
-    number = shown.pop("number", "")
-    return " ".join([*([f"{found[1]} {number}:"] if number else []), *shown.values()])
+    if name in ("td", "th"):
+        return " | " if following and not tag[1] else ""
+    values = {key: double or single for key, double, single in _SHOWN.findall(tag[3])}
+    if _is_html(name):
+        return html.unescape(values.get("alt", ""))
+    number = values.pop("number", "")
+    values = {key: one_line(inline, inline.parse(value)) for key, value in values.items()}
+    return " ".join([*([f"{tag[2]} {number}:"] if number else []), *values.values()])
+
+
+def _is_html(name: str) -> bool:
+    lower = name.lower()
+    return bool(_BLOCK_ELEMENT.fullmatch(lower) or _INLINE_ELEMENT.fullmatch(lower))
+
+
+def _tidied(text: str) -> str:
+    """The text with single blanks; white space of other kinds than blanks and tabs stays."""
+    return _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", text)).strip(" \n")

@@ -14,7 +14,6 @@ DEEPEST = 20
 """Levels of nesting that are followed; what lies deeper is read as plain paragraphs."""
 
 _ITEM = re.compile(r" *(?:[-*+•]|\(?(?:\d{1,9}|#|[A-Za-z])[.)]) ")
-_INCLUSION = re.compile(r"\s*\{\{#\w+[^{}]*\}\}\s*")
 
 
 def lines_of(text: str) -> Lines:
@@ -103,11 +102,11 @@ class Outline:
             self.blocks.append(Block(text.strip("\n"), self.path, line, tight=tight, leads=leads))
 
     def code(self, lines: Lines, language: str = "") -> None:
-        """Add a code block between fences, without lines that only name another file to show."""
-        kept = trimmed([(n, line) for n, line in lines if not _INCLUSION.fullmatch(line)])
-        if kept:
-            body = "\n".join(line for _, line in kept)
+        """Add a code block between fences, unless it is empty."""
+        lines = trimmed(lines)
+        if lines:
+            body = "\n".join(line for _, line in lines)
             longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
             fence = "`" * max(3, longest + 1)
             text = f"{fence}{language}\n{body}\n{fence}"
-            self.blocks.append(Block(text, self.path, kept[0][0], code=True))
+            self.blocks.append(Block(text, self.path, lines[0][0], code=True))
