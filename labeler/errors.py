@@ -22,19 +22,21 @@ A message is one line: what is wrong, where, and what would have worked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 
 class LabelerError(Exception):
     """The root of all; its message is fit for the screen as it is.
 
     `parameter` names the parameter that the message is about, for whoever calls it by another name:
-    the command line puts the option in front. `again` holds what to add to the command so that it
-    goes on; None where that makes no sense.
+    the command line puts the option in front. `again` holds the parameters with which the same call
+    goes on, empty where it needs no others; None where that makes no sense.
     """
 
     exit_code = 1
-    again: tuple[str, ...] | None = None
+    again: Mapping[str, object] | None = None
 
     def __init__(self, message: str, *, parameter: str = "") -> None:
         super().__init__(message)
@@ -52,7 +54,7 @@ class Incomplete(LabelerError):
 
     exit_code = 3
 
-    def __init__(self, message: str, again: tuple[str, ...] | None = None) -> None:
+    def __init__(self, message: str, again: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
         self.again = again
 
@@ -61,7 +63,7 @@ class BudgetReached(LabelerError):
     """The run stopped at its budget; what was paid for is kept, and another run goes on."""
 
     exit_code = 4
-    again = ()
+    again: Mapping[str, object] = MappingProxyType({})
 
 
 class Stopped(LabelerError):

@@ -1,9 +1,12 @@
-"""What messages share: counts with their nouns, and why two files have nothing in common."""
+"""What is said to callers: progress, counts with their nouns, why two files share nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
+
+Advance = Callable[[int, int], None]
+"""Called with how many of how many are done, as work goes on."""
 
 SHOWN = 3
 

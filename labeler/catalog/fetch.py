@@ -16,7 +16,8 @@ from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Pooled
 from labeler.errors import BadInput, Misuse
-from labeler.files.download import Advance, quiet
+from labeler.files.download import quiet
+from labeler.messages import Advance
 from labeler.trec.files import write_qrels
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from labeler.catalog.recipes import Source
 from labeler.errors import FileProblem, ProviderError
 from labeler.files.cache import alone, cache_folder
-from labeler.files.download import Advance, Remote, check_sha256, download, quiet
+from labeler.files.download import Remote, check_sha256, download, quiet
 from labeler.files.read import file_problems
+from labeler.messages import Advance
 
 
 def obtain(source: Source, advance: Advance = quiet) -> Path:

@@ -6,14 +6,14 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from labeler import __version__
-from labeler.cli.options import option_for
+from labeler.cli.options import option_names
 from labeler.cli.screen import complain
 from labeler.cli.signals import Terminated, terminate
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -162,13 +162,18 @@ def execute(arguments: Sequence[str] | None = None) -> int:
 
 def _option_of(error: LabelerError, given: Sequence[str]) -> str:
     """`--depth: ` where the error is about the parameter `depth` and the command has the option."""
-    if not error.parameter or not given or given[0] not in COMMANDS:
-        return ""
+    option = options_by_parameter(given).get(error.parameter)
+    return f"{option}: " if option else ""
+
+
+def options_by_parameter(given: Sequence[str]) -> dict[str, str]:
+    """The options of the command that was given, by the names of its parameters."""
+    if not given or given[0] not in COMMANDS:
+        return {}
     command: Any = typer.main.get_command(make_app(given[0]))
     for word in given:
         command = getattr(command, "commands", {}).get(word, command)
-    option = option_for(command, error.parameter)
-    return f"{option}: " if option else ""
+    return option_names(command)
 
 
 def _how_to_go_on(error: LabelerError, given: Sequence[str]) -> str:
@@ -178,10 +183,20 @@ def _how_to_go_on(error: LabelerError, given: Sequence[str]) -> str:
     from labeler.models.server.addresses import HIDDEN, identity
 
     words = [identity(word) if "://" in word else word for word in given]
-    more = [word for word in error.again if word not in words]
+    more = words_of(error.again, options_by_parameter(given))
+    new = [word for word in more if word not in words]
     is_hidden = any(HIDDEN in word for word in words)
     where = ", with what is hidden of the address" if is_hidden else ""
-    return f"; to go on{where}: {shlex.join(['labeler', *words, *more])}"
+    return f"; to go on{where}: {shlex.join(['labeler', *words, *new])}"
+
+
+def words_of(parameters: Mapping[str, object], options: Mapping[str, str]) -> list[str]:
+    """Parameters as the words of a command; of one that is true, the option alone."""
+    return [
+        word
+        for name, value in parameters.items()
+        for word in ((options[name],) if value is True else (options[name], str(value)))
+    ]
 
 
 def _help_of(error: typer.TyperException) -> str:

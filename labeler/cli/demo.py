@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.asking import Asked
-from labeler.cli.build import judge_pool
-from labeler.cli.generate import Wish, generate
+from labeler.cli.ingest import note_ingested
 from labeler.cli.options import ModelName
-from labeler.cli.pool import pool
+from labeler.cli.pool import note_pooled
+from labeler.cli.progress import control_of
+from labeler.cli.reporting import note_generated, show_judging
 from labeler.cli.screen import note, progress, say, table
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
@@ -20,7 +21,8 @@ from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.judging.label import Tally
+    from labeler.judging.result import JudgeResult
+    from labeler.pipeline import Build
 
 DEPTH = 5
 MEASURES = ("nDCG@5", "P@5", "RR@5")
@@ -36,6 +38,9 @@ def command(
 ) -> None:
     """Build, judge and measure a small collection from Python's own documentation, offline."""
     from labeler.collection.layout import Collection
+    from labeler.corpus.python_docs import write_python_documents
+    from labeler.judging.session import JudgeOptions
+    from labeler.pipeline import Build, BuildOptions
     from labeler.text.vectors import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:
@@ -44,18 +49,22 @@ def command(
         raise Misconfigured(DENSE_EXTRA)
     started, collection = time.monotonic(), Collection(out)
     say_step(1, "documents: Python's own documentation")
-    documents = write_documents(collection)
-    ingest_documents(collection, documents)
+    documents = write_python_documents(collection.folder / "documents")
+    asked = BuildOptions(
+        [str(documents)], queries, depth=DEPTH, judging=JudgeOptions(model="local")
+    )
+    steps = Build(collection, asked, control_of())
+    note_ingested(steps.ingest())
     has_llm = can_ask_llm()
     say_step(2, "queries" + ("" if has_llm else ": headings, since no model can write any"))
-    make_queries(collection, queries, has_llm)
+    make_queries(steps, has_llm)
     say_step(3, "retrieval by BM25, by dense vectors and by their fusion, and a pool")
-    pool(out, DEPTH, [])
+    note_pooled(steps.pool())
     say_step(4, "judging: similarity" + (", then the embedded LLM with umbrela" if has_llm else ""))
-    tallies = {SIMILARITY: judge(collection, SIMILARITY, SIMILARITY)}
+    results = {SIMILARITY: judge(steps, SIMILARITY, SIMILARITY)}
     if has_llm:
-        tallies[LLM] = judge(collection, "local", LLM)
-    summary(collection, tallies)
+        results[LLM] = judge(steps, "local", LLM)
+    summary(collection, results)
     say(
         f"\nthis took {time.monotonic() - started:.0f} s; the same again is answered from the store"
     )
@@ -64,29 +73,6 @@ def command(
 def say_step(number: int, what: str) -> None:
     """Say where in the demo we are."""
     note(f"== {number}/4 {what}")
-
-
-def write_documents(collection: Collection) -> Path:
-    """Write Python's documentation below the collection's directory."""
-    from labeler.corpus.python_docs import python_documents
-    from labeler.files.atomic import replacing
-
-    folder = collection.folder / "documents"
-    for name, text in python_documents().items():
-        with replacing(folder / name) as out:
-            out.write(text)
-    return folder
-
-
-def ingest_documents(collection: Collection, folder: Path) -> None:
-    """Cut the documents into passages."""
-    from labeler.cli.ingest import read_from, report
-    from labeler.corpus.ingest import ingest
-
-    with progress("files") as advance:
-        result = ingest([str(folder)], collection, None, advance)
-    report(result)
-    note(read_from(result))
 
 
 def can_ask_llm() -> bool:
@@ -106,35 +92,35 @@ def can_ask_llm() -> bool:
     return True
 
 
-def make_queries(collection: Collection, wanted: int, has_llm: bool) -> None:
+def make_queries(steps: Build, has_llm: bool) -> None:
     """Let the embedded LLM write queries; headings take their place where there is none."""
-    from labeler.collection.corpus import read_corpus
-    from labeler.collection.queries import write_queries
-    from labeler.queries.generate import heading_queries
+    from labeler.queries.keep import write_heading_queries
 
     if has_llm:
-        wish = Wish(wanted, model="local")
-        run_until_stopped(lambda stop: generate(collection, wish, stop))
-    elif not collection.queries.exists():
-        documents = read_corpus(collection.corpus).values()
-        write_queries(collection.queries, heading_queries(documents, wanted, seed=0))
+        note_generated(run_until_stopped(steps.generate), steps.options.queries)
+    elif not steps.collection.queries.exists():
+        write_heading_queries(steps.collection, steps.options.queries, seed=0)
 
 
-def judge(collection: Collection, model: str, name: str) -> Tally | None:
-    """Judge the pool under a name."""
-    asked = Asked("umbrela", model, name=name)
-    return run_until_stopped(lambda stop: judge_pool(collection, asked, stop))
+def judge(steps: Build, model: str, name: str) -> JudgeResult:
+    """Judge the pool under a name, and print what was done."""
+    judging = replace(steps.options.judging, model=model, name=name)
+    result = run_until_stopped(
+        replace(steps, options=replace(steps.options, judging=judging)).judge
+    )
+    show_judging(result)
+    return result
 
 
-def summary(collection: Collection, tallies: dict[str, Tally | None]) -> None:
+def summary(collection: Collection, results: dict[str, JudgeResult]) -> None:
     """Print what there is now: files, queries, scores, agreement, cost, and what to do next."""
     say_files(collection)
     say_queries(collection)
-    for name in tallies:
+    for name in results:
         say_scores(collection, name)
-    if LLM in tallies:
+    if LLM in results:
         say_agreement(collection)
-    say_cost(tallies)
+    say_cost(results)
     say_next(collection)
 
 
@@ -216,16 +202,15 @@ def figure(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-def say_cost(tallies: dict[str, Tally | None]) -> None:
+def say_cost(results: dict[str, JudgeResult]) -> None:
     """What was asked, and what it cost."""
     say("\nThe judging")
     rows = [
         (name, f"{t.judged}/{t.pairs}", str(t.remembered), f"{t.prompt_tokens:,}", "0")
-        for name, t in tallies.items()
-        if t is not None
+        for name, t in ((name, result.tally) for name, result in results.items())
     ]
     table(("judge", "pairs judged", "from the store", "tokens read", "cost (USD)"), rows)
-    failed = sum(t.failed for t in tallies.values() if t is not None)
+    failed = sum(result.failed for result in results.values())
     if failed:
         say(f"{failed} pairs got no grade; a failure is listed in judgements/, never graded 0.")
 

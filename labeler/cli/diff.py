@@ -22,34 +22,32 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, all moved pairs.")] = False,
 ) -> None:
     """Show which grades changed between two sets of judgements, and the pairs that moved."""
-    from labeler.collection.layout import open_collection
-    from labeler.judging.diff import compare_judgements
-    from labeler.judging.transitions import transitions_as_json
+    from labeler.judging.diff import diff
 
-    found = compare_judgements(open_collection(collection), before, after)
+    changes = diff(collection, before, after)
     if as_json:
-        say(json.dumps(transitions_as_json(found), ensure_ascii=False, indent=2))
+        say(json.dumps(changes.as_json(), ensure_ascii=False, indent=2))
         return
-    show_transitions(found, before, after, limit)
+    show_transitions(changes, before, after, limit)
 
 
-def show_transitions(found: Transitions, before: str, after: str, limit: int) -> None:
+def show_transitions(changes: Transitions, before: str, after: str, limit: int) -> None:
     """Print the matrix and the first moved pairs; `relabel` ends with it too."""
-    moved, alone = len(found.moved), found.on_one_side
-    both = found.pairs - alone
+    moved, alone = len(changes.moved), changes.on_one_side
+    both = changes.pairs - alone
     say(f"{moved - alone:,} of {both:,} pairs moved from {before} to {after}")
     if alone:
         stand = "pair stands" if alone == 1 else "pairs stand"
         say(f"{alone:,} {stand} on one side only")
-    if not found.pairs:
+    if not changes.pairs:
         return
     say()
     rows = [
         [str(state), *(f"{count:,.0f}" for count in counts), f"{counts.sum():,.0f}"]
-        for state, counts in zip(found.states, found.table, strict=True)
+        for state, counts in zip(changes.states, changes.table, strict=True)
     ]
-    table((f"{before} \\ {after}", *map(str, found.states), "all"), rows)
-    shown = found.moved[:limit]
+    table((f"{before} \\ {after}", *map(str, changes.states), "all"), rows)
+    shown = changes.moved[:limit]
     if shown:
         say()
         cells = [(*move.pair, str(move.before), str(move.after)) for move in shown]

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labeler.cli import options
-from labeler.cli.asking import known_price
-from labeler.cli.options import Limits
 from labeler.cli.progress import dollars
 from labeler.cli.screen import say
 
 if TYPE_CHECKING:
-    from labeler.model import Model
+    from pathlib import Path
+
+    from labeler.models.check import TrialCall
     from labeler.models.choose import Choice
     from labeler.models.policies.adapt import Abilities
-
-TOKENS_OF_A_PAIR = (400, 10)
-"""In and out: what the umbrela prompt and a passage of 200 words take, by a rule of thumb."""
 
 
 def command(
@@ -33,55 +28,40 @@ def command(
     """Say which model would judge and why, try one call, and estimate the cost."""
     import asyncio
 
-    asyncio.run(examine(model, base_url, pairs, Limits(prices=prices, timeout=timeout)))
+    from labeler.models.check import has_key, try_call
+    from labeler.models.choose import choose
 
-
-async def examine(model: str | None, base_url: str | None, pairs: int, limits: Limits) -> None:
-    """Print the findings; what does not work is raised, with what to do about it."""
-    from labeler.models.choose import choose, ready
-
-    key = "set" if os.environ.get("OPENAI_API_KEY") else "not set"
-    say(f"OPENAI_API_KEY   {key}")
-    choice = await choose("judge", model, base_url)
+    say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
+    choice = asyncio.run(choose("judge", model, base_url))
     say(f"model            {choice}")
-    async with ready(choice, (), limits.timeout) as there:
-        if there.model.is_server:
-            try:
-                await _try_a_call(there.model)
-            finally:
-                await there.model.close()
-        else:
-            say("test call        none: this judge asks no server")
-    _show_cost(choice, pairs, limits)
+    _show_call(asyncio.run(try_call(choice, timeout)))
+    _show_estimate(choice, pairs, prices)
 
 
-async def _try_a_call(model: Model) -> None:
-    from labeler.models.policies.adapt import probe
-    from labeler.models.policies.first_contact import strict_at_first
-    from labeler.models.policies.retry import Patience, retried
-
-    began = time.monotonic()
-    found = await probe(retried(strict_at_first(model), Patience(tries=2)))
-    say(f"test call        works ({time.monotonic() - began:.1f} s)")
-    say(f"it accepts       {_accepts(found)}")
+def _show_call(call: TrialCall | None) -> None:
+    if call is None:
+        say("test call        none: this assessor asks no server")
+        return
+    say(f"test call        works ({call.seconds:.1f} s)")
+    say(f"it accepts       {_accepts(call.abilities)}")
 
 
-def _accepts(found: Abilities) -> str:
+def _accepts(abilities: Abilities) -> str:
     flags = ("temperature", "seed", "stop", "logprobs")
-    named = [name for name in flags if getattr(found, name)]
-    thinks = ["reasons before it answers"] if found.thinks else []
-    return ", ".join([f"replies as {found.shape}", found.limit, *named, *thinks])
+    named = [name for name in flags if getattr(abilities, name)]
+    thinks = ["reasons before it answers"] if abilities.thinks else []
+    return ", ".join([f"replies as {abilities.shape}", abilities.limit, *named, *thinks])
 
 
-def _show_cost(choice: Choice, pairs: int, limits: Limits) -> None:
+def _show_estimate(choice: Choice, pairs: int, prices: Path | None) -> None:
+    from labeler.models.check import estimate
     from labeler.models.prices import example_of
 
-    price = known_price(choice, limits)
-    tokens_in, tokens_out = (pairs * tokens for tokens in TOKENS_OF_A_PAIR)
-    if price:
-        cost = f"about {dollars(price.of(tokens_in, tokens_out))}, {price.said}"
+    taken = estimate(choice, pairs, prices)
+    if taken.price:
+        cost = f"about {dollars(taken.cost)}, {taken.price.said}"
     else:
         cost = "unknown: no price of it is known; --prices FILE can say it"
-    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {tokens_in:,} tokens in)")
-    if not price:
+    say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.tokens_in:,} tokens in)")
+    if not taken.price:
         say(f"such a FILE      {example_of(choice.base_url, choice.name)}")

@@ -13,12 +13,12 @@ from labeler.cli.options import Folder
 from labeler.cli.progress import dollars
 from labeler.cli.screen import note, say
 from labeler.data import Failure, Pair
-from labeler.errors import LabelerError, Misuse
+from labeler.errors import Misuse
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.data import Outcome
-    from labeler.judging.explain import Story
+    from labeler.judging.explain import Explanation, Story
     from labeler.store.sqlite.maintain import Record
 
 
@@ -26,7 +26,9 @@ def command(
     folder: Folder,
     query_id: Annotated[str, typer.Argument(metavar="QID", help="The query's id.")],
     doc_id: Annotated[str, typer.Argument(metavar="DOCID", help="The document's id.")],
-    name: Annotated[str | None, typer.Option("--as", help="One set of labels; else all.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--as", help="One set of judgements; else all.")
+    ] = None,
     prompt: Annotated[
         str | None, typer.Option(help="The prompt's file, where it is no longer as it was.")
     ] = None,
@@ -36,50 +38,43 @@ def command(
 
     from labeler.collection.layout import open_collection
 
-    collection, pair = open_collection(folder), Pair(query_id, doc_id)
-    names = [name] if name else list(collection.judgement_names())
-    found = 0
-    for each in names:
-        found += asyncio.run(_explain(collection, pair, each, prompt))
-    if not found:
-        raise Misuse(f"no judgements of {query_id} {doc_id}; there are: {', '.join(names) or '-'}")
+    collection = open_collection(folder)
+    shown = asyncio.run(_show(collection, Pair(query_id, doc_id), name, prompt))
+    if not shown:
+        names = ", ".join([name] if name else collection.judgement_names())
+        raise Misuse(f"no judgements of {query_id} {doc_id}; there are: {names or '-'}")
 
 
-async def _explain(collection: Collection, pair: Pair, name: str, prompt: str | None) -> int:
-    """Print the story of a pair under one name; 0 where that name does not hold it."""
-    from labeler.cli.asking import same_assessor
-    from labeler.collection.judgements import read_judgements
-    from labeler.judging.explain import found_by_texts, story_of
-    from labeler.judging.label import texts_of
-    from labeler.models.policies.stack import only_remembered
-    from labeler.store import open_store
+async def _show(collection: Collection, pair: Pair, name: str | None, prompt: str | None) -> int:
+    """Print how the pair came by its grade, set by set; how many sets hold it."""
+    from labeler.judging.explain import explain
 
-    rows = read_judgements(collection.judgements(name))
-    row = next((row for row in rows if row.judged.outcome.pair == pair), None)
-    if row is None:
-        return 0
-    say(f"== {name}: {row.origin.prompt}, {row.origin.model}")
-    say(f"now: {_verdict(row.judged.outcome)}")
-    texts = texts_of(collection)
-    with open_store(collection.store, reading=True) as store:
-        try:
-            model = only_remembered(row.origin.model, store)
-            assessor = await same_assessor(row.origin, model, prompt, texts)
-        except LabelerError as error:
-            note(f"its replies can be looked up by the texts alone: {error}")
-            show_found(found_by_texts(pair, texts, row.origin.model, store))
-            return 1
-        story = story_of(pair, texts, assessor, store)
-    show_story(story)
-    if len(story.attempts) < row.judged.attempts:
+    shown = 0
+    async for explanation in explain(collection, *pair, name, prompt):
+        show_explanation(explanation)
+        shown += 1
+    return shown
+
+
+def show_explanation(explanation: Explanation) -> None:
+    """Print one set's judgement of a pair, and what it was made of."""
+    judged, origin = explanation.row
+    say(f"== {explanation.name}: {origin.prompt}, {origin.model}")
+    say(f"now: {_outcome(judged.outcome)}")
+    if explanation.story is None:
+        note(f"its replies can be looked up by the texts alone: {explanation.problem}")
+        show_records(explanation.records)
+        return
+    show_story(explanation.story)
+    attempts = len(explanation.story.attempts)
+    if attempts < judged.attempts:
         say(
-            f"\n{row.judged.attempts} replies made the label, {len(story.attempts)} of them are"
-            " found now: the query or the document was edited since, or the replies were pruned"
+            f"\n{judged.attempts} replies made the judgement, {attempts} of them are found now: "
+            "the query or the document was edited since, or the replies were pruned"
         )
-    return 1
 
 
-def show_found(records: Sequence[Record]) -> None:
+def show_records(records: Sequence[Record]) -> None:
     """Print replies with the requests that they answered, where no prompt tells their order."""
     if not records:
         say("no stored reply to a prompt that shows these texts as they are now")
@@ -102,7 +97,7 @@ def show_story(story: Story) -> None:
         sent = {**request.parameters, "schema": request.schema is not None}
         say(f"parameters: {sent}")
         _show_reply(record)
-        say(f"read as: {_verdict(outcome)}")
+        say(f"read as: {_outcome(outcome)}")
     if not story.attempts:
         say("\n-- no reply is stored to what would be asked today:")
         _show_messages(story.asks.messages)
@@ -125,7 +120,7 @@ def _show_reply(record: Record) -> None:
         say(f"as received: {record.body.decode('utf-8', 'replace')}")
 
 
-def _verdict(outcome: Outcome) -> str:
+def _outcome(outcome: Outcome) -> str:
     if isinstance(outcome, Failure):
         return f"{outcome.status}: {outcome.detail}"
     reason = f" ({outcome.reason})" if outcome.reason else ""

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from labeler.cli import options
-from labeler.cli.options import Limits
-from labeler.cli.reporting import show_calls, show_request
-from labeler.cli.screen import note, progress, say
+from labeler.cli.progress import control_of
+from labeler.cli.reporting import note_generated, show_generation_plan
+from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from labeler.collection.layout import Collection
-    from labeler.data import Document
-    from labeler.models.policies.budget import Spending
-    from labeler.models.policies.stop import StopSignal
-    from labeler.models.prices import Price
-    from labeler.queries.generate import Generated, Writer
-
-EMBEDDED_SAMPLES = 5
-
-
-class Wish(NamedTuple):
-    """What the command was asked for."""
-
-    queries: int
-    prompt: str = "question"
-    model: str | None = None
-    base_url: str | None = None
-    samples: int | None = None
-    seed: int = 0
-    dry_run: bool = False
-    limits: Limits = Limits()
-    redacted: bool = False
+from labeler.models.limits import Limits
 
 
 @options.unfolded
@@ -59,88 +34,16 @@ def command(
 ) -> None:
     """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
     from labeler.collection.layout import open_collection
+    from labeler.queries.generate import GenerateOptions, agenerate, aplan_generation
 
-    wish = Wish(queries, prompt, model, base_url, samples, seed, dry_run, limits)
-    collection = open_collection(folder)
-    run_until_stopped(lambda stop: generate(collection, wish, stop))
-    if not dry_run:
-        say(f"queries: {collection.queries}")
-
-
-async def generate(collection: Collection, wish: Wish, stop: StopSignal) -> Spending:
-    """What the command does, for `build` to do too; what it has spent."""
-    from dataclasses import replace
-
-    from labeler.cli.asking import guard_of, known_price
-    from labeler.collection.corpus import read_corpus
-    from labeler.models.choose import choose, ready
-    from labeler.models.policies.stack import guarded, knows
-    from labeler.prompt import find_prompt
-    from labeler.queries.generate import (
-        MIN_WORDS,
-        Writer,
-        closeness,
-        generated_before,
-        keep_generated,
-    )
-    from labeler.store import open_store
-
-    documents, prompt = read_corpus(collection.corpus), find_prompt(wish.prompt, "generate")
-    choice = await choose("generate", wish.model, wish.base_url)
-    note(f"model: {choice}")
-    price = known_price(choice, wish.limits)
-    async with ready(choice, documents.values(), wish.limits.timeout) as there:
-        with open_store(collection.store, redacted=wish.redacted) as store:
-            samples = wish.samples or (EMBEDDED_SAMPLES if choice.is_embedded else 1)
-            guard = guard_of(wish.limits, there.concurrency, price, stop)
-            model = guarded(there.model, store, guard)
-            writer = Writer(prompt, model, closeness(documents.values()), samples, wish.seed)
-            if wish.dry_run:
-                first = not knows(there.model, store)
-                show_plan(documents, writer, wish.queries, price, preflight=first)
-                return guard.budget.spent
-            writer = replace(writer, already=tuple(generated_before(collection, writer)))
-            generated = await with_progress(documents, writer, wish.queries, there.concurrency)
-    kept = keep_generated(collection, generated, writer)
-    new = kept - len(writer.already)
-    note(f"wrote {new} queries, dropped {len(generated.rejected)} candidates; {kept} in all")
-    if len(generated.queries) < wish.queries:
-        note(f"{wish.queries} were wanted; the corpus has no more passages of {MIN_WORDS} words")
-    return guard.budget.spent
-
-
-async def with_progress(
-    documents: Mapping[str, Document], writer: Writer, wanted: int, at_once: int
-) -> Generated:
-    """Write the queries with a progress bar."""
-    from labeler.queries.generate import generate_queries
-
-    with progress("writing queries") as advance:
-        try:
-            return await generate_queries(documents.values(), writer, wanted, at_once, advance)
-        finally:
-            await writer.model.close()
-
-
-def show_plan(
-    documents: Mapping[str, Document],
-    writer: Writer,
-    wanted: int,
-    price: Price | None,
-    *,
-    preflight: bool,
-) -> None:
-    """Print how many calls there would be, about how many tokens, and one request in full."""
-    from functools import reduce
-
-    from labeler.models.tokens import Tokens, about, at_most
-    from labeler.queries.generate import chosen_passages, generation_requests
-
-    chosen = chosen_passages(documents.values(), writer.seed)[:wanted]
-    requests = [request for d in chosen for request in generation_requests(d, writer)]
-    none = Tokens(0, 0)
-    thought = reduce(Tokens.plus, map(about, requests), none)
-    most = reduce(Tokens.plus, map(at_most, requests), none)
-    say(f"passages    {len(chosen):,}, more where a candidate is no good")
-    show_calls(len(requests), (thought, most), price, preflight=preflight)
-    show_request(requests[0] if requests else None)
+    collection, control = open_collection(folder), control_of()
+    asked = GenerateOptions(queries, prompt, model, base_url, samples, seed, limits=limits)
+    if dry_run:
+        plan = run_until_stopped(
+            lambda stop: aplan_generation(collection, asked, control.with_stop(stop))
+        )
+        show_generation_plan(plan)
+        return
+    result = run_until_stopped(lambda stop: agenerate(collection, asked, control.with_stop(stop)))
+    note_generated(result, queries)
+    say(f"queries: {result.queries}")

@@ -38,7 +38,7 @@ def command(
     collection = Collection(out)
     with progress("files") as advance:
         result = ingest(inputs, collection, queries_file, advance)
-    report(result)
+    note_left_out(result)
     say(f"{collection.corpus}: {read_from(result)}")
     if result.queries:
         say(f"{collection.queries}: {count_of(len(result.queries), 'query', 'queries')}")
@@ -50,7 +50,13 @@ def read_from(result: Ingested) -> str:
     return f"{documents} from {count_of(result.files, 'file', 'files')}"
 
 
-def report(result: Ingested) -> None:
+def note_ingested(result: Ingested) -> None:
+    """Say what was left out, and what was read; for commands that do more than this."""
+    note_left_out(result)
+    note(read_from(result))
+
+
+def note_left_out(result: Ingested) -> None:
     """Say what was left out, and why."""
     for problem in result.unread[:SHOWN]:
         note(f"not read: {problem}")

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from labeler.cli import options
-from labeler.cli.asking import Asked, label
-from labeler.cli.reporting import check_complete
+from labeler.cli.progress import control_of
+from labeler.cli.reporting import check_complete, show_judging, show_judging_plan
 from labeler.cli.signals import run_until_stopped
+from labeler.models.limits import Limits
 
 
 @options.unfolded
@@ -20,17 +21,26 @@ def command(
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
     name: options.NewName = None,
-    limits: options.Limits,
-    manner: options.Manner,
+    limits: Limits,
+    flags: options.RunFlags,
 ) -> None:
     """Have a model grade the pairs of the pool.
 
     Replies are kept as they arrive: the same command, run again, asks only for what is missing.
     """
     from labeler.collection.layout import open_collection
-    from labeler.judging.label import pairs_of
+    from labeler.judging.judge import ajudge, aplan_judging
+    from labeler.judging.session import JudgeOptions
 
-    collection = open_collection(folder)
-    asked = Asked(prompt, model, base_url, name, limits, manner)
-    tally = run_until_stopped(lambda stop: label(collection, pairs_of, asked, stop))
-    check_complete(tally)
+    collection, control = open_collection(folder), control_of(flags)
+    settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
+    asked = JudgeOptions(prompt, model, base_url, name, *settings)
+    if flags.dry_run:
+        plan = run_until_stopped(
+            lambda stop: aplan_judging(collection, asked, control.with_stop(stop))
+        )
+        show_judging_plan(plan)
+        return
+    result = run_until_stopped(lambda stop: ajudge(collection, asked, control.with_stop(stop)))
+    show_judging(result)
+    check_complete(result)

@@ -7,16 +7,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from labeler.cli.screen import note
+from labeler.cli.screen import note, progress
 from labeler.data import Failure
 from labeler.errors import Misuse
 
 if TYPE_CHECKING:
+    from labeler.cli.options import RunFlags
     from labeler.data import Judged
+    from labeler.models.control import Control, OnJudged, Underway
     from labeler.models.policies.budget import Budget
     from labeler.models.policies.rate import RateLimiter
 
@@ -28,6 +30,19 @@ def how_shown(quiet: bool, as_json: bool) -> How:
     if quiet and as_json:
         raise Misuse("--quiet and --json-progress exclude each other")
     return "quiet" if quiet else "json" if as_json else "panel"
+
+
+def control_of(flags: RunFlags | None = None) -> Control:
+    """How the command line watches the library's work."""
+    from labeler.models.control import Control
+
+    how = how_shown(flags.quiet, flags.json_progress) if flags else "panel"
+    return Control(note, progress, lambda run: _watched(run, how))
+
+
+def _watched(run: Underway, how: How) -> AbstractContextManager[OnJudged]:
+    board = Board(run.total, run.guard.limiter, run.guard.budget, asks=run.asks)
+    return shown(board, how)
 
 
 LINE_SECONDS = 30.0
@@ -55,8 +70,8 @@ class Board:
     def __post_init__(self) -> None:
         self.began = self.clock()
 
-    def told(self, judged: Judged) -> None:
-        """One more pair is done."""
+    def count(self, judged: Judged) -> None:
+        """Count one more pair that is done."""
         self.done += 1
         self.remembered += judged.remembered
         self.shared += judged.shared
@@ -104,7 +119,7 @@ class Board:
             f"{f['calls']:,} calls" if f["calls"] and self.asks else "",
             f"{f['tokens']:,} tokens" if f["tokens"] else "",
             _cost(f["cost"], None if ended else f["projected_cost"]) if f["calls"] else "",
-            f"no label: {failed}" if failed else "",
+            f"no grade: {failed}" if failed else "",
             f"{f['under_way']} of {f['at_once']} at once ({f['limited_by']})" if going else "",
         ]
         return list(filter(None, parts))
@@ -130,7 +145,7 @@ class Board:
                 ("at once", f"{f['under_way']} of {f['at_once']}: {f['limited_by']}"),
             ]
         counts = [f"{count:,} {status}" for status, count in f["failures"].items()]
-        return [*rows, ("no label", "\n".join(counts) or "0")]
+        return [*rows, ("no grade", "\n".join(counts) or "0")]
 
     def line(self, *, ended: bool = False) -> str:
         """The figures as one line."""
@@ -161,18 +176,18 @@ def _duration(seconds: int | None) -> str:
 def shown(
     board: Board, how: How, every: float = LINE_SECONDS
 ) -> Iterator[Callable[[Judged], None]]:
-    """Show the board as long as the block runs; what it gives is told of every pair.
+    """Show the board as long as the block runs; what it gives is called with every pair.
 
     Outside of a terminal, a line every so many seconds, also while nothing is done, and one in the
     end, however it ends; as JSON also one at the beginning.
     """
     if how == "quiet":
-        yield board.told
+        yield board.count
         return
     if how == "panel" and sys.stderr.isatty():
         try:
             with _live(board):
-                yield board.told
+                yield board.count
         except BaseException:
             note(f"judging: {board.line(ended=True)}")
             raise
@@ -192,7 +207,7 @@ def shown(
     if how == "json":
         show()
     try:
-        yield board.told
+        yield board.count
     finally:
         over.set()
         showing.join()

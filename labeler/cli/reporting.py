@@ -1,4 +1,4 @@
-"""What `judge`, `relabel` and `build` say before they ask and after it, in counts that add up."""
+"""What commands that ask a model say before they ask and after it, in counts that add up."""
 
 from __future__ import annotations
 
@@ -10,75 +10,72 @@ from labeler.errors import Incomplete
 from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
-    from labeler.judging.assessor import Assessor
-    from labeler.judging.label import Job, Tally
-    from labeler.model import Request
-    from labeler.models.policies.budget import Budget
-    from labeler.models.policies.stack import Guard
-    from labeler.models.prices import Price
-    from labeler.models.tokens import Tokens
+    from labeler.judging.plan import JudgingPlan
+    from labeler.judging.result import JudgeResult
+    from labeler.judging.tally import Tally
+    from labeler.models.call_plan import CallPlan
+    from labeler.queries.generate import GenerateResult, GenerationPlan
 
 
-def show_plan(
-    job: Job, assessor: Assessor, price: Price | None, retry_failed: bool, *, preflight: bool
-) -> None:
+def show_judging_plan(plan: JudgingPlan) -> None:
     """Print how many calls there would be, about how many tokens, the cost, and one request."""
-    from labeler.judging.attempts import plan
-
-    planned = plan(job.pairs, job.texts, assessor, retry_failed)
-    say(f"pairs       {len(job.pairs):,}")
-    say(f"remembered  {planned.remembered:,}")
-    tokens = (planned.about, planned.at_most)
-    show_calls(planned.calls, tokens, price, preflight=preflight)
-    show_request(planned.example)
+    say(f"pairs       {plan.pairs:,}")
+    say(f"remembered  {plan.remembered:,}")
+    show_calls(plan.calls)
 
 
-def show_calls(
-    calls: int, tokens: tuple[Tokens, Tokens], price: Price | None, *, preflight: bool
-) -> None:
-    """Print how many calls, tokens and dollars that would be: about, and at most."""
-    thought, most = tokens
-    one_more = " (and 1 before them, to find out what the server accepts)" if preflight else ""
+def show_generation_plan(plan: GenerationPlan) -> None:
+    """Print the same of writing queries."""
+    say(f"passages    {plan.passages:,}, more where a candidate is no good")
+    show_calls(plan.calls)
+
+
+def show_calls(plan: CallPlan) -> None:
+    """Print how many calls, tokens and dollars that would be, about and at most, and a request."""
+    probe = " (and 1 before them, to find out what the server accepts)" if plan.needs_probe else ""
     cost = "unknown"
-    if price:
-        full = f"about {dollars(price.of(*thought))} with replies of full length, "
-        costs = price.of(*most)
-        cost = f"{full if costs else ''}at most {dollars(costs)}, {price.said}"
-    say(f"calls       {calls:,}, without re-asks{one_more if calls else ''}")
-    say(f"tokens      about {thought.inside:,} in, at most {most.outside:,} out")
-    say(f"cost        {cost if calls else '$0: nothing to ask'}")
-
-
-def show_request(request: Request | None) -> None:
-    """Print a request as the model would read it."""
-    for role, content in request.messages if request else ():
+    if plan.price:
+        full = f"about {dollars(plan.about_cost)} with replies of full length, "
+        most = plan.at_most_cost
+        cost = f"{full if most else ''}at most {dollars(most)}, {plan.price.said}"
+    say(f"calls       {plan.calls:,}, without re-asks{probe if plan.calls else ''}")
+    say(f"tokens      about {plan.about.inside:,} in, at most {plan.at_most.outside:,} out")
+    say(f"cost        {cost if plan.calls else '$0: nothing to ask'}")
+    for role, content in plan.example.messages if plan.example else ():
         say(f"\n--- {role}\n{content}")
 
 
-def report(job: Job, tally: Tally, guard: Guard) -> None:
+def note_generated(result: GenerateResult, queries: int) -> None:
+    """Say how many queries were written, and whether the corpus had passages enough."""
+    written = f"wrote {result.written} queries, dropped {result.rejected} candidates"
+    note(f"{written}; {result.total} in all")
+    if result.missing:
+        from labeler.queries.passages import MIN_WORDS
+
+        note(f"{queries} were wanted; the corpus has no more passages of {MIN_WORDS} words")
+
+
+def show_judging(result: JudgeResult) -> None:
     """Print what was done, in counts that add up to the pool."""
-    left = len(job.pairs) - tally.pairs
-    say(f"{tally.judged:,} of {len(job.pairs):,} pairs judged")
+    tally, spent = result.tally, result.spent
+    left = result.total - tally.pairs
+    say(f"{tally.judged:,} of {result.total:,} pairs judged")
     say(_sources(tally))
     show_failures(tally)
     if left:
         say(f"{left:,} not asked yet")
-    say(f"tokens of all labels: {tally.prompt_tokens:,} in, {tally.completion_tokens:,} out")
-    say(f"cost of this run: {_cost_of(guard.budget)}; calls: {guard.budget.spent.calls:,}")
-    if unknown := guard.budget.spent.unknown:
-        note(f"for {unknown:,} calls the server did not say how many tokens they took")
+    tokens = f"{tally.prompt_tokens:,} in, {tally.completion_tokens:,} out"
+    say(f"tokens of all judgements: {tokens}")
+    bound = "at most " if spent.unknown and result.cost else ""
+    say(f"cost of this run: {bound}{dollars(result.cost)}; calls: {spent.calls:,}")
+    if spent.unknown:
+        note(f"for {spent.unknown:,} calls the server did not say how many tokens they took")
     if len(tally.models) > 1:
         note(f"the server named its model differently within one run: {', '.join(tally.models)}")
     if tally.pairs:
-        note(f"wrote {job.collection.judgements(job.name)} and {job.collection.qrels(job.name)}")
-
-
-def _cost_of(budget: Budget) -> str:
-    """What a run has cost; where a server did not say it of all calls, at most."""
-    spent = budget.spent
-    if spent.calls and not budget.price:
-        return dollars(None)
-    return ("at most " if spent.unknown and spent.cost else "") + dollars(spent.cost)
+        note(f"wrote {result.judgements} and {result.qrels}")
+    if result.caveat:
+        note(result.caveat)
 
 
 def show_failures(tally: Tally) -> None:
@@ -99,11 +96,12 @@ def _sources(tally: Tally) -> str:
     return f"from the store: {earlier:,} ({share:.0%}){shared}; asked now: {asked:,}"
 
 
-def check_complete(tally: Tally | None) -> None:
-    """Raise what stopped the run early, else `Incomplete` where pairs have no label."""
-    if tally and tally.stopped:
+def check_complete(result: JudgeResult) -> None:
+    """Raise what stopped the run early, else `Incomplete` where pairs have no grade."""
+    tally = result.tally
+    if tally.stopped:
         raise tally.stopped
-    if tally and tally.failed:
+    if tally.failed:
         only_calls = tally.failures["call_failed"] == tally.failed
-        problem = f"{tally.failed:,} of {tally.pairs:,} pairs have no label"
-        raise Incomplete(problem, again=() if only_calls else ("--retry-failed",))
+        problem = f"{tally.failed:,} of {tally.pairs:,} pairs have no grade"
+        raise Incomplete(problem, again={} if only_calls else {"retry_failed": True})

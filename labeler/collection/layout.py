@@ -124,14 +124,16 @@ def next_step(folder: Path) -> str:
     return next(missing, STEPS["qrels"]).format(folder)
 
 
-def open_collection(folder: Path) -> Collection:
-    """The collection in an existing directory.
+def open_collection(folder: Collection | Path | str) -> Collection:
+    """The collection in an existing directory; a collection stays as it is.
 
     Raises `FileProblem` where there is no such directory.
     """
-    if not folder.is_dir():
+    if isinstance(folder, Collection):
+        return folder
+    if not Path(folder).is_dir():
         raise FileProblem(f"{folder}: no such collection directory")
-    return Collection(folder)
+    return Collection(Path(folder))
 
 
 def check_name(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,8 +22,8 @@ from labeler.corpus.read import KINDS, kind_of, read_sources
 from labeler.corpus.readers.rows import Source
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.messages import Advance
 
-Advance = Callable[[int, int], None]
 Known = dict[tuple[str, str], Document]
 """Title and text of the passages so far."""
 

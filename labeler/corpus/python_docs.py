@@ -13,6 +13,8 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
+from labeler.files.atomic import replacing
+
 MODULES = """
 argparse bisect calendar cmd codecs collections contextlib copy csv dataclasses datetime
 difflib email enum fileinput fnmatch fractions functools getpass gettext glob graphlib gzip
@@ -67,3 +69,11 @@ def _described(name: str, source: Path) -> Iterator[str]:
 
 def _section(heading: str, mark: str, text: str) -> Iterator[str]:
     yield from (heading, mark * len(heading), "", inspect.cleandoc(text), "")
+
+
+def write_python_documents(folder: Path) -> Path:
+    """Write this Python's documentation as files in a folder, which is returned."""
+    for name, text in python_documents().items():
+        with replacing(folder / name) as out:
+            out.write(text)
+    return folder

@@ -12,12 +12,10 @@ from labeler import __version__
 from labeler.errors import BadInput, ProviderError
 from labeler.files.cache import sha256_of
 from labeler.files.read import file_problems
+from labeler.messages import Advance
 
 if TYPE_CHECKING:
     import httpx2
-
-Advance = Callable[[int, int], None]
-"""Told how many bytes of how many are there."""
 
 SLACK = 2**20
 """How many bytes more than expected are still taken, so that both sums can be said."""

@@ -1,17 +1,15 @@
-"""The attempts at a pair: what is known of them, and what would be asked next."""
+"""The attempts at a pair: the replies so far, and the request that would follow them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple
 
 from labeler.data import Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import Stopped
 from labeler.judging.assessor import Assessor, Texts
 from labeler.model import Reply, Request
-from labeler.models.tokens import Tokens, about, at_most
 
 TRIES = 3
 """The first attempt and two re-asks."""
@@ -37,7 +35,7 @@ class Task:
 
     @property
     def has_grade(self) -> bool:
-        """Whether a grade was found."""
+        """Whether a reply gave a grade."""
         return isinstance(self.outcome, Judgement)
 
     def take_in(self, reply: Reply, outcome: Outcome) -> None:
@@ -64,7 +62,7 @@ class Task:
         return max(0, TRIES - self.attempts) if self.outcome.status in REASKED else 0
 
     def judged(self) -> Judged:
-        """The end of it."""
+        """The pair's outcome, and what all attempts at it took."""
         if self.outcome is None:
             raise Stopped("stopped before this pair was judged")
         spent = (self.prompt_tokens, self.completion_tokens, self.cost)
@@ -94,63 +92,32 @@ def in_chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
 
 
 def recalled(chunk: Sequence[Pair], texts: Texts, assessor: Assessor) -> list[Task | Judged]:
-    """The pairs of a chunk: those whose first reply is known and a grade, and a task for others.
+    """The pairs of a chunk: judged ones where the first stored reply is a grade, else tasks.
 
-    All attempts that need no asking are taken in.
+    A task has taken in all the stored replies to its attempts.
     """
     requests = [assessor.request(*texts.of(pair)) for pair in chunk]
-    found = list[Task | Judged]()
-    known = list[Task]()
+    result = list[Task | Judged]()
+    failed = list[Task]()
     for pair, request, reply in zip(chunk, requests, assessor.model.recall(requests), strict=True):
         outcome = assessor.verdict(pair, reply) if reply else None
         if reply and isinstance(outcome, Judgement):
             spent = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
-            found.append(Judged(outcome, 1, *spent, reply.model, reply.remembered, reply.shared))
+            result.append(Judged(outcome, 1, *spent, reply.model, reply.remembered, reply.shared))
             continue
-        found.append(task := Task(pair, request))
+        result.append(task := Task(pair, request))
         if reply and outcome:
             task.take_in(reply, outcome)
-            known.append(task)
-    _recall_more(known, assessor)
-    return found
+            failed.append(task)
+    _recall_more(failed, assessor)
+    return result
 
 
-def _recall_more(known: list[Task], assessor: Assessor) -> None:
-    """Take in the replies to re-asks, too, as long as they need no asking."""
-    while known:
-        replies = assessor.model.recall([task.request for task in known])
-        there = [(t, r) for t, r in zip(known, replies, strict=True) if r is not None]
-        for task, reply in there:
+def _recall_more(failed: list[Task], assessor: Assessor) -> None:
+    """Take in the stored replies to re-asks, too."""
+    while failed:
+        replies = assessor.model.recall([task.request for task in failed])
+        answered = [(t, r) for t, r in zip(failed, replies, strict=True) if r is not None]
+        for task, reply in answered:
             task.take_in(reply, assessor.verdict(task.pair, reply))
-        known = [task for task, _ in there if not task.has_grade]
-
-
-class Plan(NamedTuple):
-    """What judging would take: calls, the pairs that need none, tokens (about, and at most), and
-    one request.
-    """
-
-    calls: int
-    remembered: int
-    about: Tokens
-    at_most: Tokens
-    example: Request | None
-
-
-def plan(
-    pairs: Iterable[Pair], texts: Texts, assessor: Assessor, retry_failed: bool = False
-) -> Plan:
-    """What judging these pairs would take, with every reply right at the first attempt."""
-    calls = remembered = 0
-    thought, most = Tokens(0, 0), Tokens(0, 0)
-    example: Request | None = None
-    for chunk in in_chunks(pairs):
-        example = example or assessor.request(*texts.of(chunk[0]))
-        for found in recalled(chunk, texts, assessor):
-            if isinstance(found, Task) and found.calls_left(retry_failed):
-                calls += 1
-                thought = thought.plus(about(found.request))
-                most = most.plus(at_most(found.request))
-            else:
-                remembered += 1
-    return Plan(calls, remembered, thought, most, example)
+        failed = [task for task, _ in answered if not task.has_grade]

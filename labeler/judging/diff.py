@@ -1,17 +1,29 @@
-"""Two sets of judgements of one collection: what changed from the one to the other."""
+"""`diff`: what changed from one set of judgements of a collection to another."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import Collection
+from labeler.collection.layout import Collection, open_collection
 from labeler.data import Failure, Pair
 from labeler.judging.transitions import State, Transitions, judged, transitions
 from labeler.trec.files import read_qrels
 
 
-def compare_judgements(collection: Collection, before: str, after: str) -> Transitions:
-    """What became of each pair between two names of a collection."""
-    return transitions(read_states(collection, before), read_states(collection, after))
+def diff(collection: Collection | Path | str, before: str, after: str) -> Transitions:
+    """What became of each pair between two sets of judgements, or of qrels where there are none.
+
+    >>> from labeler.judging.judge import judge
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> for name, reply in {"mild": '{"grade": 2}', "strict": '{"grade": 0}'}.items():
+    ...     _ = judge(collection, model=fake_model(reply, name), name=name)
+    >>> diff(collection, "mild", "strict")
+    Transitions(4 of 4 moved)
+    """
+    opened = open_collection(collection)
+    return transitions(read_states(opened, before), read_states(opened, after))
 
 
 def read_states(collection: Collection, name: str) -> dict[Pair, State]:

@@ -1,247 +1,65 @@
-"""Judging: render the prompt, ask the model, validate the reply."""
+"""`judge`: have a model grade the pairs of a collection's pool."""
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from pathlib import Path
 
-from labeler.data import Failure, Judged, Pair
-from labeler.errors import (
-    AskedElsewhere,
-    BudgetReached,
-    CallFailed,
-    Misconfigured,
-    ProviderError,
-    Retryable,
-    Stopped,
-)
-from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import REASKED, Task, in_chunks, recalled
-from labeler.model import Reply, Request
-from labeler.models.policies.stop import StopSignal
-
-WINDOW = 20_000
-"""Pairs that may be done behind one that is not, so that memory stays flat."""
-
-POLL_SECONDS = 1.0
-GRACE_SECONDS = 30.0
-_ABOUT_LENGTH = re.compile("context|length|too (long|large|many)|token", re.IGNORECASE)
-FAILED_IN_A_ROW = 8
-REFUSED_IN_A_ROW = 50
-"""Requests refused with the very same words, and none answered since: it is not the requests."""
+from labeler.collection.layout import Collection, open_collection
+from labeler.judging.job import pool_of
+from labeler.judging.plan import JudgingPlan
+from labeler.judging.result import JudgeResult
+from labeler.judging.session import JudgeOptions, judge_set, plan_set
+from labeler.model import Model
+from labeler.models.control import Control
+from labeler.models.limits import Limits
+from labeler.models.loop import run_to_end
 
 
-@dataclass(frozen=True)
-class Pace:
-    """How to go about it: pairs under way, whether failures are asked again, and who is told.
+def judge(  # noqa: PLR0913  the keywords of a public function are its settings
+    collection: Collection | Path | str,
+    *,
+    prompt: str = "umbrela",
+    model: str | Model | None = None,
+    base_url: str | None = None,
+    name: str | None = None,
+    concurrency: int | None = None,
+    retry_failed: bool = False,
+    redact: bool = False,
+    limits: Limits | None = None,
+) -> JudgeResult:
+    """Judge the pairs of a collection's pool; `JudgeOptions` says what the settings mean.
 
-    `told` hears of every pair when it is done; once `stop` is set, no more calls begin.
+    Replies are kept as they arrive: the same call, made again, asks only for what is missing. A
+    pair that failed has no grade; `failures` of the result counts them.
+
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> judge(collection, model=fake_model('{"grade": 2}'), name="first")
+    JudgeResult('first', judged=4 of 4)
+    >>> print(collection.qrels("first").read_text().splitlines()[0])
+    q1 0 cats 2
     """
-
-    at_once: int = 16
-    retry_failed: bool = False
-    told: Callable[[Judged], None] = lambda judged: None
-    stop: StopSignal = field(default_factory=StopSignal)
-
-
-async def judge(
-    pairs: Iterable[Pair], texts: Texts, assessor: Assessor, pace: Pace | None = None
-) -> AsyncIterator[Judged]:
-    """Judge pairs, in their order, with a bounded number under way.
-
-    A call that failed for good is its pair's `Failure`; what ends the run (a refused key, a server
-    that answers nothing any more) is raised once the calls under way have ended. `BudgetReached` is
-    raised after every pair that needed no further call. `Stopped` is raised once the stop signal
-    is set.
-    """
-    desk = _Desk(assessor, pace or Pace())
-    try:
-        for chunk in in_chunks(pairs):
-            await asyncio.sleep(0)  # where all is answered, nothing else lets a signal through
-            desk.check_stop()
-            for found in recalled(chunk, texts, assessor):
-                if not isinstance(found, Task):
-                    if not desk.waiting:  # nearly all, where all is answered
-                        desk.pace.told(found)
-                        yield found
-                        continue
-                    desk.pass_on(found)
-                elif found.calls_left(desk.pace.retry_failed):
-                    await desk.begin(found)
-                else:
-                    desk.pass_on(found.judged())
-                for judged in desk.done():
-                    yield judged
-        while desk.waiting:
-            await desk.finish_first()
-            for judged in desk.done():
-                yield judged
-        desk.check_budget()
-    except asyncio.CancelledError:
-        desk.cancel()
-        raise
-    finally:
-        await desk.clear()
+    options = JudgeOptions(
+        prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
+    )
+    return run_to_end(lambda stop: ajudge(collection, options, Control(stop=stop)))
 
 
-@dataclass(slots=True)
-class _Place:
-    """Where a pair waits for its turn to be handed back."""
+async def ajudge(
+    collection: Collection | Path | str,
+    options: JudgeOptions | None = None,
+    control: Control | None = None,
+) -> JudgeResult:
+    """Judge the pairs of a collection's pool: `judge` for callers that are asynchronous."""
+    opened = open_collection(collection)
+    return await judge_set(opened, pool_of, options or JudgeOptions(), control or Control())
 
-    judged: Judged | None = None
-    running: asyncio.Task[None] | None = None
 
-
-class _Desk:
-    """The pairs under way, handed back in the order in which they came."""
-
-    def __init__(self, assessor: Assessor, pace: Pace) -> None:
-        self.pace = pace
-        self.waiting: deque[_Place] = deque()
-        self._assessor = assessor
-        self._free = asyncio.Semaphore(pace.at_once)
-        self._running: set[asyncio.Task[None]] = set()
-        self._fatal: Exception | None = None
-        self._failed_in_a_row = 0
-        self._refused_in_a_row = 0
-        self._refused_with = ""
-
-    def pass_on(self, judged: Judged) -> None:
-        """Take a pair that needs no asking."""
-        self.waiting.append(_Place(judged))
-        self.pace.told(judged)
-
-    async def begin(self, task: Task) -> None:
-        """Begin to ask for a pair, once there is a place, and money for it."""
-        if not self._is_spent:
-            await self._free.acquire()
-        if self._is_spent:
-            self._leave(task)
-            return
-        self.check_stop()
-        place = _Place()
-        place.running = asyncio.create_task(self._finish(task, place))
-        self._running.add(place.running)
-        place.running.add_done_callback(self._running.discard)
-        self.waiting.append(place)
-        while len(self.waiting) > WINDOW and self.waiting[0].running:
-            await self.finish_first()
-
-    @property
-    def _is_spent(self) -> bool:
-        return isinstance(self._fatal, BudgetReached)
-
-    def _leave(self, task: Task) -> None:
-        """Hand back what is known of a pair that there is no money for: perhaps a failure."""
-        if task.outcome is not None:
-            self.pass_on(task.judged())
-
-    def check_stop(self) -> None:
-        """Raise what ended the run, once the stop signal is set; at the budget, go on."""
-        if self.pace.stop.is_set() and not self._is_spent:
-            raise self._fatal or Stopped("stopped; what was asked is kept")
-
-    def check_budget(self) -> None:
-        """Raise `BudgetReached` where pairs were left because of it."""
-        if self._fatal:
-            raise self._fatal
-
-    async def _finish(self, task: Task, place: _Place) -> None:
-        """Ask until there is a grade, or no call left; what ends the run sets the stop signal."""
-        try:
-            await self._ask(task)
-            place.judged = task.judged()
-        except Stopped:
-            return
-        except Exception as error:
-            self._fatal = self._fatal or error
-            self.pace.stop.set()
-            return
-        finally:
-            place.running = None
-            self._free.release()
-        self.pace.told(place.judged)
-
-    async def _ask(self, task: Task) -> None:
-        try:
-            for _ in range(task.calls_left(self.pace.retry_failed)):
-                reply = await self._reply(task.request)
-                task.take_in(reply, self._assessor.verdict(task.pair, reply))
-                self._failed_in_a_row = self._refused_in_a_row = 0
-                if not isinstance(task.outcome, Failure) or task.outcome.status not in REASKED:
-                    return
-        except CallFailed as error:
-            task.outcome, task.remembered = Failure(task.pair, error.status, str(error)), False
-            self._count_failure(error)
-
-    async def _reply(self, request: Request) -> Reply:
-        """The reply; while another process asks for it, the place is free for another pair."""
-        while True:
-            try:
-                return await self._assessor.model.ask(request)
-            except AskedElsewhere:
-                self._free.release()
-                await self.pace.stop.sleep(POLL_SECONDS)
-                await self._free.acquire()
-                if self.pace.stop.is_set():
-                    raise Stopped("stopped; another process is asking this pair") from None
-                if self.pace.stop.is_over:
-                    raise BudgetReached("stopped at --deadline: another process asks") from None
-
-    def _count_failure(self, error: CallFailed) -> None:
-        """End the run when the server fails every call, rather than fail every pair."""
-        if not isinstance(error, Retryable):
-            self._count_refusal(error)
-            return
-        self._failed_in_a_row += 1
-        if self._failed_in_a_row >= max(FAILED_IN_A_ROW, self.pace.at_once):
-            count = self._failed_in_a_row
-            raise ProviderError(f"{count} pairs failed in a row, the last with: {error}")
-
-    def _count_refusal(self, error: CallFailed) -> None:
-        """Pairs that are too long may well stand in a row; they are refused for what they are."""
-        words = re.sub(r"\w*\d\w*", "", str(error))  # a request's own number makes no difference
-        same = words == self._refused_with and not _ABOUT_LENGTH.search(words)
-        self._refused_with = words
-        self._refused_in_a_row = self._refused_in_a_row + 1 if same else 1
-        if self._refused_in_a_row >= max(REFUSED_IN_A_ROW, self.pace.at_once):
-            count = self._refused_in_a_row
-            problem = f"the server refused {count} requests in a row, each with: {error}"
-            raise Misconfigured(f"{problem}; does labeler doctor find what it accepts now?")
-
-    def done(self) -> Iterator[Judged]:
-        """The pairs that can be handed back; raises what ended the run."""
-        while self.waiting and self.waiting[0].running is None:
-            judged = self.waiting.popleft().judged
-            if self._is_spent:
-                if judged:
-                    yield judged
-            elif self._fatal or judged is None:
-                raise self._fatal or Stopped("stopped; what was asked is kept")
-            else:
-                yield judged
-
-    async def finish_first(self) -> None:
-        """Wait for the first pair."""
-        if self.waiting[0].running:
-            await asyncio.wait([self.waiting[0].running])
-
-    async def clear(self) -> None:
-        """Let what is under way come to its end; cancel it when cancelled meanwhile."""
-        if not self._running:
-            return
-        self.pace.stop.set()
-        patient = self._fatal is None or self._is_spent
-        try:
-            await asyncio.wait(set(self._running), timeout=None if patient else GRACE_SECONDS)
-        finally:
-            self.cancel()
-            await asyncio.gather(*self._running, return_exceptions=True)
-
-    def cancel(self) -> None:
-        """Give up what is under way."""
-        for running in set(self._running):
-            running.cancel()
+async def aplan_judging(
+    collection: Collection | Path | str,
+    options: JudgeOptions | None = None,
+    control: Control | None = None,
+) -> JudgingPlan:
+    """What `ajudge` would take; asks nothing and writes nothing."""
+    opened = open_collection(collection)
+    return await plan_set(opened, pool_of, options or JudgeOptions(), control or Control())

@@ -1,53 +1,120 @@
-"""Which pairs ask the same as one before them, so that their reply is counted once."""
+"""`status`: what a collection's sets of judgements hold, and what they took."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from hashlib import sha256
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from labeler.data import Document, Pair, Query
-from labeler.judging.assessor import Texts
+from labeler.collection.judgements import Origin, read_judgements
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.pool import pool_pairs
+from labeler.errors import LabelerError
+from labeler.judging.job import texts_of
+from labeler.judging.repeats import Repeats
+from labeler.judging.tally import Tally
+from labeler.models.local.caveats import embedded_name
+from labeler.prompt import find_prompt, prompt_files
+from labeler.store import open_store
 
 
-class Repeats:
-    """Tells, pair by pair of a set of labels, whether an earlier one showed the same texts.
+@dataclass(frozen=True, slots=True)
+class SetStatus:
+    """What a set of judgements holds, what made it, and what it took.
 
-    Only ids of equal texts are kept.
+    A reply that several pairs share is counted once. `cost` is in dollars, None where no price is
+    known. `pool` counts the pairs of the collection's pool.
     """
 
-    def __init__(self, texts: Texts) -> None:
-        self._queries = _twins((q.id, _query_fields(q)) for q in texts.queries.values())
-        self._documents = _twins((d.id, _document_fields(d)) for d in texts.documents.values())
-        self._seen: set[tuple[str, str, str]] = set()
+    tally: Tally
+    origin: Origin | None
+    attempts: int
+    cost: float | None
+    pool: int
 
-    def repeats(self, labels: str, pair: Pair) -> bool:
-        """Whether the reply to a pair is that to an earlier one."""
-        query, document = self._queries.get(pair.query_id), self._documents.get(pair.doc_id)
-        if query is None and document is None:
-            return False
-        asked = (labels, query or pair.query_id, document or pair.doc_id)
-        if asked in self._seen:
+    @property
+    def left(self) -> int:
+        """How many pairs of the pool it does not hold."""
+        return max(0, self.pool - self.tally.pairs)
+
+    def parameters(self) -> dict[str, object]:
+        """The settings of `judge` with which the judging goes on."""
+        if self.origin is None:
+            return {}
+        retry = self.tally.failed > self.tally.failures["call_failed"]
+        again = {"name": self.tally.name, **({"retry_failed": True} if retry else {})}
+        prompt = {"prompt": prompt_source(self.origin.prompt)}
+        if name := embedded_name(self.origin.model):
+            return {**prompt, "model": name, **again}
+        address, _, served = self.origin.model.partition(" ")
+        server = {"model": served, "base_url": address} if "://" in address else {}
+        return {**prompt, **server, **again}
+
+    @property
+    def has_its_prompt(self) -> bool:
+        """Whether the prompt is found here as it was."""
+        if self.origin is None or not self.origin.prompt:
             return True
-        self._seen.add(asked)
-        return False
+        try:
+            return find_prompt(prompt_source(self.origin.prompt)).id == self.origin.prompt
+        except LabelerError:
+            return False
 
 
-def _query_fields(query: Query) -> tuple[Any, ...]:
-    return query.text, query.metadata.get("description"), query.metadata.get("narrative")
+def prompt_source(identity: str) -> str:
+    """What a prompt is found by again: its name, or the name of its file, seen from here."""
+    name = identity.partition("@")[0]
+    return name if name in prompt_files() or not name else f"{name}.md"
 
 
-def _document_fields(document: Document) -> tuple[Any, ...]:
-    return document.title, document.text
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """How many replies a store holds, and its size in bytes."""
+
+    path: Path
+    replies: int
+    size: int
 
 
-def _twins(texts: Iterable[tuple[str, tuple[Any, ...]]]) -> Mapping[str, str]:
-    """For each id whose text another has, too, the first such id."""
-    first, twins = dict[bytes, str](), dict[str, str]()
-    for identity, fields in texts:
-        digest = sha256(repr(fields).encode("utf-8", "surrogatepass")).digest()[:16]
-        if digest in first:
-            twins[identity] = twins[first[digest]] = first[digest]
-        else:
-            first[digest] = identity
-    return twins
+def pool_size(collection: Collection | Path | str) -> int:
+    """How many pairs a collection's pool has; 0 where there is none yet."""
+    path = open_collection(collection).pool
+    return len(pool_pairs(path)) if path.exists() else 0
+
+
+def status(collection: Collection | Path | str) -> Iterator[SetStatus]:
+    """What each set of judgements of a collection holds, in the order of their names."""
+    opened = open_collection(collection)
+    names, pool = opened.judgement_names(), pool_size(opened)
+    repeats = _repeats(opened) if names else None
+    for name in names:
+        yield _status_of(opened, name, pool, repeats)
+
+
+def _status_of(collection: Collection, name: str, pool: int, repeats: Repeats | None) -> SetStatus:
+    tally, origin, attempts, cost = Tally(name), None, 0, None
+    for row in read_judgements(collection.judgements(name)):
+        judged = row.judged
+        if repeats and repeats.repeats(name, judged.outcome.pair):
+            judged = replace(judged, attempts=0, prompt_tokens=0, completion_tokens=0, cost=None)
+        tally.add(judged)
+        origin, attempts = row.origin, attempts + judged.attempts
+        if judged.cost is not None:
+            cost = (cost or 0.0) + judged.cost
+    return SetStatus(tally, origin, attempts, cost, pool)
+
+
+def _repeats(collection: Collection) -> Repeats | None:
+    """What tells pairs of equal texts; None where the texts are not there any more."""
+    if not (collection.corpus.exists() and collection.queries.exists()):
+        return None
+    return Repeats(texts_of(collection))
+
+
+def store_status(collection: Collection | Path | str) -> StoreStatus | None:
+    """What a collection's store holds; None where there is none."""
+    path = open_collection(collection).store
+    if not path.exists():
+        return None
+    with open_store(path, reading=True) as store:
+        return StoreStatus(path, len(store), path.stat().st_size)

@@ -37,7 +37,7 @@ class Move(NamedTuple):
         return ABSENT in (self.before.status, self.after.status)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Transitions:
     """`table[i, j]` pairs went from `states[i]` to `states[j]`; `moved` lists the changed."""
 
@@ -55,6 +55,21 @@ class Transitions:
         """How many pairs the other side has nothing of."""
         return sum(move.is_one_sided for move in self.moved)
 
+    def as_json(self) -> dict[str, object]:
+        """The matrix, the names of its rows and columns, and every pair that moved."""
+        return {
+            "pairs": self.pairs,
+            "states": [str(state) for state in self.states],
+            "table": [[int(count) for count in row] for row in self.table],
+            "moved": [
+                {**move.pair._asdict(), "before": str(move.before), "after": str(move.after)}
+                for move in self.moved
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return f"Transitions({len(self.moved)} of {self.pairs} moved)"
+
 
 def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Transitions:
     """What became of every pair that either side has; grades first, then statuses."""
@@ -64,10 +79,10 @@ def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Tr
         for pair in sorted(before.keys() | after.keys())
     ]
     states = sorted({s for move in moves for s in (move.before, move.after)}, key=_order)
-    place = {state: index for index, state in enumerate(states)}
+    index_of = {state: index for index, state in enumerate(states)}
     table = np.zeros((len(states), len(states)))
     for move in moves:
-        table[place[move.before], place[move.after]] += 1
+        table[index_of[move.before], index_of[move.after]] += 1
     moved = sorted((m for m in moves if m.before != m.after), key=_by_distance)
     return Transitions(tuple(states), table, tuple(moved))
 
@@ -88,16 +103,3 @@ def _by_distance(move: Move) -> tuple[int, Pair]:
     if move.before.grade is None or move.after.grade is None:
         return -1_000_000, move.pair
     return -abs(move.before.grade - move.after.grade), move.pair
-
-
-def transitions_as_json(found: Transitions) -> dict[str, object]:
-    """The matrix, the names of its rows and columns, and every pair that moved."""
-    return {
-        "pairs": found.pairs,
-        "states": [str(state) for state in found.states],
-        "table": [[int(count) for count in row] for row in found.table],
-        "moved": [
-            {**move.pair._asdict(), "before": str(move.before), "after": str(move.after)}
-            for move in found.moved
-        ],
-    }

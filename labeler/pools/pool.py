@@ -1,32 +1,92 @@
-"""Pools: the pairs to judge, as the union of the first documents of several runs."""
+"""`pool`: the pairs to judge, as the union of the first documents of several runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from labeler.collection.card import update_card
 from labeler.collection.choose import run_name
 from labeler.collection.corpus import read_corpus
-from labeler.collection.layout import Collection, check_name
+from labeler.collection.layout import STEPS, Collection, open_collection
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.data import Pair, Pooled, Run
-from labeler.errors import BadInput, Misuse
-from labeler.messages import count_of, no_query_in_common
-from labeler.runs.retrieve import BUILT_IN, tag_of
-from labeler.trec.files import RUN_COLUMNS, read_run, rows, write_run
+from labeler.errors import BadInput
+from labeler.models.control import Control
+from labeler.pools.own_runs import read_own_run
+from labeler.runs.retrieve import retrieve, tag_of
+from labeler.text.vectors import DENSE_EXTRA, can_encode, encode
+from labeler.trec.files import write_run
 from labeler.trec.order import ranking
 
 
+@dataclass(frozen=True, slots=True)
+class PoolResult:
+    """How many pairs the pool has and how many of them are new, and the runs that it came from."""
+
+    pool: Path
+    pairs: int
+    new: int
+    queries: int
+    runs: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, the file and the runs by name."""
+        return {
+            "pool": str(self.pool),
+            "pairs": self.pairs,
+            "new": self.new,
+            "queries": self.queries,
+            "runs": list(self.runs),
+        }
+
+
+def pool(
+    collection: Collection | Path | str,
+    *,
+    depth: int = 10,
+    runs: Iterable[Path | str] = (),
+    control: Control | None = None,
+) -> PoolResult:
+    """Retrieve with BM25, dense vectors and their fusion, and pool what these and `runs` find.
+
+    `runs` are files of runs of your own. No pair leaves the pool: the first `depth` documents of
+    each query in each run are added to it.
+
+    >>> from labeler.testing import small_collection
+    >>> collection = small_collection()
+    >>> pool(collection, depth=1).pairs
+    4
+    """
+    opened, control = open_collection(collection), control or Control()
+    documents, queries = read_corpus(opened.corpus), read_queries(opened.queries)
+    if not queries:
+        how = STEPS["queries.jsonl"].format(opened.folder)
+        raise BadInput(f"{opened.queries}: no queries; next: {how}")
+    own = {run_name(Path(p)): read_own_run(Path(p), opened, depth, control.note) for p in runs}
+    if not can_encode():
+        control.note(f"BM25 only: {DENSE_EXTRA}")
+    with control.progress("retrieving") as advance:
+        built_in = retrieve(documents, queries, encode if can_encode() else None, advance)
+    empty = [name for name, run in built_in.items() if not any(run.values())]
+    for name in empty:
+        control.note(f"{name} finds no document for any query; there is no run of it")
+        del built_in[name]
+    pooled, new = add_runs(opened, {**built_in, **own}, depth)
+    return PoolResult(opened.pool, len(pooled), new, len(queries), opened.run_names())
+
+
 def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
-    """The first `depth` documents of each query in each run, with who found them and where."""
-    found: dict[Pair, dict[str, int]] = {}
+    """The first `depth` documents of each query in each run, with the runs and the best rank."""
+    ranks: dict[Pair, dict[str, int]] = {}
     for name, run in runs.items():
         for query_id, scores in run.items():
             for rank, doc_id in enumerate(ranking(scores)[:depth], start=1):
-                found.setdefault(Pair(query_id, doc_id), {})[name] = rank
-    return [Pooled(pair, tuple(ranks), min(ranks.values())) for pair, ranks in found.items()]
+                ranks.setdefault(Pair(query_id, doc_id), {})[name] = rank
+    return [Pooled(pair, tuple(by_run), min(by_run.values())) for pair, by_run in ranks.items()]
 
 
 def add_runs(
@@ -37,65 +97,7 @@ def add_runs(
     for name, run in runs.items():
         write_run(collection.run(name), run, tags[name])
     old = read_pool(collection.pool) if collection.pool.exists() else []
-    pool = merge_pools(old, pool_runs(runs, depth))
-    write_pool(collection.pool, pool)
-    update_card(collection, "pool", {"depth": depth, "runs": tags, "pairs": len(pool)})
-    return pool, len(pool) - len(old)
-
-
-def read_own_run(
-    path: Path, collection: Collection, depth: int, warn: Callable[[str], None]
-) -> Run:
-    """A user's run, checked against the collection it shall join; other queries are left out.
-
-    Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
-    collection or its first `depth` documents are not all in the corpus.
-    """
-    name = _own_name(path)
-    whole = read_run(path)
-    queries = read_queries(collection.queries)
-    run = {query_id: scores for query_id, scores in whole.items() if query_id in queries}
-    if not run:
-        raise BadInput(no_query_in_common(path, whole, collection.queries, queries))
-    if len(run) < len(whole):
-        others = [query_id for query_id in whole if query_id not in queries]
-        count = count_of(len(others), "query is", "queries are")
-        warn(f"{path}: {count} not in the collection, left out: {_some(others)}")
-    taken = collection.run(name)
-    if taken.exists() and read_run(taken) != run:
-        raise Misuse(f"{path}: {taken} is another run of that name; rename the file")
-    _check_documents(path, run, depth, collection.corpus)
-    return run
-
-
-def _own_name(path: Path) -> str:
-    """What the run will be called, if a file of the collection may be called so."""
-    name = run_name(path)
-    if name in BUILT_IN:
-        raise Misuse(f"{path}: the name {name!r} is a built-in run's; rename the file")
-    try:
-        return check_name(name)
-    except Misuse as error:
-        raise Misuse(f"{path}: {error}; rename the file") from error
-
-
-def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
-    found = {doc_id for scores in run.values() for doc_id in ranking(scores)[:depth]}
-    documents = read_corpus(corpus)
-    unknown = found.difference(documents)
-    if not unknown:
-        return
-    for number, columns in rows(path, RUN_COLUMNS):
-        query_id, doc_id = columns[0].decode(), columns[2].decode()
-        if doc_id in unknown and query_id in run:
-            verb = "is" if len(unknown) == 1 else "are"
-            raise BadInput.at(
-                path,
-                number,
-                f"the document {doc_id!r} is not in {corpus}, whose ids are as {_some(documents)};"
-                f" {len(unknown):,} of the {len(found):,} documents to pool {verb} not there",
-            )
-
-
-def _some(ids: Iterable[str]) -> str:
-    return ", ".join(sorted(ids)[:3])
+    merged = merge_pools(old, pool_runs(runs, depth))
+    write_pool(collection.pool, merged)
+    update_card(collection, "pool", {"depth": depth, "runs": tags, "pairs": len(merged)})
+    return merged, len(merged) - len(old)

@@ -1,280 +1,183 @@
-"""Writing queries: sample passages, ask a model for candidates, keep the best of each passage."""
+"""`generate`: let a model write queries that the corpus answers."""
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import count, islice
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from labeler.collection.card import update_card
-from labeler.collection.layout import Collection
-from labeler.collection.queries import read_queries, write_queries
-from labeler.data import Document, Query
-from labeler.errors import CallFailed, Misuse, ProviderError
-from labeler.files.jsonl import write_rows
-from labeler.model import Model, Reply, Request
-from labeler.prompt import Prompt
-from labeler.queries.filter import reason_to_reject, tidied, words
-from labeler.text.terms import TermStatistics, matched_share, terms
-from labeler.text.vectors import can_encode, encode
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection, open_collection
+from labeler.data import Document
+from labeler.model import Model
+from labeler.models.call_plan import CallPlan, plan_calls
+from labeler.models.control import Control
+from labeler.models.limits import Limits
+from labeler.models.loop import run_to_end
+from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.prompt import find_prompt
+from labeler.queries.keep import generated_before, keep_generated
+from labeler.queries.passages import passages_in_order
+from labeler.queries.write import Writer, closeness, generate_queries, generation_requests
 
-T = TypeVar("T")
-
-MIN_WORDS = 25
-MAX_WORDS = 260
-
-Closeness = Callable[[str, Sequence[str]], Sequence[float]]
-"""How close each of some candidates is to a passage; the highest wins."""
+EMBEDDED_SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
-    """A candidate that was dropped, and why."""
+class GenerateOptions:
+    """How many queries a collection shall have, and who writes them.
 
-    doc_id: str
-    text: str
-    reason: str
+    `prompt` is a shipped prompt's name or the path of a file; `model` is as `JudgeOptions` say.
+    `samples` is the number of candidates for each passage, of which the closest is kept: None is
+    1, or 5 of an embedded model. `seed` decides which passages are asked about.
+    """
 
-
-@dataclass(slots=True)
-class Generated:
-    """The queries that were kept, in order, and the candidates that were not."""
-
-    queries: list[Query] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """All that decides which queries come out of a corpus; `already` are the first of them."""
-
-    prompt: Prompt
-    model: Model
-    closeness: Closeness
-    samples: int = 5
+    queries: int = 50
+    prompt: str = "question"
+    model: str | Model | None = None
+    base_url: str | None = None
+    samples: int | None = None
     seed: int = 0
-    already: tuple[Query, ...] = ()
+    redact: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def session(self) -> SessionOptions:
+        """Which model to ask, and how."""
+        return SessionOptions(self.model, self.base_url, self.limits, redacted=self.redact)
 
 
-def chosen_passages(documents: Iterable[Document], seed: int) -> list[Document]:
-    """The passages long enough to ask about, in the seed's order; more documents, same order.
+@dataclass(frozen=True, slots=True)
+class GenerateResult:
+    """How many queries were written now, and how many generated ones the collection has.
 
-    The order is that of a hash of seed and id, so that a passage keeps its place among the others
-    when documents are added.
+    `rejected` counts the candidates that were dropped now; `missing` the queries that the corpus
+    has no passage for. `cost` is in dollars, None where the price is not known.
     """
-    long_enough = (d for d in documents if len(words(d.text)) >= MIN_WORDS)
-    return sorted(long_enough, key=lambda d: hashlib.sha256(f"{seed}\0{d.id}".encode()).digest())
+
+    queries: Path
+    written: int
+    rejected: int
+    total: int
+    missing: int = 0
+    cost: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, the file and the cost by name."""
+        return {
+            "queries": str(self.queries),
+            "written": self.written,
+            "rejected": self.rejected,
+            "total": self.total,
+            "missing": self.missing,
+            "cost": self.cost,
+        }
 
 
-def generation_requests(document: Document, writer: Writer) -> list[Request]:
-    """The requests for one passage: the same messages, another seed each."""
-    text = _first_words(document.text, MAX_WORDS)
-    values = {"title": document.title, "text": text, "passage": f"{document.title}\n{text}"}
-    messages = writer.prompt.render(values)
-    front = writer.prompt.front
-    shared: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
-    if front.stop:
-        shared["stop"] = list(front.stop)
-    return [
-        Request(messages, {**shared, "seed": writer.seed + repeat}, repeat=repeat)
-        for repeat in range(writer.samples)
-    ]
+@dataclass(frozen=True, slots=True)
+class GenerationPlan:
+    """How many passages would be asked about, and what the calls would take."""
+
+    passages: int
+    calls: CallPlan
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {"passages": self.passages, **self.calls.as_json()}
 
 
-def _first_words(text: str, count: int) -> str:
-    """`text` up to its `count`-th word, white space kept."""
-    pieces = text.split(" ")
-    return " ".join(pieces[:count]) if len(pieces) > count else text
+def generate(  # noqa: PLR0913  the keywords of a public function are its settings
+    collection: Collection | Path | str,
+    *,
+    queries: int = 50,
+    prompt: str = "question",
+    model: str | Model | None = None,
+    base_url: str | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    redact: bool = False,
+    limits: Limits | None = None,
+) -> GenerateResult:
+    """Write queries that the corpus answers; `GenerateOptions` says what the settings mean.
 
+    The same call, made again, asks nothing; with more `queries` it goes on from those there are.
 
-async def generate_queries(
-    documents: Iterable[Document],
-    writer: Writer,
-    wanted: int,
-    concurrency: int = 1,
-    advance: Callable[[int, int], None] = lambda done, total: None,
-) -> Generated:
-    """Write queries until there are `wanted` with those that the writer has `already`.
-
-    At most one a passage; fewer where the passages run out. What comes out does not depend on
-    `concurrency`: passages are asked in waves, and a wave's results are taken in order.
+    >>> from labeler.testing import fake_model, small_collection
+    >>> llm = fake_model(lambda request: f"how do they {request.messages[-1].content.split()[-1]}")
+    >>> generate(small_collection(), queries=1, model=llm).written
+    1
     """
-    result = Generated(list(writer.already))
-    used = {source["doc_id"] for query in writer.already for source in query.metadata["source"]}
-    chosen = chosen_passages(documents, writer.seed)
-    passages = iter([document for document in chosen if document.id not in used])
-    limit = asyncio.Semaphore(concurrency)
-    while len(result.queries) < wanted:
-        wave = _next_wave(passages, min(wanted - len(result.queries), max(1, concurrency)))
-        if not wave:
-            break
-        answers = await _ask_all(wave, writer, limit)
-        _check_that_some_call_worked(answers)
-        for document, replies in zip(wave, answers, strict=True):
-            _keep_best(document, replies, writer, result)
-        advance(len(result.queries), wanted)
-    return result
+    options = GenerateOptions(
+        queries, prompt, model, base_url, samples, seed, redact, limits or Limits()
+    )
+    return run_to_end(lambda stop: agenerate(collection, options, Control(stop=stop)))
 
 
-def _next_wave(passages: Iterator[Document], size: int) -> list[Document]:
-    return list(islice(passages, size))
+async def agenerate(
+    collection: Collection | Path | str,
+    options: GenerateOptions | None = None,
+    control: Control | None = None,
+) -> GenerateResult:
+    """Write queries that the corpus answers: `generate` for callers that are asynchronous."""
+    opened, options = open_collection(collection), options or GenerateOptions()
+    control = control or Control()
+    async with _prepared(opened, options, options.session, control) as prepared:
+        documents, session = prepared.documents, prepared.session
+        already = tuple(generated_before(opened, prepared.writer))
+        writer = replace(prepared.writer, already=already)
+        with control.progress("writing queries") as advance:
+            generated = await generate_queries(
+                documents, writer, options.queries, session.at_once, advance
+            )
+        is_priced = session.selection.price is not None
+    total = keep_generated(opened, generated, writer)
+    return GenerateResult(
+        opened.queries,
+        total - len(writer.already),
+        len(generated.rejected),
+        total,
+        max(0, options.queries - len(generated.queries)),
+        control.spent.cost if is_priced or not control.spent.calls else None,
+    )
 
 
-async def _ask_all(
-    wave: Sequence[Document], writer: Writer, limit: asyncio.Semaphore
-) -> list[list[Reply | CallFailed]]:
-    async def ask(request: Request) -> Reply | CallFailed:
-        async with limit:
-            try:
-                return await writer.model.ask(request)
-            except CallFailed as error:
-                return error
-
-    async def ask_for(document: Document) -> list[Reply | CallFailed]:
-        return await _all_ended(map(ask, generation_requests(document, writer)))
-
-    return await _all_ended(map(ask_for, wave))
-
-
-async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """What all of it gave; where some failed, only when the rest has ended and is kept."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    await asyncio.gather(*tasks, return_exceptions=True)
-    return [task.result() for task in tasks]
+async def aplan_generation(
+    collection: Collection | Path | str,
+    options: GenerateOptions | None = None,
+    control: Control | None = None,
+) -> GenerationPlan:
+    """What `agenerate` would take; asks nothing and writes nothing."""
+    opened, options = open_collection(collection), options or GenerateOptions()
+    rehearsal = replace(options.session, rehearsal=True)
+    async with _prepared(opened, options, rehearsal, control or Control()) as prepared:
+        passages = passages_in_order(prepared.documents, prepared.writer.seed)[: options.queries]
+        requests = [
+            r for passage in passages for r in generation_requests(passage, prepared.writer)
+        ]
+        return GenerationPlan(len(passages), plan_calls(requests, prepared.session))
 
 
-def _check_that_some_call_worked(answers: Iterable[Iterable[Reply | CallFailed]]) -> None:
-    flat = [answer for replies in answers for answer in replies]
-    failures = [answer for answer in flat if isinstance(answer, CallFailed)]
-    if len(failures) == len(flat):
-        raise ProviderError(f"every one of {len(flat)} calls failed: {failures[0]}")
+class _Prepared(NamedTuple):
+    """A corpus, what writes queries about it, and the session in which its model can be asked."""
+
+    documents: list[Document]
+    writer: Writer
+    session: Session
 
 
-def _keep_best(
-    document: Document, replies: Iterable[Reply | CallFailed], writer: Writer, result: Generated
-) -> None:
-    taken = {query.text.casefold() for query in result.queries}
-    fit: dict[str, None] = {}
-    for text, reason in _candidates(document, replies, writer):
-        again = "asked already" if text.casefold() in taken else None
-        if reason or again:
-            result.rejected.append(Rejected(document.id, text, reason or again or ""))
-        else:
-            fit[text] = None
-    if not fit:
-        return
-    scores = writer.closeness(document.text, list(fit))
-    ordered = sorted(zip(scores, fit, strict=True), key=lambda scored: -scored[0])
-    best, *others = (text for _, text in ordered)
-    result.rejected += [Rejected(document.id, text, "another was closer") for text in others]
-    number = f"q{len(result.queries) + 1}"
-    result.queries.append(Query(number, best, _origin(document, writer)))
-
-
-def _candidates(
-    document: Document, replies: Iterable[Reply | CallFailed], writer: Writer
-) -> Iterator[tuple[str, str | None]]:
-    examples = [m.content for m in writer.prompt.turns if m.role == "assistant"]
-    for reply in replies:
-        if isinstance(reply, CallFailed):
-            yield "", f"call_failed: {reply}"
-        elif reply.refusal or reply.finish_reason == "content_filter":
-            yield reply.refusal or "", "refused"
-        elif reply.finish_reason == "length":
-            yield tidied(reply.text), "cut at the token limit"
-        else:
-            text = tidied(reply.text)
-            yield text, reason_to_reject(text, document.text, examples)
-
-
-def _origin(document: Document, writer: Writer) -> Mapping[str, Any]:
-    digest = hashlib.sha256(document.text.encode()).hexdigest()
-    return {
-        "origin": "generated",
-        "source": [{"doc_id": document.id, "sha256": digest}],
-        **_who(writer),
-    }
-
-
-def _who(writer: Writer) -> dict[str, Any]:
-    """What distinguishes one way of writing queries from another."""
-    return {"prompt": writer.prompt.id, "model": writer.model.id, "seed": writer.seed}
-
-
-def heading_queries(documents: Iterable[Document], wanted: int, seed: int) -> list[Query]:
-    """The last heading of `wanted` passages as queries, for where no model can write any."""
-    queries: dict[str, Query] = {}
-    for document in chosen_passages(documents, seed):
-        heading = document.title.split(" > ")[-1].strip()
-        if len(queries) < wanted and words(heading) and heading.casefold() not in queries:
-            origin = {"origin": "heading", "source": [{"doc_id": document.id}]}
-            queries[heading.casefold()] = Query(f"q{len(queries) + 1}", heading, origin)
-    return list(queries.values())
-
-
-def closeness(corpus: Iterable[Document]) -> Closeness:
-    """Cosine to the passage; where nothing can encode, the passage's share of the query's terms."""
-    if can_encode():
-        return _cosines
-    statistics = TermStatistics.of(terms(document.text) for document in corpus)
-
-    def shares(passage: str, candidates: Sequence[str]) -> list[float]:
-        found = terms(passage)
-        return [matched_share(terms(text), found, statistics) for text in candidates]
-
-    return shares
-
-
-def _cosines(passage: str, candidates: Sequence[str]) -> list[float]:
-    vectors = encode([passage, *candidates])
-    return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
-
-
-def generated_before(collection: Collection, writer: Writer) -> list[Query]:
-    """The queries that were generated for the collection so far, to go on from.
-
-    Raises `Misuse` where another prompt, model, seed or number of samples wrote them: two ways of
-    writing do not mix in one collection.
-    """
-    made = [query for query in _queries_of(collection) if "source" in query.metadata]
-    for query in made:
-        for what, here in _who(writer).items():
-            there = query.metadata.get(what, here)
-            if there != here:
-                raise Misuse(
-                    f"{collection.queries} holds queries that were generated with another {what} "
-                    f"({there}, not {here}); use a new directory"
-                )
-    return made
-
-
-def _queries_of(collection: Collection) -> list[Query]:
-    there = collection.queries.exists()
-    return list(read_queries(collection.queries).values()) if there else []
-
-
-def keep_generated(collection: Collection, generated: Generated, writer: Writer) -> int:
-    """Write the queries beside the collection's own, the rejected ones, and the card.
-
-    Returns how many generated queries the collection has now. Queries that are there already stay
-    as they are: labels may depend on them.
-    """
-    made, old = generated_before(collection, writer), _queries_of(collection)
-    fresh = generated.queries[len(made) :]
-    taken = {query.id for query in old}
-    free = (name for n in count(1) if (name := f"q{n}") not in taken)
-    write_queries(collection.queries, [*old, *(replace(q, id=next(free)) for q in fresh)])
-    if fresh or not collection.rejected.exists():
-        write_rows(collection.rejected, map(asdict, generated.rejected))
-    entry = {
-        **_who(writer),
-        "samples": writer.samples,
-        "queries": len(made) + len(fresh),
-        "rejected": len(generated.rejected),
-    }
-    if fresh:
-        update_card(collection, "generate", entry)
-    return len(made) + len(fresh)
+@asynccontextmanager
+async def _prepared(
+    collection: Collection,
+    options: GenerateOptions,
+    session_options: SessionOptions,
+    control: Control,
+) -> AsyncIterator[_Prepared]:
+    documents = list(read_corpus(collection.corpus).values())
+    prompt = find_prompt(options.prompt, "generate")
+    selection = await select_model("generate", session_options, control)
+    samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
+    async with open_session(selection, documents, collection.store, control) as session:
+        writer = Writer(prompt, session.model, closeness(documents), samples, options.seed)
+        yield _Prepared(documents, writer, session)

@@ -62,7 +62,7 @@ def test_the_report_adds_up_to_the_pool_and_names_examples(
     ]
     assert counts == [2, 2, 2] or sum(counts) == 6
     assert "q0 d1: no JSON object with a grade" in said
-    assert "6 of 10 pairs have no label" in said
+    assert "6 of 10 pairs have no grade" in said
     assert "--retry-failed" in said
     assert "cost of this run: unknown" in said
 
@@ -119,7 +119,9 @@ def test_explain_shows_every_attempt_as_sent_and_as_received(
     corpus.write_text(corpus.read_text().replace("d1", "d1 edited").replace('"d1 edited"', '"d1"'))
     assert execute(["explain", folder, "q0", "d1"]) == 0
     said = capsys.readouterr().out
-    assert "3 replies made the label, 0 of them are found now: the query or the document" in said
+    assert (
+        "3 replies made the judgement, 0 of them are found now: the query or the document" in said
+    )
 
 
 def test_reparse_makes_the_same_labels_with_no_call(
@@ -217,7 +219,7 @@ def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[st
     rows = dict(board.rows())
     assert rows["pairs"] == "40 of 100 (40%), 1.0/s, 1:00 left"
     assert rows["cost"] == "$0.5000 of about $1.25"
-    assert rows["no label"] == "1 unparsable"
+    assert rows["no grade"] == "1 unparsable"
     assert rows["at once"] == "0 of 4: growing as long as the server keeps up"
     (last,) = capsys.readouterr().err.splitlines()
     assert "40/100 pairs" in last

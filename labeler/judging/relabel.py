@@ -1,0 +1,164 @@
+"""`relabel`: judge the pairs of one set of judgements anew, with another prompt or model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from labeler.collection.judgements import Origin, origin_of
+from labeler.collection.layout import Collection, open_collection
+from labeler.errors import Misuse
+from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.diff import diff
+from labeler.judging.job import Job, Pairs, check_free, judged_pairs, texts_of
+from labeler.judging.plan import JudgingPlan
+from labeler.judging.result import JudgeResult
+from labeler.judging.session import JudgeOptions, PairsOf, judge_set, plan_set, watched
+from labeler.judging.transitions import Transitions
+from labeler.model import Model
+from labeler.models.choose import choose, ready
+from labeler.models.control import Control
+from labeler.models.limits import Limits
+from labeler.models.local.caveats import embedded_name
+from labeler.models.loop import run_to_end
+from labeler.models.policies.rate import RateLimiter, RateLimits
+from labeler.models.policies.stack import Guard, only_remembered
+from labeler.models.server.addresses import HIDDEN
+from labeler.prompt import find_prompt
+from labeler.store import open_store
+
+
+@dataclass(frozen=True, slots=True)
+class RelabelResult:
+    """The new judgements, and what became of each grade of the old ones."""
+
+    judging: JudgeResult
+    changes: Transitions
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts of the new judgements, and the changes."""
+        return {**self.judging.as_json(), "changes": self.changes.as_json()}
+
+
+def relabel(  # noqa: PLR0913  the keywords of a public function are its settings
+    collection: Collection | Path | str,
+    source: str,
+    *,
+    prompt: str = "umbrela",
+    model: str | Model | None = None,
+    base_url: str | None = None,
+    name: str | None = None,
+    concurrency: int | None = None,
+    retry_failed: bool = False,
+    redact: bool = False,
+    limits: Limits | None = None,
+) -> RelabelResult:
+    """Judge the pairs of the judgements `source` anew; `JudgeOptions` says what the settings mean.
+
+    Where no model is named, the one that made the old judgements is asked.
+
+    >>> from labeler.judging.judge import judge
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> first = judge(collection, model=fake_model('{"grade": 2}', "mild"), name="first")
+    >>> strict = fake_model('{"reason": "no", "grade": 0}', "strict")
+    >>> relabel(collection, "first", prompt="basic", model=strict, name="second")
+    RelabelResult(judging=JudgeResult('second', judged=4 of 4), changes=Transitions(4 of 4 moved))
+    """
+    options = JudgeOptions(
+        prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
+    )
+    return run_to_end(lambda stop: arelabel(collection, source, options, Control(stop=stop)))
+
+
+async def arelabel(
+    collection: Collection | Path | str,
+    source: str,
+    options: JudgeOptions | None = None,
+    control: Control | None = None,
+) -> RelabelResult:
+    """Judge the pairs of `source` anew: `relabel` for callers that are asynchronous."""
+    opened = open_collection(collection)
+    pairs_of, asked = _same_pairs(source), _asked_again(opened, source, options)
+    result = await judge_set(opened, pairs_of, asked, control or Control())
+    return RelabelResult(result, diff(opened, source, result.name))
+
+
+async def aplan_relabeling(
+    collection: Collection | Path | str,
+    source: str,
+    options: JudgeOptions | None = None,
+    control: Control | None = None,
+) -> JudgingPlan:
+    """What `arelabel` would take; asks nothing and writes nothing."""
+    opened = open_collection(collection)
+    asked = _asked_again(opened, source, options)
+    return await plan_set(opened, _same_pairs(source), asked, control or Control())
+
+
+def _same_pairs(source: str) -> PairsOf:
+    def pairs_of(collection: Collection, _texts: Texts) -> Pairs:
+        return judged_pairs(collection, source)
+
+    return pairs_of
+
+
+def _asked_again(collection: Collection, source: str, options: JudgeOptions | None) -> JudgeOptions:
+    """The options with the model to ask: the one named, else the one that judged before."""
+    options = options or JudgeOptions()
+    made_by = origin_of(collection.judgements(source))
+    is_named = options.model or options.base_url or os.environ.get("LABELER_MODEL")
+    if is_named or made_by is None:
+        return options
+    if name := embedded_name(made_by.model):
+        return replace(options, model=name)
+    address, _, served = made_by.model.partition(" ")
+    if HIDDEN in address:
+        problem = f"the judgements were made at {address}, whose query is not kept"
+        raise Misuse(f"{problem}; give the model and the whole address", parameter="base_url")
+    return replace(options, model=served, base_url=address) if served else options
+
+
+async def areparse(
+    collection: Collection | Path | str,
+    source: str,
+    name: str,
+    prompt: str | None = None,
+    control: Control | None = None,
+) -> RelabelResult:
+    """Read the stored replies behind the judgements `source` anew, as `name`; nothing is asked.
+
+    `prompt` is that of the old judgements, where it is not found under its name any more.
+    """
+    opened, control = open_collection(collection), control or Control()
+    pairs = judged_pairs(opened, source)
+    made_by = origin_of(opened.judgements(source))
+    if made_by is None or not made_by.model:
+        raise Misuse(f"{opened.judgements(source)} does not say which model was asked")
+    job = Job(opened, name, pairs, texts_of(opened))
+    with open_store(opened.store) as store:
+        model = only_remembered(made_by.model, store)
+        assessor = await same_assessor(made_by, model, prompt, job.texts)
+        check_free(opened, name, assessor)
+        guard = Guard(RateLimiter(RateLimits(), stop=control.stop), stop=control.stop)
+        tally = await watched(job, assessor, guard, control)
+    result = JudgeResult(job, tally, guard.budget.spent)
+    return RelabelResult(result, diff(opened, source, name))
+
+
+async def same_assessor(
+    made_by: Origin, model: Model, prompt: str | None, texts: Texts
+) -> Assessor:
+    """The assessor that made a set of judgements, to look its replies up with."""
+    current = find_prompt(prompt or made_by.prompt.split("@")[0])
+    if current.id != made_by.prompt:
+        problem = f"the judgements were made with {made_by.prompt}"
+        problem += f", and {current.name} is {current.id} now; give the old file"
+        raise Misuse(problem, parameter="prompt")
+    if not made_by.model.startswith("similarity "):
+        return Assessor(current, model, made_by.parameters)
+    choice = await choose("judge", "similarity", None)
+    async with ready(choice, texts.documents.values()) as started:
+        return Assessor(current, model, made_by.parameters, started.inputs)

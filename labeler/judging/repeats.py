@@ -1,0 +1,53 @@
+"""Which pairs ask the same as one before them, so that their reply is counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any
+
+from labeler.data import Document, Pair, Query
+from labeler.judging.assessor import Texts
+
+
+class Repeats:
+    """Tells, pair by pair of a set of labels, whether an earlier one showed the same texts.
+
+    Only ids of equal texts are kept.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self._queries = _twins((q.id, _query_fields(q)) for q in texts.queries.values())
+        self._documents = _twins((d.id, _document_fields(d)) for d in texts.documents.values())
+        self._seen: set[tuple[str, str, str]] = set()
+
+    def repeats(self, labels: str, pair: Pair) -> bool:
+        """Whether the reply to a pair is that to an earlier one."""
+        query, document = self._queries.get(pair.query_id), self._documents.get(pair.doc_id)
+        if query is None and document is None:
+            return False
+        asked = (labels, query or pair.query_id, document or pair.doc_id)
+        if asked in self._seen:
+            return True
+        self._seen.add(asked)
+        return False
+
+
+def _query_fields(query: Query) -> tuple[Any, ...]:
+    return query.text, query.metadata.get("description"), query.metadata.get("narrative")
+
+
+def _document_fields(document: Document) -> tuple[Any, ...]:
+    return document.title, document.text
+
+
+def _twins(texts: Iterable[tuple[str, tuple[Any, ...]]]) -> Mapping[str, str]:
+    """For each id whose text another has, too, the first such id."""
+    first, twins = dict[bytes, str](), dict[str, str]()
+    for identity, fields in texts:
+        digest = sha256(repr(fields).encode("utf-8", "surrogatepass")).digest()[:16]
+        if digest in first:
+            twins[identity] = twins[first[digest]] = first[digest]
+        else:
+            first[digest] = identity
+    return twins

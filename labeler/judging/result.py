@@ -1,0 +1,99 @@
+"""What judging gave: the counts of a set of judgements, its files, and the cost of the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labeler.data import Pair
+from labeler.errors import BudgetReached
+from labeler.judging.job import Job
+from labeler.judging.tally import Tally
+from labeler.models.policies.budget import Spending
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JudgeResult:
+    """A set of judgements as a run left it, and what the run took.
+
+    `total` counts the pairs that were to be judged: those that have a grade, those that failed,
+    and those that a budget left out. `spent.calls` and `cost` are those of this run alone, the
+    tokens of the tally those of all replies behind the judgements. `caveat` says how far an
+    embedded assessor is to be trusted.
+    """
+
+    job: Job
+    tally: Tally
+    spent: Spending
+    is_priced: bool = False
+    caveat: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the set of judgements."""
+        return self.job.name
+
+    @property
+    def total(self) -> int:
+        """How many pairs were to be judged."""
+        return len(self.job.pairs)
+
+    @property
+    def judged(self) -> int:
+        """How many pairs have a grade."""
+        return self.tally.judged
+
+    @property
+    def failed(self) -> int:
+        """How many pairs were asked about and have no grade."""
+        return self.tally.failed
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many pairs failed in each way that occurred."""
+        return self.tally.failures_by_status
+
+    @property
+    def examples(self) -> dict[str, list[tuple[Pair, str]]]:
+        """The first pairs that failed in each way that occurred, each with its detail."""
+        return {status: self.tally.examples[status] for status in self.failures}
+
+    @property
+    def cost(self) -> float | None:
+        """What the run cost in dollars; None where the price is not known."""
+        return None if self.spent.calls and not self.is_priced else self.spent.cost
+
+    @property
+    def stopped(self) -> BudgetReached | None:
+        """What ended the run before all pairs were done."""
+        return self.tally.stopped
+
+    @property
+    def judgements(self) -> Path:
+        """The file of the judgements, failures among them."""
+        return self.job.collection.judgements(self.name)
+
+    @property
+    def qrels(self) -> Path:
+        """The file of the grades."""
+        return self.job.collection.qrels(self.name)
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, the files and the cost by name."""
+        return {
+            "name": self.name,
+            "pairs": self.total,
+            "judged": self.judged,
+            "failed": self.failed,
+            "failures": self.failures,
+            "calls": self.spent.calls,
+            "cost": self.cost,
+            "stopped": str(self.stopped) if self.stopped else None,
+            "judgements": str(self.judgements),
+            "qrels": str(self.qrels),
+        }
+
+    def __repr__(self) -> str:
+        failures = "".join(f", {status}={count}" for status, count in self.failures.items())
+        return f"JudgeResult({self.name!r}, judged={self.judged} of {self.total}{failures})"

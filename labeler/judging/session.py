@@ -1,0 +1,127 @@
+"""A judging session: choose the model, open the store, guard the model, judge, write."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from labeler.collection.layout import Collection
+from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.in_flight import PairOptions
+from labeler.judging.job import Job, Pairs, check_free, default_name, do_job, texts_of
+from labeler.judging.plan import JudgingPlan, plan_job
+from labeler.judging.result import JudgeResult
+from labeler.judging.tally import Tally
+from labeler.model import Model
+from labeler.models.control import Control, Underway
+from labeler.models.limits import Limits
+from labeler.models.policies.stack import Guard
+from labeler.models.session import Session, SessionOptions, open_session, select_model
+from labeler.prompt import find_prompt
+
+PairsOf = Callable[[Collection, Texts], Pairs]
+"""Which pairs of a collection to judge; the texts are those that they should be among."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """Who judges, under which name, and within which limits.
+
+    `prompt` is a shipped prompt's name or the path of a file. `model` is the name of a server's
+    model, or `local`, `similarity`, `gguf:PATH`, or a `Model`; None takes LABELER_MODEL, or where
+    there is no key and no server, an embedded model. `name` is that of the new judgements; None is
+    PROMPT-MODEL. `concurrency` bounds the calls under way at once. With `retry_failed`, pairs are
+    asked about again where a reply was no grade. With `redact`, the store keeps hashes of requests
+    and not their texts.
+    """
+
+    prompt: str = "umbrela"
+    model: str | Model | None = None
+    base_url: str | None = None
+    name: str | None = None
+    concurrency: int | None = None
+    retry_failed: bool = False
+    redact: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def session(self) -> SessionOptions:
+        """Which model to ask, and how."""
+        return SessionOptions(
+            self.model, self.base_url, self.limits, self.concurrency, self.redact, patient=False
+        )
+
+
+class _Prepared(NamedTuple):
+    """A job, who does it, and the session in which that assessor can be asked."""
+
+    job: Job
+    assessor: Assessor
+    session: Session
+
+
+async def judge_set(
+    collection: Collection, pairs_of: PairsOf, options: JudgeOptions, control: Control
+) -> JudgeResult:
+    """Judge pairs of a collection, and write their judgements and qrels."""
+    async with _prepared(collection, pairs_of, options, control, options.session) as prepared:
+        job, assessor, session = prepared
+        guard, retry_failed = session.guard, options.retry_failed
+        tally = await watched(job, assessor, guard, control, retry_failed=retry_failed)
+        is_priced = session.selection.price is not None
+        caveat = session.selection.caveat
+        return JudgeResult(job, tally, replace(control.spent), is_priced, caveat)
+
+
+async def plan_set(
+    collection: Collection, pairs_of: PairsOf, options: JudgeOptions, control: Control
+) -> JudgingPlan:
+    """What judging pairs of a collection would take; asks nothing and writes nothing."""
+    rehearsal = replace(options.session, rehearsal=True)
+    async with _prepared(collection, pairs_of, options, control, rehearsal) as prepared:
+        return plan_job(*prepared, retry_failed=options.retry_failed)
+
+
+@asynccontextmanager
+async def _prepared(
+    collection: Collection,
+    pairs_of: PairsOf,
+    options: JudgeOptions,
+    control: Control,
+    session_options: SessionOptions,
+) -> AsyncIterator[_Prepared]:
+    prompt = find_prompt(options.prompt)
+    selection = await select_model("judge", session_options, control)
+    texts = texts_of(collection)
+    name = options.name or default_name(prompt.name, selection.choice.name)
+    job = Job(collection, name, pairs_of(collection, texts), texts)
+    documents = texts.documents.values()
+    with _left_uncollected():
+        async with open_session(selection, documents, collection.store, control) as session:
+            assessor = Assessor(prompt, session.model, inputs=session.inputs)
+            check_free(collection, name, assessor)
+            yield _Prepared(job, assessor, session)
+
+
+@contextmanager
+def _left_uncollected() -> Iterator[None]:
+    """Keep the garbage collector from looking through texts and pairs, which stay to the end."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+async def watched(
+    job: Job, assessor: Assessor, guard: Guard, control: Control, *, retry_failed: bool = False
+) -> Tally:
+    """Do a job while the caller watches."""
+    underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
+    with control.judging(underway) as on_judged:
+        at_once = 2 * guard.limiter.limits.at_once
+        options = PairOptions(at_once, retry_failed, on_judged, guard.stop)
+        return await do_job(job, assessor, options)

@@ -1,0 +1,63 @@
+"""The counts of a set of judgements: what has a grade, what failed and how, and what it took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from labeler.data import FAILURES, Failure, Judged, Pair
+from labeler.errors import BudgetReached
+
+EXAMPLES = 3
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of the set `name`; `judged` and all `failures` add up to the pairs that are done.
+
+    `examples` holds the first pairs of each kind of failure; `models` the names that the server
+    gave in this run, `served` those of all replies; `stopped` is what ended it before all pairs
+    were done.
+    """
+
+    name: str = ""
+    pairs: int = 0
+    judged: int = 0
+    failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
+    examples: dict[str, list[tuple[Pair, str]]] = field(
+        default_factory=lambda: {status: [] for status in FAILURES}
+    )
+    models: dict[str, None] = field(default_factory=dict)
+    served: set[str] = field(default_factory=set)
+    remembered: int = 0
+    shared: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    stopped: BudgetReached | None = None
+
+    def add(self, judged: Judged) -> None:
+        """Count one pair."""
+        self.pairs += 1
+        if isinstance(judged.outcome, Failure):
+            outcome = judged.outcome
+            self.failures[outcome.status] += 1
+            if len(self.examples[outcome.status]) < EXAMPLES:
+                self.examples[outcome.status].append((outcome.pair, outcome.detail))
+        else:
+            self.judged += 1
+        self.remembered += judged.remembered
+        self.shared += judged.shared
+        self.served.add(judged.model)
+        if judged.model and not judged.remembered:
+            self.models[judged.model] = None
+        self.prompt_tokens += judged.prompt_tokens
+        self.completion_tokens += judged.completion_tokens
+
+    @property
+    def failed(self) -> int:
+        """How many pairs have no grade."""
+        return self.pairs - self.judged
+
+    @property
+    def failures_by_status(self) -> dict[str, int]:
+        """How many pairs failed in each way that occurred."""
+        return {status: count for status, count in self.failures.items() if count}

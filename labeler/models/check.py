@@ -1,0 +1,68 @@
+"""Whether a model can be asked: which one it would be, a call for trial, and an estimate."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeler.models.choose import Choice, ready
+from labeler.models.policies.adapt import Abilities, probe
+from labeler.models.policies.first_contact import strict_at_first
+from labeler.models.policies.retry import Patience, retried
+from labeler.models.prices import Price, price_of
+
+TOKENS_OF_A_PAIR = (400, 10)
+"""In and out: what the umbrela prompt and a passage of 200 words take, by a rule of thumb."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialCall:
+    """A call that worked: the seconds that it took, and what the server accepts."""
+
+    seconds: float
+    abilities: Abilities
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """About what judging so many pairs takes; the price is None where it is not known."""
+
+    pairs: int
+    tokens_in: int
+    tokens_out: int
+    price: Price | None
+
+    @property
+    def cost(self) -> float | None:
+        """About what it costs in dollars."""
+        return self.price.of(self.tokens_in, self.tokens_out) if self.price else None
+
+
+def has_key() -> bool:
+    """Whether the environment holds a key."""
+    return bool(os.environ.get("OPENAI_API_KEY"))
+
+
+async def try_call(choice: Choice, timeout: float = 60.0) -> TrialCall | None:
+    """Ask a model once, and find out what its server accepts; None where no server stands behind.
+
+    What does not work is raised, with what to do about it.
+    """
+    async with ready(choice, (), timeout) as started:
+        if not started.model.is_server:
+            return None
+        began = time.monotonic()
+        try:
+            abilities = await probe(retried(strict_at_first(started.model), Patience(tries=2)))
+        finally:
+            await started.model.close()
+        return TrialCall(time.monotonic() - began, abilities)
+
+
+def estimate(choice: Choice, pairs: int, prices: Path | None = None) -> Estimate:
+    """About what judging so many pairs takes."""
+    tokens_in, tokens_out = (pairs * tokens for tokens in TOKENS_OF_A_PAIR)
+    price = price_of(choice.base_url, choice.name, prices)
+    return Estimate(pairs, tokens_in, tokens_out, price)

@@ -1,0 +1,174 @@
+"""A session: a model chosen, priced, started, guarded and joined to its store of replies."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from labeler.data import Document
+from labeler.errors import Misconfigured, Misuse
+from labeler.model import Model
+from labeler.models.choose import SERVER_CONCURRENCY, Choice, Ready, Task, choose, ready
+from labeler.models.control import Control
+from labeler.models.limits import Limits
+from labeler.models.policies.budget import Budget
+from labeler.models.policies.rate import RateLimiter, RateLimits
+from labeler.models.policies.retry import Patience
+from labeler.models.policies.stack import Guard, guarded, knows
+from labeler.models.prices import Price, price_of
+from labeler.store import Store, open_store
+from labeler.store.sqlite.open import network_file_system
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """Which model to ask, and how.
+
+    `model` is a name, as `choose` takes it, or a model itself, which is asked as it is. Where
+    `redacted`, the store keeps the hashes of requests and not their texts. Where not `patient`,
+    the model raises `AskedElsewhere` for what another process is asking. A `rehearsal` asks
+    nothing, and makes no store.
+    """
+
+    model: str | Model | None = None
+    base_url: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    concurrency: int | None = None
+    redacted: bool = False
+    patient: bool = True
+    rehearsal: bool = False
+
+
+class Selection(NamedTuple):
+    """The model to ask: what it is called and why it is that one, its price, and its options.
+
+    `price` is None where it is not known.
+    """
+
+    choice: Choice
+    price: Price | None
+    options: SessionOptions
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it is one of this package's own models."""
+        return self.choice.is_embedded and not isinstance(self.options.model, Model)
+
+    @property
+    def caveat(self) -> str | None:
+        """How far the judgements of an embedded model are to be trusted; None of another model."""
+        return self.choice.caveat if self.is_embedded else None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A model that can be asked within its limits, and what stands around it.
+
+    `inputs` joins what each request's `inputs` hold; `needs_probe` is true where the first call
+    finds out what the server accepts.
+    """
+
+    selection: Selection
+    model: Model
+    inputs: Mapping[str, Any]
+    guard: Guard
+    needs_probe: bool
+
+    @property
+    def at_once(self) -> int:
+        """How many calls may be under way."""
+        return self.guard.limiter.limits.at_once
+
+
+async def select_model(task: Task, options: SessionOptions, control: Control) -> Selection:
+    """The model for a task, which the caller hears of.
+
+    Raises `Misconfigured` where its price is not known and a budget in dollars needs it.
+    """
+    given = options.model
+    if isinstance(given, Model):
+        if options.base_url:
+            problem = "a server's address does not go with a model that is given as an object"
+            raise Misuse(problem, parameter="base_url")
+        selection = Selection(Choice(given.id, "given"), None, options)
+    else:
+        choice = await choose(task, given, options.base_url)
+        price = price_of(choice.base_url, choice.name, options.limits.prices)
+        selection = Selection(choice, price, options)
+    control.note(f"model: {selection.choice}")
+    check_price(selection)
+    return selection
+
+
+def check_price(selection: Selection) -> None:
+    """Raise `Misconfigured` where a budget in dollars cannot be kept."""
+    if selection.price is None and selection.options.limits.max_cost is not None:
+        raise Misconfigured(
+            f"the price of {selection.choice.name} is unknown, so a budget in dollars cannot be "
+            "kept; give prices, or a budget in tokens",
+            parameter="max_cost",
+        )
+
+
+@asynccontextmanager
+async def open_session(
+    selection: Selection, documents: Iterable[Document], store: Path, control: Control
+) -> AsyncIterator[Session]:
+    """The selected model, started, guarded and joined to the store, as long as the block runs.
+
+    `documents` are those that will be asked about.
+    """
+    options = selection.options
+    async with _started(selection, documents) as started:
+        _warn_of_network(store, control)
+        with _opened(store, options) as opened:
+            guard = _guard(selection, options.concurrency or started.concurrency, control)
+            model = guarded(started.model, opened, guard, patient=options.patient)
+            try:
+                needs_probe = not knows(started.model, opened)
+                yield Session(selection, model, started.inputs, guard, needs_probe)
+            finally:
+                await model.close()
+
+
+@asynccontextmanager
+async def _started(selection: Selection, documents: Iterable[Document]) -> AsyncIterator[Ready]:
+    given = selection.options.model
+    if isinstance(given, Model):
+        yield Ready(given, concurrency=SERVER_CONCURRENCY)
+        return
+    async with ready(selection.choice, documents, selection.options.limits.timeout) as started:
+        yield started
+
+
+@contextmanager
+def _opened(path: Path, options: SessionOptions) -> Iterator[Store]:
+    """The store; a rehearsal makes none, and where there is none it gets an empty one."""
+    if path.exists() or not options.rehearsal:
+        with open_store(path, redacted=options.redacted) as store:
+            yield store
+        return
+    with TemporaryDirectory() as folder, open_store(Path(folder) / path.name) as store:
+        yield store
+
+
+def _guard(selection: Selection, at_once: int, control: Control) -> Guard:
+    """What stands between the run and the server."""
+    limits = selection.options.limits
+    most = (limits.max_calls, limits.max_tokens, limits.max_cost, limits.deadline)
+    budget = Budget(*most, selection.price, control.spent)
+    control.stop.until = budget.ends
+    limiter = RateLimiter(RateLimits(at_once, limits.rpm, limits.tpm), stop=control.stop)
+    return Guard(limiter, budget, Patience(limits.tries, limits.patience), control.stop)
+
+
+def _warn_of_network(path: Path, control: Control) -> None:
+    """Warn of a network file system, where several machines must not share a store."""
+    kind = network_file_system(path)
+    if kind:
+        problem = f"{path} lies on a network file system ({kind})"
+        control.note(f"{problem}: use it from one machine at a time")

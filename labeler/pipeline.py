@@ -1,0 +1,245 @@
+"""From documents to qrels: ingest, generate, pool and judge in a row, or a rehearsal of that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from labeler.collection.layout import Collection
+from labeler.corpus.ingest import Ingested, ingest
+from labeler.judging.judge import ajudge, aplan_judging
+from labeler.judging.plan import JudgingPlan
+from labeler.judging.result import JudgeResult
+from labeler.judging.session import JudgeOptions
+from labeler.model import Model
+from labeler.models.control import Control
+from labeler.models.limits import Limits
+from labeler.models.loop import run_to_end
+from labeler.models.policies.stop import StopSignal
+from labeler.pools.pool import PoolResult, pool
+from labeler.queries.generate import (
+    GenerateOptions,
+    GenerateResult,
+    GenerationPlan,
+    agenerate,
+    aplan_generation,
+)
+from labeler.queries.keep import write_heading_queries
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """What to build a collection from, and how.
+
+    `inputs` are folders, files and patterns. `queries` are written, unless `queries_file` holds
+    some. The first `depth` documents of each run are pooled. `seed` decides which passages are
+    asked about. `judging` says who writes the queries and judges, and within which limits, which
+    hold for both together.
+    """
+
+    inputs: Sequence[str]
+    queries: int = 50
+    queries_file: Path | None = None
+    depth: int = 10
+    seed: int = 0
+    judging: JudgeOptions = field(default_factory=JudgeOptions)
+
+    @property
+    def generation(self) -> GenerateOptions:
+        """Who writes the queries: the model that judges, unless that one cannot write."""
+        judging = self.judging
+        writing_model = None if judging.model == "similarity" else judging.model
+        return GenerateOptions(
+            self.queries,
+            model=writing_model,
+            base_url=judging.base_url,
+            seed=self.seed,
+            redact=judging.redact,
+            limits=judging.limits,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The four steps, to be taken in this order; each goes on from what is there already.
+
+    `generate` is left out where the queries are given.
+    """
+
+    collection: Collection
+    options: BuildOptions
+    control: Control = field(default_factory=Control)
+
+    @property
+    def writes_queries(self) -> bool:
+        """Whether a model writes the queries."""
+        return self.options.queries_file is None
+
+    def ingest(self) -> Ingested:
+        """Cut the documents into passages."""
+        with self.control.progress("files") as advance:
+            inputs, queries_file = self.options.inputs, self.options.queries_file
+            return ingest(inputs, self.collection, queries_file, advance)
+
+    async def generate(self, stop: StopSignal) -> GenerateResult:
+        """Write the queries."""
+        control = self.control.with_stop(stop)
+        return await agenerate(self.collection, self.options.generation, control)
+
+    def pool(self) -> PoolResult:
+        """Retrieve, and pool what the runs find."""
+        return pool(self.collection, depth=self.options.depth, control=self.control)
+
+    async def judge(self, stop: StopSignal) -> JudgeResult:
+        """Judge the pool."""
+        control = self.control.with_stop(stop)
+        return await ajudge(self.collection, self.options.judging, control)
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """The steps of a build in a folder that is thrown away; no model is asked.
+
+    Where queries would be written, headings stand in for them, so that there is a pool to count.
+    """
+
+    build: Build
+
+    async def generate(self, stop: StopSignal) -> GenerationPlan:
+        """What writing the queries would take; headings take their place."""
+        collection, options = self.build.collection, self.build.options
+        control = self.build.control.with_stop(stop)
+        plan = await aplan_generation(collection, options.generation, control)
+        write_heading_queries(collection, options.queries, options.seed)
+        return plan
+
+    async def judge(self, stop: StopSignal) -> JudgingPlan:
+        """What judging would take; the first step has found out what the server accepts."""
+        options, control = self.build.options, self.build.control.with_stop(stop)
+        plan = await aplan_judging(self.build.collection, options.judging, control)
+        is_probed = self.build.writes_queries and options.generation.model == options.judging.model
+        return replace(plan, calls=replace(plan.calls, needs_probe=False)) if is_probed else plan
+
+
+@contextmanager
+def rehearsal(options: BuildOptions, control: Control | None = None) -> Iterator[Rehearsal]:
+    """A rehearsal of a build, as long as the block runs."""
+    with TemporaryDirectory(prefix="labeler-") as folder:
+        yield Rehearsal(Build(Collection(Path(folder)), options, control or Control()))
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What each step of a build gave; `generated` is None where the queries were given."""
+
+    collection: Collection
+    documents: int
+    generated: GenerateResult | None
+    pooled: PoolResult
+    judging: JudgeResult
+
+    def as_json(self) -> dict[str, Any]:
+        """The results of the steps by name."""
+        return {
+            "collection": str(self.collection.folder),
+            "documents": self.documents,
+            "generated": self.generated.as_json() if self.generated else None,
+            "pooled": self.pooled.as_json(),
+            "judging": self.judging.as_json(),
+        }
+
+    def __repr__(self) -> str:
+        return f"BuildResult({str(self.collection.folder)!r}, {self.judging!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildPlan:
+    """What each step of a build would take; `generation` is None where the queries are given."""
+
+    documents: int
+    generation: GenerationPlan | None
+    pairs: int
+    judging: JudgingPlan
+
+
+def build(  # noqa: PLR0913  the keywords of a public function are its settings
+    inputs: str | Path | Sequence[str | Path],
+    out: Collection | Path | str,
+    *,
+    queries: int = 50,
+    queries_file: Path | str | None = None,
+    depth: int = 10,
+    prompt: str = "umbrela",
+    model: str | Model | None = None,
+    base_url: str | None = None,
+    name: str | None = None,
+    seed: int = 0,
+    concurrency: int | None = None,
+    retry_failed: bool = False,
+    redact: bool = False,
+    limits: Limits | None = None,
+) -> BuildResult:
+    """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels.
+
+    `BuildOptions` and `JudgeOptions` say what the settings mean. Each step is answered from what is
+    there already, so that the same call, made again, goes on where it stopped.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> documents, mine = Path(folder.name, "pets.md"), Path(folder.name, "mine.txt")
+    >>> _ = documents.write_text("# Cats\\n\\nA cat sleeps anywhere.\\n")
+    >>> _ = mine.write_text("where do cats sleep\\n")
+    >>> out = Path(folder.name, "collection")
+    >>> build(documents, out, queries_file=mine, model="similarity").judging
+    JudgeResult('umbrela-similarity', judged=1 of 1)
+    >>> folder.cleanup()
+    """
+    judging = JudgeOptions(
+        prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
+    )
+    own = Path(queries_file) if queries_file else None
+    options = BuildOptions(_as_texts(inputs), queries, own, depth, seed, judging)
+    steps = Build(_as_collection(out), options)
+    ingested = steps.ingest()
+    generated = run_to_end(steps.generate) if steps.writes_queries else None
+    pooled = steps.pool()
+    judged = run_to_end(steps.judge)
+    return BuildResult(steps.collection, len(ingested.documents), generated, pooled, judged)
+
+
+async def abuild(
+    out: Collection | Path | str, options: BuildOptions, control: Control | None = None
+) -> BuildResult:
+    """Build a collection from documents: `build` for callers that are asynchronous."""
+    steps = Build(_as_collection(out), options, control or Control())
+    stop = steps.control.stop
+    ingested = await asyncio.to_thread(steps.ingest)
+    generated = await steps.generate(stop) if steps.writes_queries else None
+    pooled = await asyncio.to_thread(steps.pool)
+    judged = await steps.judge(stop)
+    return BuildResult(steps.collection, len(ingested.documents), generated, pooled, judged)
+
+
+async def aplan_build(options: BuildOptions, control: Control | None = None) -> BuildPlan:
+    """What `abuild` would take; asks nothing and writes nothing."""
+    with rehearsal(options, control) as steps:
+        stop = steps.build.control.stop
+        ingested = await asyncio.to_thread(steps.build.ingest)
+        generation = await steps.generate(stop) if steps.build.writes_queries else None
+        pooled = await asyncio.to_thread(steps.build.pool)
+        judging = await steps.judge(stop)
+    return BuildPlan(len(ingested.documents), generation, pooled.pairs, judging)
+
+
+def _as_texts(inputs: str | Path | Sequence[str | Path]) -> list[str]:
+    several = [inputs] if isinstance(inputs, str | Path) else inputs
+    return [str(path) for path in several]
+
+
+def _as_collection(out: Collection | Path | str) -> Collection:
+    return out if isinstance(out, Collection) else Collection(Path(out))

@@ -1,0 +1,75 @@
+"""Runs of one's own that join a collection's pool, checked against the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from labeler.collection.choose import run_name
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection, check_name
+from labeler.collection.queries import read_queries
+from labeler.data import Run
+from labeler.errors import BadInput, Misuse
+from labeler.messages import count_of, no_query_in_common
+from labeler.runs.retrieve import BUILT_IN
+from labeler.trec.files import RUN_COLUMNS, read_run, rows
+from labeler.trec.order import ranking
+
+
+def read_own_run(
+    path: Path, collection: Collection, depth: int, warn: Callable[[str], None]
+) -> Run:
+    """A user's run, checked against the collection that it shall join, less other queries.
+
+    Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
+    collection or its first `depth` documents are not all in the corpus.
+    """
+    name = _own_name(path)
+    whole = read_run(path)
+    queries = read_queries(collection.queries)
+    run = {query_id: scores for query_id, scores in whole.items() if query_id in queries}
+    if not run:
+        raise BadInput(no_query_in_common(path, whole, collection.queries, queries))
+    if len(run) < len(whole):
+        others = [query_id for query_id in whole if query_id not in queries]
+        count = count_of(len(others), "query is", "queries are")
+        warn(f"{path}: {count} not in the collection, left out: {_some(others)}")
+    present = collection.run(name)
+    if present.exists() and read_run(present) != run:
+        raise Misuse(f"{path}: {present} is another run of that name; rename the file")
+    _check_documents(path, run, depth, collection.corpus)
+    return run
+
+
+def _own_name(path: Path) -> str:
+    """What the run will be called, if a file of the collection may be called so."""
+    name = run_name(path)
+    if name in BUILT_IN:
+        raise Misuse(f"{path}: the name {name!r} is a built-in run's; rename the file")
+    try:
+        return check_name(name)
+    except Misuse as error:
+        raise Misuse(f"{path}: {error}; rename the file") from error
+
+
+def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
+    pooled = {doc_id for scores in run.values() for doc_id in ranking(scores)[:depth]}
+    documents = read_corpus(corpus)
+    unknown = pooled.difference(documents)
+    if not unknown:
+        return
+    for number, columns in rows(path, RUN_COLUMNS):
+        query_id, doc_id = columns[0].decode(), columns[2].decode()
+        if doc_id in unknown and query_id in run:
+            verb = "is" if len(unknown) == 1 else "are"
+            raise BadInput.at(
+                path,
+                number,
+                f"the document {doc_id!r} is not in {corpus}, whose ids are as {_some(documents)};"
+                f" {len(unknown):,} of the {len(pooled):,} documents to pool {verb} not there",
+            )
+
+
+def _some(ids: Iterable[str]) -> str:
+    return ", ".join(sorted(ids)[:3])
