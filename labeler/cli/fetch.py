@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from labeler.cli.screen import note, progress, say, table
+from labeler.cli.output import show
+from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
+from labeler.report.table import Cell, Column, Table
 
 MODEL = "model"
 MEGABYTE = 1_000_000
@@ -41,13 +44,18 @@ def _list() -> None:
     from labeler.models.local.file import EMBEDDED
 
     recipes = [read_recipe(path) for path in recipe_files().values()]
-    rows = [
-        (r.name, r.recipe.title, str(r.recipe.counts.queries), str(r.recipe.counts.pairs))
-        for r in recipes
+    rows: list[Sequence[Cell]] = [
+        [r.name, r.recipe.title, r.recipe.counts.queries, r.recipe.counts.pairs] for r in recipes
     ]
     size = f"{EMBEDDED.size / MEGABYTE:.0f} MB"
-    rows.append((MODEL, f"the embedded model's file ({EMBEDDED.licence}, {size})", "", ""))
-    table(("name", "what", "queries", "judged pairs"), rows, left=2)
+    rows.append([MODEL, f"the embedded model's file ({EMBEDDED.licence}, {size})", None, None])
+    columns = [
+        Column("name", align="left"),
+        Column("what", align="left"),
+        Column("queries", undefined=""),
+        Column("judged pairs", undefined=""),
+    ]
+    show([Table("recipes", columns, rows)])
 
 
 def _fetch(name: str, out: Path | None) -> None:

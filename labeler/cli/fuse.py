@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from labeler.cli.options import OUTPUT
 from labeler.cli.screen import note
+
+SCORES = "Fusing by score"
+
+Method = Literal["rrf", "combsum", "combmnz", "wsum"]
+Norm = Literal["min-max", "max", "sum", "zscore", "zmuv", "rank", "borda", "none"]
 
 
 def command(
@@ -16,21 +22,35 @@ def command(
     ],
     *,
     output: Annotated[
-        Path, typer.Option("-o", help="The run to write (.gz is compressed); - is standard output.")
+        Path,
+        typer.Option(
+            "-o",
+            help="The run to write (.gz is compressed); - is standard output.",
+            rich_help_panel=OUTPUT,
+        ),
     ],
-    method: Annotated[str, typer.Option(help="rrf, combsum, combmnz or wsum.")] = "rrf",
+    method: Annotated[
+        Method, typer.Option(help="Reciprocal rank fusion, or scores added.")
+    ] = "rrf",
     k: Annotated[float, typer.Option(help="RRF's constant.")] = 60,
     norm: Annotated[
-        str,
+        Norm,
         typer.Option(
-            help="Scale scores before adding: min-max, max, sum, zscore, rank, borda or none."
+            help="How scores are scaled before they are added; zscore and zmuv are the same.",
+            rich_help_panel=SCORES,
         ),
     ] = "min-max",
     weights: Annotated[
-        str, typer.Option(help="For wsum, one for each run: 0.3,0.7 or bm25=0.3,dense=0.7.")
+        str,
+        typer.Option(
+            help="For wsum, one for each run: 0.3,0.7 or bm25=0.3,dense=0.7.",
+            rich_help_panel=SCORES,
+        ),
     ] = "",
     depth: Annotated[int, typer.Option(help="Documents to keep a query.")] = 1000,
-    tag: Annotated[str, typer.Option(help="The run's last column.")] = "fused",
+    tag: Annotated[
+        str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)
+    ] = "fused",
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
     from labeler.messages import count_of

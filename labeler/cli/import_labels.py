@@ -16,23 +16,23 @@ def command(
     sheet: Annotated[Path, typer.Argument(help="The sheet, with grades in it.")],
     folder: Folder,
     *,
-    name: Annotated[str, typer.Option("--as", help="What these labels are called.")],
-    rater: Annotated[str, typer.Option(help="Who graded, where the sheet does not say.")] = "",
+    name: Annotated[str, typer.Option("--as", help="The name of the qrels.")],
+    assessor: Annotated[str, typer.Option(help="Who graded, where the sheet does not say.")] = "",
     replace: Annotated[
         bool, typer.Option("--replace", help="Take this sheet's grade where there is another one.")
     ] = False,
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""
     from labeler.collection.layout import open_collection
-    from labeler.people.import_labels import Import, import_sheet
+    from labeler.people.import_labels import ImportOptions, import_sheet
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
     collection = open_collection(folder)
-    found = import_sheet(collection, sheet, Import(name, rater, now, replace))
-    say(f"{name}: {_count(found.graded, 'grade')}; {_count(found.skipped, 'row')} skipped")
-    if found.missing:
-        gone = f"{_count(found.missing, 'row')} of the sample"
-        note(f"warning: {gone} {'is' if found.missing == 1 else 'are'} no longer in {sheet}")
+    counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace))
+    say(f"{name}: {_count(counts.graded, 'grade')}; {_count(counts.skipped, 'row')} skipped")
+    if counts.missing:
+        missing = f"{_count(counts.missing, 'row')} of the sample"
+        note(f"warning: {missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
     others = [other for other in collection.qrels_names() if other != name] or ["NAME"]
     note(f"next: labeler agree {folder} {name} {others[-1]}")
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from labeler.cli.options import OUTPUT
 from labeler.cli.screen import note
 
 
@@ -14,12 +15,17 @@ def command(
     run: Annotated[Path, typer.Argument(help="The run to re-rank; - is standard input.")],
     collection: Annotated[Path, typer.Argument(metavar="COLL", help="Whose documents it ranks.")],
     *,
-    output: Annotated[Path, typer.Option("-o", help="The run to write (.gz is compressed).")],
+    output: Annotated[
+        Path,
+        typer.Option("-o", help="The run to write (.gz is compressed).", rich_help_panel=OUTPUT),
+    ],
     balance: Annotated[
         float, typer.Option("--lambda", help="1 keeps the run's order, 0 looks at novelty alone.")
     ] = 0.5,
     depth: Annotated[int, typer.Option(min=1, help="Documents to re-rank and keep a query.")] = 100,
-    tag: Annotated[str, typer.Option(help="The run's last column.")] = "mmr",
+    tag: Annotated[
+        str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)
+    ] = "mmr",
 ) -> None:
     """Re-rank a run by maximal marginal relevance, with the embedded encoder's vectors."""
     from labeler.collection.layout import open_collection

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.screen import say, table
+from labeler.cli import output
+from labeler.cli.screen import say
+from labeler.report.table import Column, Table
 
 app = typer.Typer(help="List the prompts, or show one.", invoke_without_command=True)
 
@@ -18,9 +20,10 @@ def _list(context: typer.Context) -> None:
         return
     from labeler.prompt import prompt_files, read_prompt
 
-    found = [read_prompt(path) for path in prompt_files().values()]
-    rows = [(p.id, p.front.kind, p.front.description) for p in found]
-    table(("prompt", "kind", "what it asks"), rows, left=3)
+    prompts = [read_prompt(path) for path in prompt_files().values()]
+    rows = [(p.id, p.front.kind, p.front.description) for p in prompts]
+    header = ("prompt", "kind", "what it asks")
+    output.show([Table("prompts", [Column(name, align="left") for name in header], rows)])
 
 
 @app.command(epilog="Example: labeler prompts show umbrela")

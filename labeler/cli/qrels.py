@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from labeler.cli.options import AsJson, Form, ToFile
 from labeler.cli.screen import note
+
+Conflict = Literal["error", "first", "last", "max", "min", "drop"]
 
 app = typer.Typer(help="Look at, check, merge and change qrels files.", no_args_is_help=True)
 
@@ -68,15 +70,15 @@ def validate(
         grades = {int(text) for text in scale.split(",") if text}
     except ValueError as error:
         raise Misuse(f"cannot read the scale {scale!r}; write it as 0,1,2,3") from error
-    known = KnownIds.of(collection) if collection else None
+    ids = KnownIds.of(collection) if collection else None
     for path in paths:
-        found = validate_qrels(path, grades, known)
-        for warning in found.pop("warnings"):
+        counts = validate_qrels(path, grades, ids)
+        for warning in counts.pop("warnings"):
             _warn(warning)
         if as_json:
-            show_json(found)
-        pairs = count_of(found["pairs"], "pair", "pairs")
-        note(f"{path}: sound: {pairs} of {count_of(found['queries'], 'query', 'queries')}")
+            show_json(counts)
+        pairs = count_of(counts["pairs"], "pair", "pairs")
+        note(f"{path}: sound: {pairs} of {count_of(counts['queries'], 'query', 'queries')}")
 
 
 @app.command(epilog="Example: labeler qrels merge a.qrels b.qrels -o all.qrels --conflict max")
@@ -85,7 +87,7 @@ def merge(
     *,
     output: Output,
     conflict: Annotated[
-        str, typer.Option(help="Pairs of several grades: error, first, last, max, min or drop.")
+        Conflict, typer.Option(help="Which grade of a pair wins where the files differ.")
     ] = "error",
     conflicts: Annotated[
         Path | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Look at, check, cut, sort and convert runs.", no_args_is_help=True)
 
+RunFormat = Literal["trec", "json", "parquet"]
 FORMATS_HELP = "TREC's columns, BEIR's .json or .parquet, by its name"
 File = Annotated[
     Path,
@@ -54,14 +55,14 @@ def validate(
     from labeler.messages import count_of
     from labeler.runs.stats import run_stats
 
-    known = KnownIds.of(collection) if collection else None
+    ids = KnownIds.of(collection) if collection else None
     for path in paths:
-        found = run_stats(path, known)
-        queries = count_of(found["queries"], "query", "queries")
-        note(f"{path}: sound: {queries}, {count_of(found['documents'], 'document', 'documents')}")
-        if ties := found["tied_pairs"]:
+        counts = run_stats(path, ids)
+        queries = count_of(counts["queries"], "query", "queries")
+        note(f"{path}: sound: {queries}, {count_of(counts['documents'], 'document', 'documents')}")
+        if ties := counts["tied_pairs"]:
             note(f"warning: {path}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
-        if wrong := found["contradicting_ranks"]:
+        if wrong := counts["contradicting_ranks"]:
             ranks = count_of(wrong, "rank contradicts its score", "ranks contradict their scores")
             note(f"warning: {path}: {ranks}; trec_eval goes by the scores")
 
@@ -95,16 +96,18 @@ def convert(
     output: Output,
     tag: Tag = "",
     read_as: Annotated[
-        str, typer.Option("--from", help="trec, json or parquet, where the name does not say.")
-    ] = "",
+        RunFormat | None,
+        typer.Option("--from", help="The format to read, where the name does not say it."),
+    ] = None,
     write_as: Annotated[
-        str, typer.Option("--to", help="trec, json or parquet, where the name does not say.")
-    ] = "",
+        RunFormat | None,
+        typer.Option("--to", help="The format to write, where the name does not say it."),
+    ] = None,
 ) -> None:
     """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
     from labeler.runs.rewrite import Change
 
-    _rewrite(path, output, Change(_tag(path, tag), read_as=read_as, write_as=write_as))
+    _rewrite(path, output, Change(_tag(path, tag), read_as=read_as or "", write_as=write_as or ""))
 
 
 def _tag(path: Path, given: str) -> str:

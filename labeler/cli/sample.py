@@ -18,19 +18,20 @@ def command(
         int | None, typer.Option(min=1, help="How many pairs people grade (200).")
     ] = None,
     all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="All pairs of the queries: evaluate --people.")
+        bool, typer.Option("--all-pairs", help="All pairs of the queries, to correct scores by.")
     ] = False,
     queries: Annotated[
         int | None, typer.Option(min=1, help="Of how many random queries; otherwise of all.")
     ] = None,
     sheets: Annotated[
-        list[Path], typer.Option("-o", help="The sheet, CSV; give one a rater for several raters.")
+        list[Path], typer.Option("-o", help="The sheet, CSV; one for each assessor.")
     ],
     source: Annotated[
-        str | None, typer.Option("--from", help="The labels whose grades are the strata.")
+        str | None, typer.Option("--from", help="The qrels whose grades are the strata.")
     ] = None,
     overlap: Annotated[
-        str, typer.Option(help="With several sheets: the share of pairs that all raters grade.")
+        str,
+        typer.Option(help="With several sheets: the share of pairs that every assessor grades."),
     ] = "20%",
     scale: Annotated[
         str | None, typer.Option(help="The grades, as 0:3; otherwise the judging prompt's.")
@@ -41,15 +42,16 @@ def command(
     from labeler.agreement.options import parse_scale, parse_share
     from labeler.collection.layout import open_collection
     from labeler.errors import Misuse
-    from labeler.people.sample import Wish, draw_sheets, free_names
+    from labeler.people.sample import SampleDesign, draw_sheets, free_names
 
     if all_pairs and pairs is not None:
         raise Misuse("--all-pairs draws every pair of the queries; --pairs so many: which one?")
     grades = parse_scale(scale)
     named = dict.fromkeys(grades, "") if grades else None
-    wish = Wish(None if all_pairs else pairs or 200, queries, parse_share(overlap), seed, named)
+    count = None if all_pairs else pairs or 200
+    design = SampleDesign(count, queries, parse_share(overlap), seed, named)
     collection = open_collection(folder)
-    for sheet, drawn in zip(sheets, draw_sheets(collection, source, wish, sheets), strict=True):
+    for sheet, drawn in zip(sheets, draw_sheets(collection, source, design, sheets), strict=True):
         say(f"{sheet}: sample {drawn.id}, {drawn.pairs} pairs of {drawn.queries} queries")
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
         note(f"when graded: labeler import-labels {sheet} {folder} --as {name}")

@@ -1,4 +1,4 @@
-"""`samples/ID.jsonl`: what a sheet's rows are; `people/NAME.jsonl`: what people answered."""
+"""`samples/ID.jsonl`: the rows of a sheet; `people/NAME.jsonl`: what people answered in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 
-_SAID = ("rater", "time", "comment")
+_WRITTEN = ("assessor", "time", "comment")
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,15 @@ class SampledPair:
 
 
 @dataclass(frozen=True)
-class Graded:
-    """A person's answer; `grade` is `None` where they skipped the pair, `sample` the sheet's."""
+class HumanAnswer:
+    """A person's answer to a pair; `grade` is `None` where they skipped it.
+
+    `probability` is that with which the sample named `sample` holds the pair.
+    """
 
     pair: Pair
     grade: int | None
-    rater: str
+    assessor: str
     time: str
     comment: str
     probability: float
@@ -36,12 +39,12 @@ class Graded:
 
 
 def sample_path(folder: Path, sample: str) -> Path:
-    """Where a collection keeps a sample."""
+    """The file in which a collection keeps a sample."""
     return folder / "samples" / f"{sample}.jsonl"
 
 
 def people_path(folder: Path, name: str) -> Path:
-    """Where a collection keeps people's answers."""
+    """The file in which a collection keeps people's answers."""
     return folder / "people" / f"{name}.jsonl"
 
 
@@ -52,7 +55,7 @@ def write_sample(path: Path, rows: Iterable[SampledPair]) -> None:
 
 
 def read_sample(path: Path) -> list[SampledPair]:
-    """The rows of a sample."""
+    """Read the rows of a sample."""
     if not path.exists():
         raise FileProblem(f"{path}: no such sample; was the sheet drawn from this collection?")
     return [
@@ -61,13 +64,13 @@ def read_sample(path: Path) -> list[SampledPair]:
     ]
 
 
-def write_people(path: Path, rows: Iterable[Graded]) -> None:
+def write_people(path: Path, rows: Iterable[HumanAnswer]) -> None:
     """Write people's answers; they read back as the same."""
     written = (
         {
             **r.pair._asdict(),
             "grade": r.grade,
-            "rater": r.rater,
+            "assessor": r.assessor,
             "time": r.time,
             "comment": r.comment,
             "probability": r.probability,
@@ -78,17 +81,17 @@ def write_people(path: Path, rows: Iterable[Graded]) -> None:
     write_rows(path, written, check=read_people)
 
 
-def read_people(path: Path) -> list[Graded]:
-    """People's answers."""
+def read_people(path: Path) -> list[HumanAnswer]:
+    """Read people's answers."""
     rows = []
     for number, row in read_rows(path):
         grade = row.get("grade")
         if grade is not None and type(grade) is not int:
             raise BadInput.at(path, number, f"expected an integer grade or null, found {grade!r}")
-        rater, time, comment = (text_of(path, number, row, key, "") for key in _SAID)
+        assessor, time, comment = (text_of(path, number, row, key, "") for key in _WRITTEN)
         pair, chance = _pair(path, number, row), _probability(path, number, row)
         sample = text_of(path, number, row, "sample", "")
-        rows.append(Graded(pair, grade, rater, time, comment, chance, sample))
+        rows.append(HumanAnswer(pair, grade, assessor, time, comment, chance, sample))
     return rows
 
 

@@ -14,7 +14,7 @@ from labeler.errors import Misuse
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnPair:
     """A pair, and the probability with which a draw like this holds it."""
 
     pair: Pair
@@ -23,7 +23,7 @@ class Drawn:
 
 def draw(
     strata: Mapping[Pair, int | None], pairs: int | None, queries: int | None, seed: int
-) -> list[Drawn]:
+) -> list[DrawnPair]:
     """Draw `pairs` pairs; `strata` holds each pair of the pool with the assessor's grade.
 
     `None` of `pairs` draws all pairs of the drawn queries, `None` of `queries` is every query.
@@ -34,22 +34,22 @@ def draw(
     probabilities (Madow 1949, Annals of Mathematical Statistics 20(3)) keeps all these shares.
     """
     rng = np.random.default_rng(seed)
-    known = sorted({pair.query_id for pair in strata})
-    if queries is not None and not 0 < queries <= len(known):
-        raise Misuse(f"cannot draw {queries} of {len(known)} queries")
-    chosen = known if queries is None else sorted(rng.choice(known, queries, replace=False))
-    first = len(chosen) / len(known)
-    inside = set(map(str, chosen))
+    pooled = sorted({pair.query_id for pair in strata})
+    if queries is not None and not 0 < queries <= len(pooled):
+        raise Misuse(f"cannot draw {queries} of {len(pooled)} queries", parameter="queries")
+    sampled = pooled if queries is None else sorted(rng.choice(pooled, queries, replace=False))
+    first = len(sampled) / len(pooled)
+    inside = set(map(str, sampled))
     pool = _shuffled([pair for pair in strata if pair.query_id in inside], rng)
     pool.sort(key=lambda pair: (pair.query_id, _order(strata[pair])))
     if pairs is None:
-        return [Drawn(pair, first) for pair in pool]
+        return [DrawnPair(pair, first) for pair in pool]
     if not 0 < pairs <= len(pool):
-        these = "this query has" if len(chosen) == 1 else f"these {len(chosen)} queries have"
-        raise Misuse(f"cannot draw {pairs} pairs; {these} {len(pool)}")
-    probability = _scaled(_appeal(pool, strata), pairs)
+        these = "this query has" if len(sampled) == 1 else f"these {len(sampled)} queries have"
+        raise Misuse(f"cannot draw {pairs} pairs; {these} {len(pool)}", parameter="pairs")
+    probability = _scaled(_shares(pool, strata), pairs)
     places = _systematic(probability, float(rng.random()))
-    return [Drawn(pool[place], float(first * probability[place])) for place in places]
+    return [DrawnPair(pool[place], float(first * probability[place])) for place in places]
 
 
 def _shuffled(pairs: Sequence[Pair], rng: np.random.Generator) -> list[Pair]:
@@ -61,7 +61,7 @@ def _order(grade: int | None) -> tuple[bool, int]:
     return grade is None, grade or 0
 
 
-def _appeal(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> Floats:
+def _shares(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> Floats:
     """Each pair's share: the same for every query, by the square root within."""
     sizes = Counter((pair.query_id, strata[pair]) for pair in pool)
     whole: Counter[str] = Counter()
@@ -72,12 +72,12 @@ def _appeal(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> Floats:
     )
 
 
-def _scaled(appeal: Floats, pairs: int) -> Floats:
-    """Probabilities in proportion to `appeal`, at most 1, that sum to `pairs`."""
-    certain = np.zeros(len(appeal), dtype=bool)
+def _scaled(shares: Floats, pairs: int) -> Floats:
+    """Probabilities in proportion to `shares`, at most 1, that sum to `pairs`."""
+    certain = np.zeros(len(shares), dtype=bool)
     while True:
-        rest = appeal[~certain]
-        scaled = np.where(certain, 1.0, appeal * (pairs - certain.sum()) / max(rest.sum(), 1e-300))
+        rest = shares[~certain]
+        scaled = np.where(certain, 1.0, shares * (pairs - certain.sum()) / max(rest.sum(), 1e-300))
         above = (scaled > 1) & ~certain
         if not above.any():
             return np.minimum(scaled, 1.0)
@@ -91,19 +91,21 @@ def _systematic(probability: Floats, start: float) -> list[int]:
     return [int(place) for place in np.flatnonzero(passed > before)]
 
 
-def share_out(drawn: Sequence[Drawn], raters: int, overlap: float, seed: int) -> list[list[Drawn]]:
-    """Deal the pairs to raters: a random `overlap` of them to all, the rest evenly to one each.
+def share_out(
+    drawn: Sequence[DrawnPair], assessors: int, overlap: float, seed: int
+) -> list[list[DrawnPair]]:
+    """Deal the pairs to assessors: a random `overlap` of them to all, the rest evenly to one each.
 
-    Each rater's probabilities are those of the pair being drawn and dealt to this rater.
+    Each probability is that of the pair being drawn and dealt to this assessor.
     """
-    if raters == 1:
+    if assessors == 1:
         return [list(drawn)]
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(drawn))
     shared = round(overlap * len(drawn))
     dealt = []
-    for rater in range(raters):
-        mine = sorted([*order[:shared], *order[shared + rater :: raters]])
+    for number in range(assessors):
+        mine = sorted([*order[:shared], *order[shared + number :: assessors]])
         share = len(mine) / len(drawn)
-        dealt.append([Drawn(drawn[i].pair, drawn[i].probability * share) for i in mine])
+        dealt.append([DrawnPair(drawn[i].pair, drawn[i].probability * share) for i in mine])
     return dealt

@@ -1,4 +1,4 @@
-"""Draw pairs for people to grade, and take their grades in."""
+"""Draw pairs for people to grade, and write the sheets that they grade in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from labeler.collection.queries import read_queries
 from labeler.collection.scale import names_of_labels
 from labeler.data import Document, Failure, Pair, Query
 from labeler.errors import BadInput, Misuse
-from labeler.people.draw import Drawn, draw, share_out
+from labeler.people.draw import DrawnPair, draw, share_out
 from labeler.people.sheet import SheetRow, write_sheet
 from labeler.trec.files import read_qrels
 
@@ -32,8 +32,12 @@ DEFAULT_SCALE = {0: "", 1: "", 2: "", 3: ""}
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What to draw: how many pairs (`None` for all) of how many queries, what raters share."""
+class SampleDesign:
+    """How many pairs to draw (`None` is all) of how many queries (`None` is every one).
+
+    With several sheets, every assessor grades `overlap` of the pairs. `scale` holds the grades with
+    their names; where it is `None`, those of the qrels that are sampled from.
+    """
 
     pairs: int | None
     queries: int | None = None
@@ -42,8 +46,8 @@ class Wish:
     scale: Mapping[int, str] | None = None
 
 
-class Drew(NamedTuple):
-    """A sheet's sample: its id, and how much is on it."""
+class SheetSample(NamedTuple):
+    """The id of the sample on a sheet, and of how many pairs and queries it is."""
 
     id: str
     pairs: int
@@ -51,32 +55,31 @@ class Drew(NamedTuple):
 
 
 def draw_sheets(
-    collection: Collection, source: str | None, wish: Wish, sheets: Sequence[Path]
-) -> list[Drew]:
-    """Write one sheet a rater, and keep each one's probabilities in the collection.
+    collection: Collection, source: str | None, design: SampleDesign, sheets: Sequence[Path]
+) -> list[SheetSample]:
+    """Write a sheet for each assessor, and keep its probabilities in the collection.
 
-    `source` names the labels whose grades are the strata.
+    `source` names the qrels whose grades are the strata.
     """
     if len({sheet.resolve() for sheet in sheets}) < len(sheets):
         raise Misuse("two sheets have the same path")
     strata, names = _strata(collection, source)
-    drawn = draw(strata, wish.pairs, wish.queries, wish.seed)
+    drawn = draw(strata, design.pairs, design.queries, design.seed)
     corpus, queries = read_corpus(collection.corpus), read_queries(collection.queries)
-    scale = wish.scale or names or DEFAULT_SCALE
-    ids = []
-    for sheet, mine in zip(
-        sheets, share_out(drawn, len(sheets), wish.overlap, wish.seed), strict=True
-    ):
-        rows = _sheet_rows(mine, corpus, queries, wish.seed)
-        made = {"source": source, "seed": wish.seed, "draw": _id(drawn), "drawn": len(drawn)}
+    scale = design.scale or names or DEFAULT_SCALE
+    samples = []
+    shares = share_out(drawn, len(sheets), design.overlap, design.seed)
+    for sheet, mine in zip(sheets, shares, strict=True):
+        rows = _sheet_rows(mine, corpus, queries, design.seed)
+        made = {"source": source, "seed": design.seed, "draw": _id(drawn), "drawn": len(drawn)}
         sample = _keep(collection, rows, mine, made, scale)
         write_sheet(sheet, sample, rows, scale)
-        ids.append(Drew(sample, len(rows), len({row.query_id for row in rows})))
-    return ids
+        samples.append(SheetSample(sample, len(rows), len({row.query_id for row in rows})))
+    return samples
 
 
 def free_names(collection: Collection, count: int) -> list[str]:
-    """Names for people's labels that the collection does not use yet."""
+    """Names for people's qrels that the collection does not use yet."""
     taken, names = set(collection.qrels_names()), ["human", *(f"human{i}" for i in range(2, 1000))]
     return [name for name in names if name not in taken][:count]
 
@@ -106,7 +109,7 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
 
 
 def _only(collection: Collection) -> str | None:
-    """The one set of labels; `None` where there is none yet, but a pool."""
+    """The only qrels of an assessor; `None` where there are none yet, but a pool."""
     names = [
         name
         for name in collection.qrels_names()
@@ -115,52 +118,53 @@ def _only(collection: Collection) -> str | None:
     if not names and collection.pool.exists():
         return None
     if len(names) != 1:
-        known = ", ".join(names) or "none"
-        raise Misuse(f"whose grades are the strata? choose with --from; there are: {known}")
+        listed = ", ".join(names) or "none"
+        raise Misuse(f"whose grades are the strata? there are: {listed}", parameter="source")
     return names[0]
 
 
 def _sheet_rows(
-    drawn: Sequence[Drawn],
+    drawn: Sequence[DrawnPair],
     corpus: Mapping[str, Document],
     queries: Mapping[str, Query],
     seed: int,
 ) -> list[SheetRow]:
     """By query, in an order of documents that tells nothing."""
-    ordered = sorted(drawn, key=lambda one: (one.pair.query_id, _scattered(one.pair, seed)))
+    pairs = (row.pair for row in drawn)
+    ordered = sorted(pairs, key=lambda pair: (pair.query_id, _shuffled(pair, seed)))
     rows = []
-    for number, one in enumerate(ordered, start=1):
-        query, document = queries.get(one.pair.query_id), corpus.get(one.pair.doc_id)
+    for number, pair in enumerate(ordered, start=1):
+        query, document = queries.get(pair.query_id), corpus.get(pair.doc_id)
         if query is None or document is None:
             what = "query" if query is None else "document"
-            raise BadInput(f"the pair {' '.join(one.pair)} has no {what} in the collection")
+            raise BadInput(f"the pair {' '.join(pair)} has no {what} in the collection")
         rows.append(
             SheetRow(number, query.id, query.text, document.id, document.title, document.text)
         )
     return rows
 
 
-def _scattered(pair: Pair, seed: int) -> str:
+def _shuffled(pair: Pair, seed: int) -> str:
     return hashlib.sha256(f"{seed}\0{pair.query_id}\0{pair.doc_id}".encode()).hexdigest()
 
 
 def _keep(
     collection: Collection,
     rows: Sequence[SheetRow],
-    drawn: Sequence[Drawn],
+    drawn: Sequence[DrawnPair],
     made: Mapping[str, object],
     scale: Mapping[int, str],
 ) -> str:
     """Write the sample's file and its entry in the card; returns its id."""
-    chance = {one.pair: one.probability for one in drawn}
-    kept = [
+    chance = {row.pair: row.probability for row in drawn}
+    sampled = [
         SampledPair(row.number, pair, chance[pair])
         for row in rows
         for pair in [Pair(row.query_id, row.doc_id)]
     ]
-    sample = "s" + _id(kept)
-    write_sample(sample_path(collection.folder, sample), kept)
-    entry = {**made, "pairs": len(kept), "scale": {str(g): name for g, name in scale.items()}}
+    sample = "s" + _id(sampled)
+    write_sample(sample_path(collection.folder, sample), sampled)
+    entry = {**made, "pairs": len(sampled), "scale": {str(g): name for g, name in scale.items()}}
     update_card(collection, "samples", {**read_card(collection).get("samples", {}), sample: entry})
     return sample
 

@@ -18,7 +18,7 @@ from labeler.files.atomic import replacing
 from labeler.files.read import file_problems
 
 COLUMNS = ("sample", "row", "query_id", "query", "doc_id", "title", "text")
-FILLED = ("rater", "time", "comment")
+FILLED = ("assessor", "time", "comment")
 GRADE = "grade"
 LONGEST = 30_000
 """Spreadsheets cut a cell at 32,767 characters."""
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.0+)?")
 
 @dataclass(frozen=True)
 class SheetRow:
-    """One pair of a sheet; `text` is what a person reads."""
+    """One pair of a sheet, with the texts that a person reads."""
 
     number: int
     query_id: str
@@ -46,8 +46,8 @@ class SheetRow:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a person wrote in one row; `grade` is `None` where they skipped it."""
+class SheetAnswer:
+    """What a person wrote in one row of a sheet; `grade` is `None` where they skipped it."""
 
     line: int
     sample: str
@@ -55,7 +55,7 @@ class Answer:
     query_id: str
     doc_id: str
     grade: int | None
-    rater: str
+    assessor: str
     time: str
     comment: str
 
@@ -87,8 +87,8 @@ def harmless(text: str) -> str:
     return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
 
 
-def read_sheet(path: Path) -> list[Answer]:
-    """What people wrote, of a sheet that a spreadsheet may have saved with another separator."""
+def read_sheet(path: Path) -> list[SheetAnswer]:
+    """Read what people wrote in a sheet; a spreadsheet may have saved it with another separator."""
     with file_problems(path):
         text = path.read_text(encoding="utf-8-sig", errors="strict") if _is_utf8(path) else ""
     if not text.strip():
@@ -99,12 +99,12 @@ def read_sheet(path: Path) -> list[Answer]:
         rows = [(reader.line_num, row) for row in reader if any(row)]
     except csv.Error as error:
         raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
-    places = _places(path, rows[0][1])
-    return [_answer(path, line, row, places) for line, row in rows[1:]]
+    positions = _positions(path, rows[0][1])
+    return [_answer(path, line, row, positions) for line, row in rows[1:]]
 
 
 def _separator(header: str) -> str:
-    """What parts the header into the most of our columns; the scale in it holds `;` as well."""
+    """The separator that yields most of our columns; the scale in the header holds `;` as well."""
 
     def ours(separator: str) -> int:
         return len({name.strip('"\r ') for name in header.split(separator)} & set(COLUMNS))
@@ -121,18 +121,19 @@ def _is_utf8(path: Path) -> bool:
     return True
 
 
-def _places(path: Path, header: Sequence[str]) -> dict[str, int]:
+def _positions(path: Path, header: Sequence[str]) -> dict[str, int]:
+    """Each column's position; `BadInput` where one that a row needs is missing."""
     names = [GRADE if name.startswith(GRADE) else name.strip() for name in header]
     missing = [name for name in (*COLUMNS[:3], "doc_id", GRADE) if name not in names]
     if missing:
         raise BadInput.at(path, 1, f"no column {', '.join(missing)}; is this a sheet of ours?")
-    return {name: place for place, name in enumerate(names)}
+    return {name: position for position, name in enumerate(names)}
 
 
-def _answer(path: Path, line: int, row: Sequence[str], places: Mapping[str, int]) -> Answer:
+def _answer(path: Path, line: int, row: Sequence[str], positions: Mapping[str, int]) -> SheetAnswer:
     def cell(name: str) -> str:
-        place = places.get(name, len(row))
-        return row[place].strip() if place < len(row) else ""
+        position = positions.get(name, len(row))
+        return row[position].strip() if position < len(row) else ""
 
     if not re.fullmatch(r"[0-9]+", cell("row")):
         raise BadInput.at(path, line, f"expected the row's number, found {cell('row')[:20]!r}")
@@ -140,14 +141,14 @@ def _answer(path: Path, line: int, row: Sequence[str], places: Mapping[str, int]
     if written and not _NUMBER.fullmatch(written):
         problem = f"expected a grade or an empty cell, found {written[:20]!r}"
         raise BadInput.at(path, line, problem)
-    return Answer(
+    return SheetAnswer(
         line,
         cell("sample"),
         int(cell("row")),
         cell("query_id").removeprefix("'"),
         cell("doc_id").removeprefix("'"),
         int(float(written)) if written else None,
-        cell("rater"),
+        cell("assessor"),
         cell("time"),
         cell("comment"),
     )

@@ -107,7 +107,7 @@ def test_more_pairs_than_there_are_is_misuse() -> None:
         draw(strata(OTHER), 721, None, 0)
 
 
-def test_raters_share_an_overlap_and_nothing_else() -> None:
+def test_assessors_share_an_overlap_and_nothing_else() -> None:
     drawn = draw(strata(OTHER), 100, None, 0)
     first, second = share_out(drawn, 2, 0.2, 0)
     pairs = [{one.pair for one in dealt} for dealt in (first, second)]
@@ -156,11 +156,11 @@ def test_a_sheet_goes_out_blind_and_comes_back_weighted(
     assert not {"probability", "llm"} & set(header.split(","))
     rows = graded(sheet, separator)
     assert len(rows) == len(read_sample(sample)) == 100
-    taken = ["import-labels", str(sheet), str(coll), "--as", "human2", "--rater", "anna"]
+    taken = ["import-labels", str(sheet), str(coll), "--as", "human2", "--assessor", "anna"]
     assert execute(taken) == 0
     assert "99 grades; 1 row skipped" in capsys.readouterr().out
     people = read_people(coll / "people/human2.jsonl")
-    assert {row.rater for row in people} == {"anna"}
+    assert {row.assessor for row in people} == {"anna"}
     assert sum(row.grade is None for row in people) == 1
     for query_id, row in read_qrels(coll / "qrels/human2.qrels").items():
         assert all(PEOPLE[query_id][doc_id] == grade for doc_id, grade in row.items())
@@ -296,7 +296,7 @@ def test_a_damaged_sheet_is_refused_with_its_line(
     assert not (coll / "qrels/human2.qrels").exists()
 
 
-def test_two_raters_get_a_sheet_each_and_their_agreement_is_computed(
+def test_two_assessors_get_a_sheet_each_and_their_agreement_is_computed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     coll = collection(tmp_path / "c")
@@ -407,7 +407,7 @@ def test_two_sheets_of_one_draw_may_share_a_name_and_two_draws_may_not(
     assert execute(["sample", str(coll), *more]) == 0
     graded(sheets[2])
     assert execute(["import-labels", str(sheets[2]), str(coll), "--as", "both"]) == 65
-    assert "chances cannot be pooled; use another --as" in capsys.readouterr().err
+    assert "chances cannot be pooled; use another name" in capsys.readouterr().err
     assert read_people(coll / "people/both.jsonl") == rows
 
 
@@ -426,7 +426,7 @@ def test_a_grade_that_a_person_changed_replaces_the_old_one_when_told_to(
     with sheet.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows(rows)
     assert execute(taken) == 65
-    assert "a new grade of the same: --replace" in capsys.readouterr().err
+    assert "--replace: " in capsys.readouterr().err
     assert execute([*taken, "--replace"]) == 0
     pair = Pair(cells[2].removeprefix("'"), cells[4].removeprefix("'"))
     assert read_qrels(coll / "qrels/human.qrels")[pair.query_id][pair.doc_id] == int(cells[place])

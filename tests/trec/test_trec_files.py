@@ -170,7 +170,7 @@ def test_fuse_writes_a_run_and_refuses_what_cannot_be_meant(
     capsys.readouterr()
     for arguments, problem in [
         ([a], "two runs or more"),
-        ([a, b, "--method", "borda"], "no method 'borda'; known: rrf"),
+        ([a, b, "--method", "borda"], "'borda' is not one of 'rrf'"),
         ([a, b, "--method", "wsum"], "wsum needs 2 weights"),
         ([a, b, "--method", "wsum", "--weights", "1,x"], "cannot read the weights"),
         ([a, b, "--weights", "1,2"], "are for the method wsum"),
