@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import Any, NamedTuple
 
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, Qrels
 from labeler.errors import BadInput
-from labeler.files.jsonl import identifier, read_rows, row_of_line, text_of
-from labeler.files.read import numbered_lines
+from labeler.files.jsonl import identifier, read_rows, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +90,36 @@ def _pair(path: Path, number: int, row: dict[str, Any]) -> Pair:
 
 
 def _outcome(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Outcome:
+    grade = _grade(path, number, row)
+    if grade is None:
+        return Failure(pair, row["status"], text_of(path, number, row, "detail", ""))
+    return Judgement(pair, grade, row.get("reason"), _distribution(path, number, row))
+
+
+def _grade(path: Path, number: int, row: dict[str, Any]) -> int | None:
+    """The grade of a row, `None` of a failure; `BadInput` where it does not fit the status."""
     grade, status = row.get("grade"), row.get("status")
     if status == JUDGED and type(grade) is int:
-        reason, shares = row.get("reason"), row.get("distribution")
-        distribution = {int(g): float(p) for g, p in shares.items()} if shares else None
-        return Judgement(pair, grade, reason, distribution)
+        return grade
     if status in FAILURES and grade is None:
-        return Failure(pair, str(status), text_of(path, number, row, "detail", ""))
+        return None
     known = ", ".join((JUDGED, *FAILURES))
     problem = (
         f"grade {grade!r} with status {status!r}; a grade goes with {JUDGED!r} alone ({known})"
     )
     raise BadInput.at(path, number, problem)
+
+
+def _distribution(path: Path, number: int, row: dict[str, Any]) -> dict[int, float] | None:
+    """The probability of each grade, `None` where the row has none."""
+    shares = row.get("distribution")
+    if not shares:
+        return None
+    try:
+        return {int(grade): float(share) for grade, share in shares.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        problem = f"expected 'distribution' to be an object of grade: share, found {shares!r:.80}"
+        raise BadInput.at(path, number, problem) from error
 
 
 def _origin(path: Path, number: int, row: dict[str, Any]) -> Origin:
@@ -131,42 +147,11 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    known: set[str] = set()
-    for number, line in numbered_lines(path):
-        plain = _PLAIN.fullmatch(line)
-        if plain and (plain[5] in known or _ends_well(path, number, plain[5])):
-            known.add(plain[5])
-            if plain[4]:
-                row_of_line(path, number, plain[4])
-            yield plain[1], plain[2], int(plain[3])
-        elif line.strip():
-            row = row_of_line(path, number, line)
-            outcome = _outcome(path, number, row, _pair(path, number, row))
-            if isinstance(outcome, Judgement):
-                yield (*outcome.pair, outcome.grade)
-
-
-_ID = r'"([^"\\\s\x00-\x1f]+)"'
-_TEXT = r'(?:null|"[^"\\\x00-\x1f]*")'
-_COUNT = "(?:0|[1-9][0-9]{0,17})"
-_NUMBER = rf"{_COUNT}(?:\.[0-9]{{1,20}})?(?:e-[0-9]{{2,3}})?"
-_SHARE = rf'"-?[0-9]{{1,9}}": {_NUMBER}'
-_PLAIN = re.compile(
-    rf'\{{"query_id": {_ID}, "doc_id": {_ID}, "grade": (-?(?:0|[1-9][0-9]{{0,8}})), '
-    rf'"status": "{JUDGED}", "reason": {_TEXT}, '
-    rf'(?:"distribution": (\{{{_SHARE}(?:, {_SHARE})*\}}), )?"attempts": {_COUNT}, '
-    rf'"prompt_tokens": {_COUNT}, "completion_tokens": {_COUNT}, '
-    rf'"cost": (?:null|{_NUMBER}), "model": {_TEXT}, ("prompt": .*\}})'
-)
-"""A judgement as `Rows` writes nearly all, which needs no parser to be known as well-formed; its
-last group, what the rows of one origin share, is read once."""
-
-
-def _ends_well(path: Path, number: int, end: str) -> bool:
-    """Whether a row's end is well-formed and names nothing that stands before it."""
-    row = row_of_line(path, number, "{" + end)
-    _origin(path, number, row)
-    return list(row) == ["prompt", "asked", "parameters"]
+    for number, row in read_rows(path):
+        pair, grade = _pair(path, number, row), _grade(path, number, row)
+        _distribution(path, number, row)
+        if grade is not None:
+            yield *pair, grade
 
 
 def qrels_of(path: Path) -> Qrels:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,7 @@ from typing import Any
 
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
-from labeler.files.jsonl import identifier, read_rows, row_of_line, write_rows
-from labeler.files.read import numbered_lines
+from labeler.files.jsonl import identifier, read_rows, write_rows
 
 
 def read_pool(path: Path) -> list[Pooled]:
@@ -58,7 +56,10 @@ def pool_pairs(
     not among them.
     """
     codes, query_numbers, doc_numbers = array("q"), dict[str, int](), dict[str, int]()
-    for number, query, document in _ids(path):
+    for number, row in read_rows(path):
+        query, document = _pair(path, number, row)
+        _runs(path, number, row)
+        _rank(path, number, row)
         if query not in query_numbers:
             _check_known(path, number, "query", query, queries)
         if document not in doc_numbers:
@@ -68,28 +69,6 @@ def pool_pairs(
     if _has_equals(codes):
         read_pool(path)  # which says in which line
     return PoolPairs(list(query_numbers), list(doc_numbers), codes)
-
-
-_ID = r'"([^"\\\s\x00-\x1f]+)"'
-_TEXT = r'"[^"\\\x00-\x1f]*"'
-_PLAIN = re.compile(
-    rf'\{{"query_id": {_ID}, "doc_id": {_ID}'
-    rf'(?:, "runs": \[(?:{_TEXT}(?:, {_TEXT})*)?\], "best_rank": (?:null|[1-9][0-9]{{0,17}}))?\}}'
-)
-"""A row as `write_pool` writes nearly all: it needs no parser to be known as well-formed."""
-
-
-def _ids(path: Path) -> Iterator[tuple[int, str, str]]:
-    """The line number, query and document of each row, which is well-formed."""
-    for number, line in numbered_lines(path):
-        plain = _PLAIN.fullmatch(line)
-        if plain:
-            yield number, plain[1], plain[2]
-        elif line.strip():
-            row = row_of_line(path, number, line)
-            _runs(path, number, row)
-            _rank(path, number, row)
-            yield number, *_pair(path, number, row)
 
 
 def _check_known(

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
+
 from labeler.errors import BadInput, refuse
 from labeler.files.atomic import replacing
-from labeler.files.read import numbered_lines
+from labeler.files.read import numbered_bytes, text_of_line
 
 
 def read_rows(
@@ -20,18 +22,55 @@ def read_rows(
     Raises `BadInput` at a line that is no JSON object, names a key twice or holds half a surrogate
     pair, which no UTF-8 file could keep; or tells `bad` of it and goes on.
     """
-    for number, line in numbered_lines(path):
-        if line.strip():
+    for number, raw in numbered_bytes(path):
+        row = _plain_row(raw)
+        if row is None:
+            line = text_of_line(path, number, raw)
+            if not line.strip():
+                continue
             try:
-                row = row_of_line(path, number, line)
+                row = _strict_row(path, number, line)
             except BadInput as error:
                 bad(error)
-            else:
-                yield number, row
+                continue
+        yield number, row
 
 
-def row_of_line(path: Path, number: int, line: str) -> dict[str, Any]:
-    """The object in one line of a file; `BadInput` as `read_rows` raises it."""
+def _plain_row(raw: bytes) -> dict[str, Any] | None:
+    """The object in a line; `None` where the line holds none, or may name a key twice.
+
+    Of a key that stands there twice pydantic's parser keeps the last, which the number of members
+    tells: the colon of each stands after a quote or after white space, and so may others in texts.
+    """
+    try:
+        row = from_json(raw)
+    except ValueError:
+        return None
+    if type(row) is not dict:
+        return None
+    members = _members(row)
+    if raw.count(b":") == members or sum(map(raw.count, _COLONS)) == members:
+        return row
+    return None
+
+
+_COLONS = (b'":', b" :", b"\t:", b"\r:")
+
+
+def _members(value: Any) -> int:
+    """How many members all objects in an object or an array have together."""
+    count, inner = (len(value), value.values()) if type(value) is dict else (0, value)
+    for item in inner:
+        if type(item) in _CONTAINERS:
+            count += _members(item)
+    return count
+
+
+_CONTAINERS = frozenset((dict, list))
+
+
+def _strict_row(path: Path, number: int, line: str) -> dict[str, Any]:
+    """The object in one line, as Python's own parser has it; `BadInput` says what is wrong."""
     try:
         row = _DECODER.decode(line)
         line.encode("utf-8") if "\\u" not in line else json.dumps(row, ensure_ascii=False).encode()

@@ -105,13 +105,18 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     U+2028, at which `str.splitlines` would break a row. A byte-order mark at the start is dropped.
     """
     for number, raw in numbered_bytes(path):
-        try:
-            line = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            problem = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
-            raise BadInput.at(path, number, problem) from error
-        line = line.removesuffix("\n").removesuffix("\r")
-        yield number, line.removeprefix("\ufeff") if number == 1 else line
+        yield number, text_of_line(path, number, raw)
+
+
+def text_of_line(path: Path, number: int, raw: bytes) -> str:
+    """One line of a UTF-8 file as `numbered_lines` gives it."""
+    try:
+        line = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        problem = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
+        raise BadInput.at(path, number, problem) from error
+    line = line.removesuffix("\n").removesuffix("\r")
+    return line.removeprefix("\ufeff") if number == 1 else line
 
 
 def _open_for_reading(path: Path) -> IO[bytes]:

@@ -1,4 +1,4 @@
-"""Rows that need no parser to be known as well-formed say what the parser would say of them."""
+"""Rows of judgements and pools: what is read of them alone is what is read of them as a whole."""
 
 import json
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def test_judgements_read_back_as_they_were(path: Path, rows: list[Judged]) -> No
     cut=st.integers(0, 3),
     put=st.sampled_from(list('"{}:, 0-e\\\0\x1fx\t')) | TEXTS,
 )
-def test_a_damaged_judgement_is_read_as_the_parser_reads_it(
+def test_a_damaged_judgement_gives_its_grade_or_is_refused_whoever_reads_it(
     path: Path, row: Judged, at: float, cut: int, put: str
 ) -> None:
     line = Rows(ORIGIN).line(row)
@@ -90,7 +90,7 @@ def test_a_damaged_judgement_is_read_as_the_parser_reads_it(
     cut=st.integers(0, 3),
     put=st.just("") | ODD | TEXTS,
 )
-def test_a_damaged_pool_is_read_as_the_parser_reads_it(  # noqa: PLR0917 - hypothesis gives the parts of a row
+def test_a_damaged_pool_gives_its_pairs_or_is_refused_whoever_reads_it(  # noqa: PLR0917 - hypothesis gives the parts of a row
     path: Path, pair: Pair, runs: list[str], rank: int | None, at: float, cut: int, put: str
 ) -> None:
     row = {"query_id": pair.query_id, "doc_id": pair.doc_id, "runs": runs, "best_rank": rank}
@@ -116,3 +116,13 @@ def test_the_pairs_of_a_pool_come_in_its_order_and_no_pair_twice(tmp_path: Path)
     empty = tmp_path / "empty.jsonl"
     empty.touch()
     assert list(pool_pairs(empty)) == []
+
+
+@pytest.mark.parametrize("shares", ['{"one": 0.5}', "[0.5]", '{"1": null}', '"1"'])
+def test_a_distribution_that_is_none_is_refused_with_its_line(shares: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    row = '{"query_id": "q", "doc_id": "d", "grade": 1, "status": "judged", "distribution": %s}'
+    path.write_text(row % shares)
+    for read in (grades_of, read_judgements):
+        with pytest.raises(BadInput, match=r"a\.jsonl:1: expected 'distribution' to be an object"):
+            list(read(path))
