@@ -32,7 +32,10 @@ def outline(source: str) -> list[tuple[str, ...]]:
         ("snake_case_ and under_score 2 * 3 * 4", "snake_case and under_score 2 * 3 * 4"),
         (r"\*no emphasis\* re\ ``st``", "*no emphasis* re`st`"),
         ("``a`b``", "``a`b``"),
-        ("{braces} $dollar |sub| [1]_", "{braces} $dollar |sub| [1]_"),
+        ("{braces} $dollar |sub| [1]", "{braces} $dollar |sub| [1]"),
+        ("see [1]_, [#]_ and [CIT2002]_", "see [1], [#] and [CIT2002]"),
+        ("`__module__` and `__name__` are set", "`__module__` and `__name__` are set"),
+        (r":file:`venv\\Scripts\\run.bat`", r"`venv\Scripts\run.bat`"),
     ],
 )
 def test_marks_fall_away_and_words_stay(source: str, wanted: str) -> None:
@@ -84,6 +87,7 @@ def test_code_is_one_block_between_fences(source: str, wanted: list[str]) -> Non
         (".. only:: html\n\n   shown", ["shown"]),
         (".. unknown:: what\n\n   and more", ["what", "and more"]),
         (".. _target:\n\n.. a comment\n   that goes on\n\nx", ["x"]),
+        (".. _target: http://x\n   y\n\n  quoted", ["quoted"]),
         (".. [1] A footnote\n   of two lines.", ["[1] A footnote of two lines."]),
         (".. autofunction:: flask.abort", ["`flask.abort`"]),
         (
@@ -110,6 +114,7 @@ def test_directives_show_what_a_reader_would_see(source: str, wanted: list[str])
         ("| a\n| b", ["a", "b"]),
         ("+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+\n\nx", ["a | b", "1 | 2", "x"]),
         ("== ==\na  b\n== ==\n1  2\n== ==\n\nx", ["a  b", "1  2", "x"]),
+        ("+---+\n| a |\n|===|\n| 1 |\n+---+\n\nx", ["a", "1", "x"]),
         ("a\n\n   quoted\n\nb", ["a", "quoted", "b"]),
         ("a\n\n----\n\nb", ["a", "b"]),
     ],

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from labeler.corpus.chunk import Block
+from labeler.corpus.readers.directives import CODE, UNSHOWN, WRAPPER, describes_code
 from labeler.corpus.readers.outline import (
     DEEPEST,
     Lines,
@@ -34,25 +35,6 @@ _FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
 _ITEM = re.compile(
     r"((?:[-*+•]|(?:\d{1,9}|#|[A-Za-z]|[ivxlcdm]{1,8})[.)]|\((?:\d{1,9}|#|[A-Za-z])\))(?: +|$))(.*)"
 )
-
-_CODE = re.compile(
-    r"code|code-block|sourcecode|literal|parsed-literal|prompt|ipython|doctest|testcode|testoutput"
-    r"|productionlist|math"
-)
-_UNSHOWN = re.compile(
-    r"contents|currentmodule|date|default-domain|default-role|highlight|include|index"
-    r"|literalinclude|meta|module|py:currentmodule|py:module|raw|replace|role|sectionauthor"
-    r"|tabularcolumns|testcleanup|testsetup|toctree|unicode"
-)
-"""Directives that show nothing of their own."""
-
-_WRAPPER = re.compile(r"class|container|cssclass|ifconfig|only|rst-class|tabs")
-"""Directives whose content is shown, and whose argument is not."""
-
-_OBJECT = re.compile(
-    r"attribute|classmethod|data|decorator|envvar|exception|function|method|option"
-)
-"""Directives of Sphinx' default domain that describe something by its name in code."""
 
 
 @dataclass
@@ -113,6 +95,8 @@ def _take_explicit(reader: _Reader, lines: Lines, start: int, outline: Outline, 
     if not EXPLICIT.fullmatch(line):
         return start
     end = indented_block(lines, start + 1, 1)
+    if line.startswith((".. _", "__ ")):  # a target ends at a blank line, other than a comment
+        return next((n for n in range(start + 1, end) if not line_at(lines, n)), end)
     directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE.fullmatch(line)
     if directive and depth < DEEPEST:
         body = lines[start + 1 : end]
@@ -132,18 +116,18 @@ def _add_directive(  # noqa: PLR0913, PLR0917 - a directive's parts, and where i
     depth: int,
 ) -> None:
     argument, options, content = _parts_of(first[1], body)
-    if _UNSHOWN.fullmatch(name):
+    if UNSHOWN.fullmatch(name):
         return
-    if _CODE.fullmatch(name):
+    if CODE.fullmatch(name):
         _add_caption(options, first[0], outline)
         outline.code(dedented(content), argument if name.endswith(("code", "block")) else "")
         return
     inner = outline.nested()
     if name in ("figure", "image"):
         outline.prose(one_line(options.get("alt", "")), first[0])
-    elif argument and trimmed(content) and _describes_code(name):
+    elif argument and trimmed(content) and describes_code(name):
         inner.heading(0, " ".join(argument.split()), first[0])
-    elif argument and not _WRAPPER.fullmatch(name):
+    elif argument and not WRAPPER.fullmatch(name):
         outline.prose(_term(name, argument), first[0], leads=bool(trimmed(content)))
     _add_caption(options, first[0], outline)
     _read(reader, dedented(content), inner, depth + 1)
@@ -160,12 +144,7 @@ def _term(name: str, argument: str) -> str:
     if name.startswith("version") or name == "deprecated":
         words = {"versionadded": "Added in", "versionchanged": "Changed in"}
         return f"{words.get(name, 'Deprecated since')} version {one_line(argument)}"
-    return f"`{' '.join(argument.split())}`" if _describes_code(name) else one_line(argument)
-
-
-def _describes_code(name: str) -> bool:
-    """Whether a directive describes something of a program, under whose name its content stands."""
-    return ":" in name or name.startswith("auto") or _OBJECT.fullmatch(name) is not None
+    return f"`{' '.join(argument.split())}`" if describes_code(name) else one_line(argument)
 
 
 def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 
+from labeler.corpus.readers.directives import quoted, role_text
+
 _LITERAL = re.compile(r"(?<![`\w])``(?=\S)(.{1,2000}?)(?<=\S)``(?!`)", re.DOTALL)
 _ROLE = re.compile(r":([\w.+-]{1,60}(?::[\w.+-]{1,60})?):`([^`]{1,1000})`")
-_ROLE_AFTER = re.compile(r"`([^`]{1,1000})`:([\w.+-]{1,60}):(?!`)")
-_EMBEDDED = re.compile(r"`([^`<>]{0,1000}?)\s*<([^`<>]{1,1000})>`__?")
-_REFERENCE = re.compile(r"`([^`]{1,1000})`__?")
+_ROLE_AFTER = re.compile(r"(?<![`\w])`([^`]{1,1000})`:([\w.+-]{1,60}):(?!`)")
+_EMBEDDED = re.compile(r"(?<![`\w])`([^`<>]{0,1000}?)\s*<([^`<>]{1,1000})>`__?")
+_REFERENCE = re.compile(r"(?<![`\w])`([^`]{1,1000})`__?")
+_FOOTNOTE = re.compile(r"(\[(?:[1-9]\d*|[#*]|#?[A-Za-z][\w.-]*)\])_(?!\w)")
 _INTERPRETED = re.compile(r"(?<![`\w])`([^`]{1,1000})`(?![`\w])")
 _NAMED = re.compile(r"(?<![\w.:+-])([^\W_]{1,60}(?:[-._+:][^\W_]{1,60}){0,20})__?(?![\w`])")
 _STRONG = re.compile(r"(?<![\w*])\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*(?!\w)", re.DOTALL)
 _EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]{1,500}?)(?<=\S)\*(?![\w*])")
 _ESCAPE = re.compile(r"\\(?:\s|(.))")
-_TITLED = re.compile(r"(.*?)\s*<[^<>]*>", re.DOTALL)
 _KEPT = re.compile(r"\0(\d+)\0")
-
-_PLAIN_ROLES = re.compile(
-    r"doc|ref|term|any|abbr|guilabel|numref|emphasis|strong|title|download|sub|sup"
-)
-_NUMBERED_ROLES = {"pep": "PEP", "rfc": "RFC", "issue": "#", "pr": "#", "cve": "CVE-"}
 
 
 def plain(text: str) -> str:
@@ -31,18 +28,19 @@ def plain(text: str) -> str:
         kept.append(what)
         return f"\0{len(kept) - 1}\0"
 
-    text = _LITERAL.sub(lambda found: keep(_quoted(found[1])), text)
-    text = _ROLE.sub(lambda found: keep(_role(found[1], found[2])), text)
-    text = _ROLE_AFTER.sub(lambda found: keep(_role(found[2], found[1])), text)
-    text = _ESCAPE.sub(lambda found: keep(found[1]) if found[1] else "", text)
-    text = _EMBEDDED.sub(lambda found: keep(found[1] or found[2]), text)
-    text = _REFERENCE.sub(lambda found: keep(found[1]), text)
-    text = _INTERPRETED.sub(lambda found: keep(_quoted(found[1])), text)
+    text = _LITERAL.sub(lambda match: keep(quoted(match[1])), text)
+    text = _ROLE.sub(lambda match: keep(_role(match[1], match[2])), text)
+    text = _ROLE_AFTER.sub(lambda match: keep(_role(match[2], match[1])), text)
+    text = _ESCAPE.sub(lambda match: keep(match[1]) if match[1] else "", text)
+    text = _EMBEDDED.sub(lambda match: keep(match[1] or match[2]), text)
+    text = _REFERENCE.sub(lambda match: keep(match[1]), text)
+    text = _INTERPRETED.sub(lambda match: keep(quoted(match[1])), text)
+    text = _FOOTNOTE.sub(r"\1", text)
     text = _NAMED.sub(r"\1", text)
     text = _STRONG.sub(r"\1", text)
     text = _EMPHASIS.sub(r"\1", text)
     while _KEPT.search(text):
-        text = _KEPT.sub(lambda found: kept[int(found[1])], text)
+        text = _KEPT.sub(lambda match: kept[int(match[1])], text)
     return text
 
 
@@ -54,20 +52,9 @@ def one_line(text: str) -> str:
 _BLANKS = re.compile(r"[ \t\r\n]+")
 
 
-def _quoted(text: str) -> str:
-    mark = "``" if "`" in text else "`"
-    return f"{mark}{text}{mark}"
+def _role(name: str, text: str) -> str:
+    return role_text(name, _unescaped(text))
 
 
-def _role(role: str, text: str) -> str:
-    """What a role shows: a link's title, a name without its path where `~` asks for that."""
-    name = role.rpartition(":")[2]
-    titled = _TITLED.fullmatch(text)
-    shown = titled[1] if titled and titled[1] else text
-    if name in _NUMBERED_ROLES:
-        return f"{_NUMBERED_ROLES[name]} {shown}" if shown is text else shown
-    if _PLAIN_ROLES.fullmatch(name):
-        return shown.removeprefix("/")
-    if shown.startswith("~"):
-        shown = shown.rpartition(".")[2]
-    return _quoted(shown.lstrip("!.~"))
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda match: match[1] or "", text)

@@ -9,8 +9,10 @@ from labeler.corpus.readers.rst_inline import one_line, plain
 
 _LINE_BLOCK = re.compile(r"\| ?(.*)")
 GRID_RULE = re.compile(r"\+(?:[-=]+\+)+ *")
+_HEAD_RULE = re.compile(r"\|(?:=+\|)+ *")
 _SIMPLE_RULE = re.compile(r"=+(?: +=+)+ *")
 _INNER_RULE = re.compile(r"[-=]+(?: +[-=]+)* *")
+_RULES = (GRID_RULE, _HEAD_RULE, _INNER_RULE)
 _SUBSTITUTION = re.compile(r"\.\. +\|([^|\s](?:[^|]*[^|\s])?)\| +replace:: *(.*)")
 EXPLICIT = re.compile(r"(?:\.\.|__)(?: +.*)?")
 RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
@@ -66,7 +68,7 @@ def _take_table(lines: Lines, start: int, outline: Outline) -> int:
             break
         if not grid and _SIMPLE_RULE.fullmatch(text):
             rules += 1
-        elif text and not (GRID_RULE.fullmatch(text) or _INNER_RULE.fullmatch(text)):
+        elif text and not any(rule.fullmatch(text) for rule in _RULES):
             row = plain(text.strip("|") if grid else text)
             outline.prose(re.sub(r" {2,}", "  ", row.strip()), lines[end][0], tight=not first)
             first = False
