@@ -14,7 +14,7 @@ from labeler.model import Reply, Request
 TRIES = 3
 """The first attempt and two re-asks."""
 
-REASKED = ("unparsable", "truncated", "out_of_scale")
+REASKED = ("unparsable", "truncated", "out_of_scale", "conflict")
 ROWS_OF_A_CHUNK = 500
 
 

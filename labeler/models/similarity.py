@@ -29,7 +29,7 @@ def similarity_model(cosine: Cosine, encoder: str, statistics: TermStatistics) -
         query, passage = request.inputs["query"], request.inputs["passage"]
         matched = matched_share(terms(query), terms(passage), statistics)
         score = similarity_score(cosine(query, passage), matched)
-        verdict: dict[str, Any] = {"closeness": round(score, 4), "grade": similarity_grade(score)}
+        verdict = {"reason": f"closeness {score:.4f}", "grade": similarity_grade(score)}
         return Reply(json.dumps(verdict), model="similarity")
 
     return Model(f"similarity [{rule}] {encoder}", ask)

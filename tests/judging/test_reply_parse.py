@@ -1,14 +1,19 @@
-"""What a reply says: the shapes that servers and models really send, and what each must become."""
+"""What a reply says: the shapes that servers and models really send, and what each must become.
+
+A shape is a grade only where the reply is one JSON object: prose may say anything, in any language,
+and no rule can tell from it that the object still holds.
+"""
 
 import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from labeler.data import FAILURES, Failure, Judgement, Pair
 from labeler.judging.reply.parse import parse_grade
+from labeler.judging.reply.refusal import refuses
 from labeler.model import Reply
 
 PAIR = Pair("q1", "d1")
@@ -16,42 +21,42 @@ SCALE = (0, 1, 2, 3)
 SCHEMA = '{"type":"object","properties":{"grade":{"type":"integer","enum":[0,1,2,3]}}}'
 
 JSON_SHAPES: list[tuple[str, int | str]] = [
-    # one valid object, however it is wrapped
+    # one object, alone or with something beside it
     ('{"grade": 2}', 2),
     ('{"grade":0}', 0),
     (' \n\t{"grade": 3}\n\n', 3),
-    ('\ufeff{"grade": 1}', 1),
+    ('\ufeff{"grade": 1}', "unparsable"),
     ('{\n  "grade": 2\n}', 2),
     ('{"reason": "It answers.", "grade": 3}', 3),
-    ('{"grade": 1, "confidence": 0.9}', 1),
-    ('{"grade": 1, "M": 2, "T": 3, "O": 1}', 1),
+    ('{"grade": 1, "confidence": 0.9}', "conflict"),
+    ('{"grade": 1, "M": 2, "T": 3, "O": 1}', "conflict"),
     ('```json\n{"grade": 2}\n```', 2),
     ('```\n{"grade": 2}\n```', 2),
     ('~~~json\n{"grade": 2}\n~~~', 2),
     ('```JSON\r\n{"grade": 2}\r\n```\r\n', 2),
     ('`{"grade": 2}`', 2),
-    ('**{"grade": 2}**', 2),
-    ('Here is my answer: {"grade": 2}', 2),
-    ('Sure! Here is the JSON:\n\n{"grade": 2}\n\nLet me know if you need more.', 2),
-    ('The passage is on topic. {"grade": 1} I hope this helps.', 1),
-    ('I am sorry to say that it is useless: {"grade": 0}', 0),
-    ('<answer>{"grade": 2}</answer>', 2),
+    ('**{"grade": 2}**', "unparsable"),
+    ('Here is my answer: {"grade": 2}', "unparsable"),
+    ('Sure! Here is the JSON:\n\n{"grade": 2}\n\nLet me know if you need more.', "unparsable"),
+    ('The passage is on topic. {"grade": 1} I hope this helps.', "unparsable"),
+    ('I am sorry to say that it is useless: {"grade": 0}', "unparsable"),
+    ('<answer>{"grade": 2}</answer>', "unparsable"),
     ('<think>Maybe {"grade": 3}? No.</think>{"grade": 1}', 1),
     ('<think>\nlong\n</think>\n\n```json\n{"grade": 2}\n```', 2),
     ('<thinking>grade: 3</thinking> {"grade": 0}', 0),
-    ('<|channel|>final<|message|>{"grade": 2}', 2),
+    ('<|channel|>final<|message|>{"grade": 2}', "unparsable"),
     ('{"reason": "costs $5 {really}", "grade": 2}', 2),
     ('{"reason": "she said \\"grade 3\\"", "grade": 1}', 1),
     ('{"reason": "\\u00e9\\ud83d\\ude00", "grade": 1}', 1),
     ('{"reason": null, "grade": 1}', 1),
-    ('{"reason": 7, "grade": 1}', 1),
-    ('Set {x, y} aside: {"grade": 2}', 2),
-    ('A query like {"query": "tea"} deserves {"grade": 2}', 2),
-    ('Final grade: 2\n{"grade": 2}', 2),
-    ('[1] The passage helps. {"grade": 2}', 2),
+    ('{"reason": 7, "grade": 1}', "unparsable"),
+    ('Set {x, y} aside: {"grade": 2}', "unparsable"),
+    ('A query like {"query": "tea"} deserves {"grade": 2}', "conflict"),
+    ('Final grade: 2\n{"grade": 2}', "conflict"),
+    ('[1] The passage helps. {"grade": 2}', "conflict"),
     ('{"grade": -0}', 0),
     ('{"grade": 2}</s>', 2),
-    ('{"grade": 2, "score": 2}', 2),
+    ('{"grade": 2, "score": 2}', "conflict"),
     # not an integer
     ('{"grade": "3"}', "unparsable"),
     ('{"grade": 3.0}', "unparsable"),
@@ -74,9 +79,9 @@ JSON_SHAPES: list[tuple[str, int | str]] = [
     ('{"grade": +2}', "unparsable"),
     ('{"grade": 0x2}', "unparsable"),
     ('{"grade": 2/3}', "unparsable"),
-    ('{"grade": ' + "9" * 5000 + "}", "out_of_scale"),
-    ('{"grade": -' + "9" * 5000 + "}", "out_of_scale"),
-    ('{"grade": 2, "seed": ' + "9" * 5000 + "}", 2),
+    ('{"grade": ' + "9" * 5000 + "}", "unparsable"),
+    ('{"grade": -' + "9" * 5000 + "}", "unparsable"),
+    ('{"grade": 2, "seed": ' + "9" * 5000 + "}", "unparsable"),
     # not JSON
     ("{'grade': 2}", "unparsable"),
     ("{grade: 2}", "unparsable"),
@@ -123,9 +128,9 @@ JSON_SHAPES: list[tuple[str, int | str]] = [
     ('{"grade": 100}', "out_of_scale"),
     ('{"grade": 12345678901234567890}', "out_of_scale"),
     # more than one verdict
-    ('{"grade": 1, "grade": 2}', "conflict"),
-    ('{"grade": 2, "grade": 2}', "conflict"),
-    ('{"grade": 2, "reason": "a", "reason": "b"}', "conflict"),
+    ('{"grade": 1, "grade": 2}', "unparsable"),
+    ('{"grade": 2, "grade": 2}', "unparsable"),
+    ('{"grade": 2, "reason": "a", "reason": "b"}', "unparsable"),
     ('{"grade": 1} {"grade": 2}', "conflict"),
     ('{"grade": 1}\n{"grade": 1}', "conflict"),
     ('```json\n{"grade": 1}\n```\nOn reflection:\n```json\n{"grade": 2}\n```', "conflict"),
@@ -142,7 +147,7 @@ JSON_SHAPES: list[tuple[str, int | str]] = [
     ('{"grade": 2, "relevance_grade": 3}', "conflict"),
     ('{"grade": 2, "finalScore": 3.0}', "conflict"),
     ('{"grade": 2, "alternatives":[{"grade":3}]}', "conflict"),
-    ('{"grade":2,"reason":{"grade":3}}', "conflict"),
+    ('{"grade":2,"reason":{"grade":3}}', "unparsable"),
     ('"grade": 3\n{"grade": 2}', "conflict"),
     ('<grade>3</grade>\n{"grade": 2}', "conflict"),
     ('Label: 1\n{"grade": 2}', "conflict"),
@@ -156,18 +161,18 @@ JSON_SHAPES: list[tuple[str, int | str]] = [
     ('Score: 3/3\n{"grade": 2}', "conflict"),
     ('{"grade": 2}\nGrade: ' + "9" * 5000, "conflict"),
     ('3\n{"grade": 2}', "conflict"),
-    # the same grade twice, or numbers that are no grade
-    ('{"score": 2}\n{"grade": 2}', 2),
-    ('{"grade": 2, "relevance": "2"}', 2),
+    # a number beside the object is a conflict, even where it is the same grade or none
+    ('{"score": 2}\n{"grade": 2}', "conflict"),
+    ('{"grade": 2, "relevance": "2"}', "conflict"),
     ('{"grade": 2, "label": "highly relevant"}', 2),
     ('{"reason": "a grade of 3 would need an exact answer", "grade": 2}', 2),
-    ('I give it a grade of 2.\n{"grade": 2}', 2),
-    ('The relevance grade is therefore 2. {"grade": 2}', 2),
-    ('<grade>2</grade>\n{"grade": 2}', 2),
-    ('Its relevance is high because it names 3 teas. {"grade": 2}', 2),
-    ('On a relevance scale of 0 to 3: {"grade": 2}', 2),
-    ('A grade from 0-3 was asked for. {"grade": 2}', 2),
-    ('It is relevant. It lists 5 teas, 3 of them green. {"grade": 2}', 2),
+    ('I give it a grade of 2.\n{"grade": 2}', "conflict"),
+    ('The relevance grade is therefore 2. {"grade": 2}', "conflict"),
+    ('<grade>2</grade>\n{"grade": 2}', "conflict"),
+    ('Its relevance is high because it names 3 teas. {"grade": 2}', "conflict"),
+    ('On a relevance scale of 0 to 3: {"grade": 2}', "conflict"),
+    ('A grade from 0-3 was asked for. {"grade": 2}', "conflict"),
+    ('It is relevant. It lists 5 teas, 3 of them green. {"grade": 2}', "conflict"),
     ('{"grade": 2, "a": ' + "[" * 500 + "]" * 500 + "}", 2),
     # a thought that the prompt began
     ('maybe {"grade": 1} fits. </think>', "unparsable"),
@@ -178,9 +183,9 @@ JSON_SHAPES: list[tuple[str, int | str]] = [
     ('no</think><think>{"grade": 3}', "unparsable"),
     ('{"reason": "it explains </think>", "grade": 2}', 2),
     # an object in a list
-    ('[{"grade": 2}, {"note": 1}]', "unparsable"),
-    ('[{"note": 1}, {"grade": 2}]', "unparsable"),
-    ('[1] [["a", {"grade": 2}]]', "unparsable"),
+    ('[{"grade": 2}, {"note": 1}]', "conflict"),
+    ('[{"note": 1}, {"grade": 2}]', "conflict"),
+    ('[1] [["a", {"grade": 2}]]', "conflict"),
     ("[" * 100_000 + '{"grade": 2}', "unparsable"),
     # no answer at all
     ("I'm sorry, but I can't assist with that.", "refused"),
@@ -203,29 +208,29 @@ def test_the_table_of_shapes_is_long_enough() -> None:
 
 
 TEXT_SHAPES: list[tuple[str, int | str]] = [
-    ("##final score: 2", 2),
-    ("## final score: 2", 2),
-    ("M: 1\nT: 2\n##final score: 3", 3),
-    ("Final score: **2**", 2),
-    ("**Final score:** 2", 2),
-    ("Grade = 0", 0),
+    ("##final score: 2", "unparsable"),
+    ("## final score: 2", "unparsable"),
+    ("M: 1\nT: 2\n##final score: 3", "unparsable"),
+    ("Final score: **2**", "unparsable"),
+    ("**Final score:** 2", "unparsable"),
+    ("Grade = 0", "unparsable"),
     ("2", 2),
     ("  3\n", 3),
-    ("<think>score: 1</think>score: 2", 2),
-    ("##final score: 4", "out_of_scale"),
+    ("<think>score: 1</think>score: 2", "unparsable"),
+    ("##final score: 4", "unparsable"),
     ("-1", "out_of_scale"),
-    ("##final score: 1\n##final score: 2", "conflict"),
-    ('score: 1\n{"grade": 2}', "conflict"),
-    ('score: 1\n{"grade": 1}', 1),
-    ("Score: 3 was my first idea, but final: 1", "conflict"),
-    ("##final score: 2~3", "conflict"),
+    ("##final score: 1\n##final score: 2", "unparsable"),
+    ('score: 1\n{"grade": 2}', "unparsable"),
+    ('score: 1\n{"grade": 1}', "unparsable"),
+    ("Score: 3 was my first idea, but final: 1", "unparsable"),
+    ("##final score: 2~3", "unparsable"),
     ("##final score: 2%", "unparsable"),
-    ("12345678901", "out_of_scale"),
-    ("9" * 5000, "out_of_scale"),
-    ("score: " + "9" * 5000, "out_of_scale"),
-    ("0" * 5000 + "2", 2),
+    ("12345678901", "unparsable"),
+    ("9" * 5000, "unparsable"),
+    ("score: " + "9" * 5000, "unparsable"),
+    ("0" * 5000 + "2", "unparsable"),
     ("maybe score: 1 </think>", "unparsable"),
-    ("maybe score: 1 </think>score: 2", 2),
+    ("maybe score: 1 </think>score: 2", "unparsable"),
     ("##final score: 2.5", "unparsable"),
     ("##final score: 2/3", "unparsable"),
     ("score: 0-3", "unparsable"),
@@ -295,11 +300,56 @@ def test_a_reply_with_no_number_after_grade_never_becomes_a_grade(text: str) -> 
 def test_an_object_written_as_json_keeps_its_grade_and_reason(
     grade: int, reason: str, prose: str
 ) -> None:
+    assume(not refuses(reason))
     text = json.dumps({"reason": reason, "grade": grade})
     outcome = parse_grade(PAIR, Reply(text), SCALE)
     assert outcome == Judgement(PAIR, grade, reason)
     wrapped = parse_grade(PAIR, Reply(f"{prose.replace('{', '')}{text}{prose}"), SCALE)
     assert not isinstance(wrapped, Judgement) or wrapped.grade == grade
+
+
+PROSE_BESIDE = [
+    "Here is the grade:",
+    "I cannot judge this passage.",
+    "three",
+    "Je ne peux pas juger ce passage.",
+    "これは関連しません。",
+    "抱歉，我无法回答这个问题。",
+    "не могу оценить",
+    "لا أستطيع",
+    "स्कोर तीन है",
+    "gar nicht, also null",
+]
+
+
+@pytest.mark.parametrize("prose", PROSE_BESIDE)
+def test_prose_beside_an_object_is_no_grade_in_any_language(prose: str) -> None:
+    for text in (f'{prose} {{"grade": 2}}', f'{{"grade": 2}}\n{prose}', f'{prose}{{"grade": 2}}!'):
+        outcome = parse_grade(PAIR, Reply(text), SCALE)
+        assert isinstance(outcome, Failure)
+        assert outcome.status in {"unparsable", "refused"}
+
+
+@pytest.mark.parametrize("number", ["3", "٣", "३", "３", "²", "Ⅱ", "½", "三", "3️⃣"])
+def test_a_number_beside_a_grade_is_a_conflict_in_any_script(number: str) -> None:
+    beside = (f'{number}\n{{"grade": 2}}', f'{{"grade": 2}} {number}')
+    inside = (f'{{"grade": 2, "note": "{number}"}}', f'{{"{number}": true, "grade": 2}}')
+    for text in (*beside, *inside):
+        outcome = parse_grade(PAIR, Reply(text), SCALE)
+        assert isinstance(outcome, Failure)
+        assert outcome.status == "conflict"
+
+
+def test_a_reason_may_hold_any_number() -> None:
+    reason = "Grade 3 would need 2 examples; ３ and ٣ are named."
+    text = json.dumps({"reason": reason, "grade": 1})
+    assert parse_grade(PAIR, Reply(text), SCALE) == Judgement(PAIR, 1, reason)
+
+
+def test_a_thought_is_what_ends_last_wherever_it_began() -> None:
+    for thought in ("<think>3</think>", "3</think>", "<think>{</think>3</thinking>"):
+        assert parse_grade(PAIR, Reply(thought + '{"grade": 1}'), SCALE) == Judgement(PAIR, 1)
+        assert parse_grade(PAIR, Reply(f"{thought}1"), SCALE, text=True) == Judgement(PAIR, 1)
 
 
 def tokens(*parts: tuple[str, dict[str, float]]) -> tuple[dict[str, float], ...]:

@@ -20,16 +20,16 @@ JSON_STYLES: list[tuple[str, int | str]] = [
         2,
     ),
     ('<think>\n\n</think>\n\n{"grade": 0}', 0),
-    ('<|im_start|>assistant\n{"grade": 2}<|im_end|>', 2),
+    ('<|im_start|>assistant\n{"grade": 2}<|im_end|>', "unparsable"),
     ('{"grade": 2}<|im_end|>', 2),
     ('{"grade": 2}<|eot_id|>', 2),
     ('{"grade": 2}<end_of_turn>', 2),
-    ('[INST] grade this [/INST] {"grade": 2}', 2),
+    ('[INST] grade this [/INST] {"grade": 2}', "unparsable"),
     (
         '<|channel|>analysis<|message|>We need to grade. Probably grade 1.<|end|><|start|>assistant<|channel|>final<|message|>{"grade": 2}',
         "conflict",
     ),
-    ('analysisWe need to output JSON. I think 2.assistantfinal{"grade": 2}', 2),
+    ('analysisWe need to output JSON. I think 2.assistantfinal{"grade": 2}', "conflict"),
     ('analysisI think the grade is 3.assistantfinal{"grade": 2}', "conflict"),
     ('[THINK]maybe grade 3[/THINK]{"grade": 1}', "conflict"),
     ('◁think▷ grade 3? ◁/think▷{"grade": 1}', "conflict"),
@@ -38,7 +38,7 @@ JSON_STYLES: list[tuple[str, int | str]] = [
     ('<reflection>grade: 3</reflection>\n<answer>{"grade": 1}</answer>', "conflict"),
     (
         'Here\'s my evaluation:\n\n```json\n{\n  "grade": 2\n}\n```\n\n**Explanation:** The passage is highly relevant.',
-        2,
+        "unparsable",
     ),
     (
         'Here\'s my evaluation:\n\n```json\n{\n  "grade": 2\n}\n```\n\n**Explanation:** I gave it a 3 because it answers.',
@@ -46,35 +46,35 @@ JSON_STYLES: list[tuple[str, int | str]] = [
     ),
     (
         '{"grade": 2}\n\nNote: The grade of 2 indicates that the passage is highly relevant (on a scale of 0-3).',
-        2,
+        "conflict",
     ),
     ('{"grade": 2}\n\nNote: The grade of 3 indicates a perfect match.', "conflict"),
     ('{"grade": 1}\n```', 1),
-    ('json\n{"grade": 1}', 1),
+    ('json\n{"grade": 1}', "unparsable"),
     ('```json{"grade": 1}```', 1),
     ('"{\\"grade\\": 1}"', "unparsable"),
     ('{\\"grade\\": 1}', "unparsable"),
     ('{{"grade": 1}}', "unparsable"),
-    ('{"grade": 1}}', 1),
-    ('{"grade": 1};', 1),
-    ('return {"grade": 1}', 1),
+    ('{"grade": 1}}', "unparsable"),
+    ('{"grade": 1};', "unparsable"),
+    ('return {"grade": 1}', "unparsable"),
     ('{"grade": three}', "unparsable"),
     ('{"grade": "three"}', "unparsable"),
-    ('three\n{"grade": 2}', "conflict"),
-    ('The grade is three. {"grade": 2}', "conflict"),
-    ('Grade: three\n{"grade": 2}', "conflict"),
-    ('The grade is two. {"grade": 2}', 2),
-    ('I would rate this passage as a three: {"grade": 1}', "conflict"),
-    ('grade zero {"grade": 1}', "conflict"),
-    ('Perfectly relevant.\n{"grade": 0}', 0),
+    ('three\n{"grade": 2}', "unparsable"),
+    ('The grade is three. {"grade": 2}', "unparsable"),
+    ('Grade: three\n{"grade": 2}', "unparsable"),
+    ('The grade is two. {"grade": 2}', "unparsable"),
+    ('I would rate this passage as a three: {"grade": 1}', "unparsable"),
+    ('grade zero {"grade": 1}', "unparsable"),
+    ('Perfectly relevant.\n{"grade": 0}', "unparsable"),
     ('{"grade": 2, "grade_label": "perfectly relevant"}', 2),
-    ('{"grade": 2, "explanation": "Grade 3 would need a direct answer."}', 2),
-    ('{"grade":2,"confidence":3}', 2),
-    ('{"grade": 2, "max_grade": 3}', 2),
-    ('{"grade": 2, "scale": [0,1,2,3]}', 2),
-    ('{"grade": 2, "scores": {"0": 0.1, "1": 0.1, "2": 0.7, "3": 0.1}}', 2),
-    ('{"query_grade": 3, "grade": 2}', 2),
-    ('{"grade": 2, "O": 3}', 2),
+    ('{"grade": 2, "explanation": "Grade 3 would need a direct answer."}', "conflict"),
+    ('{"grade":2,"confidence":3}', "conflict"),
+    ('{"grade": 2, "max_grade": 3}', "conflict"),
+    ('{"grade": 2, "scale": [0,1,2,3]}', "conflict"),
+    ('{"grade": 2, "scores": {"0": 0.1, "1": 0.1, "2": 0.7, "3": 0.1}}', "conflict"),
+    ('{"query_grade": 3, "grade": 2}', "conflict"),
+    ('{"grade": 2, "O": 3}', "conflict"),
     ('{"O": 3}', "unparsable"),
     ('{"M": 2, "T": 1, "O": 1}', "unparsable"),
     ('{"final_score": 2}', "unparsable"),
@@ -88,11 +88,14 @@ JSON_STYLES: list[tuple[str, int | str]] = [
     ('{"grade"：2}', "unparsable"),
     ("{“grade”: 2}", "unparsable"),
     ('{"grade": 2\u200b}', "unparsable"),
-    ('\u200b{"grade": 2}', 2),
+    ('\u200b{"grade": 2}', "unparsable"),
     ('{"grade": 2, "reason": "It says \'{"grade": 3}\'"}', "unparsable"),
     ('{"grade": 2, "reason": "quote \\"{\\\\\\"grade\\\\\\": 3}\\" end"}', 2),
     ('{"properties": {"grade": 2}}', "unparsable"),
-    ('{"type":"object","properties":{"grade":{"type":"integer","enum":[0,1,2,3]}},"grade":2}', 2),
+    (
+        '{"type":"object","properties":{"grade":{"type":"integer","enum":[0,1,2,3]}},"grade":2}',
+        "conflict",
+    ),
     ('{"$schema":"x","grade":2}', 2),
     ('{"name":"reply","arguments":{"grade":2}}', "unparsable"),
     ('<tool_call>\n{"name": "grade", "arguments": {"grade": 2}}\n</tool_call>', "unparsable"),
@@ -108,14 +111,14 @@ JSON_STYLES: list[tuple[str, int | str]] = [
     ('{"grade": 1000000000000000000000000}', "out_of_scale"),
     ('{"grade": 0.0}', "unparsable"),
     ('{"grade": 2e0}', "unparsable"),
-    ('I cannot fulfil this request. {"grade": 0}', "conflict"),
+    ('I cannot fulfil this request. {"grade": 0}', "unparsable"),
     ("I'm sorry, but I cannot help with that.", "refused"),
     ("Sorry, I can't help with that request.", "refused"),
     ("抱歉，我无法回答这个问题。", "unparsable"),
     ("The passage is relevant to the query. Grade: 3", "unparsable"),
     ("**Grade: 3**", "unparsable"),
     ("\\boxed{3}", "unparsable"),
-    ('\\boxed{3} {"grade": 1}', "conflict"),
+    ('\\boxed{3} {"grade": 1}', "unparsable"),
     ('<answer>3</answer> {"grade": 1}', "conflict"),
     ('<score>3</score>\n{"grade": 1}', "conflict"),
     ('Relevance: 3/3 {"grade": 1}', "conflict"),
@@ -128,11 +131,11 @@ JSON_STYLES: list[tuple[str, int | str]] = [
     ('So the answer is 3.\n\n{"grade": 1}', "conflict"),
     ('The passage deserves a 3.\n{"grade": 1}', "conflict"),
     ('Therefore, 3.\n{"grade": 1}', "conflict"),
-    ('Step 1: read. Step 2: grade. {"grade": 1}', 1),
-    ('1. The passage mentions tea.\n2. It does not say how.\n{"grade": 1}', 1),
-    ('In 2019, there were 3 teas. {"grade": 1}', 1),
-    ('// grade\n{"grade": 1}', 1),
-    ('{"grade": 1, "grade": 1}', "conflict"),
+    ('Step 1: read. Step 2: grade. {"grade": 1}', "conflict"),
+    ('1. The passage mentions tea.\n2. It does not say how.\n{"grade": 1}', "conflict"),
+    ('In 2019, there were 3 teas. {"grade": 1}', "conflict"),
+    ('// grade\n{"grade": 1}', "unparsable"),
+    ('{"grade": 1, "grade": 1}', "unparsable"),
     ('{"grade": null, "reason": "cannot judge"}', "unparsable"),
     ('{"error": "cannot judge"}', "unparsable"),
     ('{"grade": "N/A"}', "unparsable"),
@@ -147,13 +150,13 @@ JSON_STYLES: list[tuple[str, int | str]] = [
     ("{'grade': 2, 'reason': 'x'}", "unparsable"),
     ("grade = 2", "unparsable"),
     ('{"grade": 2}\n<|endoftext|>Human: next {"grade": 3}', "conflict"),
-    ('```python\nprint({"grade": 2})\n```', 2),
-    ('{"grade": 2} # perfectly relevant would be 3', 2),
-    ('The passage gets grade 2 (of 3): {"grade": 2}', 2),
-    ('score 2 out of 3. {"grade": 2}', 2),
-    ('score: 2 out of 3. {"grade": 2}', 2),
-    ('score: 2/3. {"grade": 2}', 2),
-    ('{"grade": 2}\n\nScore: 2 out of 3', 2),
+    ('```python\nprint({"grade": 2})\n```', "unparsable"),
+    ('{"grade": 2} # perfectly relevant would be 3', "conflict"),
+    ('The passage gets grade 2 (of 3): {"grade": 2}', "conflict"),
+    ('score 2 out of 3. {"grade": 2}', "conflict"),
+    ('score: 2 out of 3. {"grade": 2}', "conflict"),
+    ('score: 2/3. {"grade": 2}', "conflict"),
+    ('{"grade": 2}\n\nScore: 2 out of 3', "conflict"),
     ('"grade": 2', "unparsable"),
     ("grade: 2\nreason: yaml", "unparsable"),
     ('[{"query": "x", "grade": 2}]', "unparsable"),
@@ -162,59 +165,59 @@ JSON_STYLES: list[tuple[str, int | str]] = [
     ('{"grade":{"grade":2}}', "unparsable"),
     ('{"grade": 1} or 2', "conflict"),
     ('{"grade": 1}, or maybe 2', "conflict"),
-    ('抱歉，我无法回答这个问题。{"grade": 0}', "conflict"),
+    ('抱歉，我无法回答这个问题。{"grade": 0}', "unparsable"),
 ]
 
 TEXT_STYLES: list[tuple[str, int | str]] = [
-    ("I'm sorry, I can't give a score: 0 would be unfair.", "conflict"),
-    ("I cannot assist with this request. Score: 0", "conflict"),
-    ("As an AI I cannot judge. relevance: 0", "conflict"),
-    ("score: 1 is wrong, 2 is right", "conflict"),
-    ("score: 1 is wrong", "conflict"),
-    ("Score: 3. Correction: 1", "conflict"),
-    ("Score: 2 ... no wait: 1", "conflict"),
-    ("The relevance is 3 on a scale where 10 is best", "conflict"),
-    ("The relevance is 2 on a scale of 0 to 3.", 2),
+    ("I'm sorry, I can't give a score: 0 would be unfair.", "refused"),
+    ("I cannot assist with this request. Score: 0", "refused"),
+    ("As an AI I cannot judge. relevance: 0", "refused"),
+    ("score: 1 is wrong, 2 is right", "unparsable"),
+    ("score: 1 is wrong", "unparsable"),
+    ("Score: 3. Correction: 1", "unparsable"),
+    ("Score: 2 ... no wait: 1", "unparsable"),
+    ("The relevance is 3 on a scale where 10 is best", "unparsable"),
+    ("The relevance is 2 on a scale of 0 to 3.", "unparsable"),
     ("I must decline to grade this.", "refused"),
-    ("Wait, it names the tea. ##final score: 2", 2),
-    ("##final score: 2", 2),
-    ("## final score: 2\n", 2),
-    ("##Final Score: 3", 3),
-    ("final score = 3", 3),
-    ("M: 2\nT: 1\n##final score: 1", 1),
-    ("- M: 2\n- T: 2\n- O: 2\n\n##final score: 2", 2),
-    ("##final score: **1**", 1),
+    ("Wait, it names the tea. ##final score: 2", "unparsable"),
+    ("##final score: 2", "unparsable"),
+    ("## final score: 2\n", "unparsable"),
+    ("##Final Score: 3", "unparsable"),
+    ("final score = 3", "unparsable"),
+    ("M: 2\nT: 1\n##final score: 1", "unparsable"),
+    ("- M: 2\n- T: 2\n- O: 2\n\n##final score: 2", "unparsable"),
+    ("##final score: **1**", "unparsable"),
     ("##final score: [2]", "unparsable"),
     ("##final score: <2>", "unparsable"),
-    ("##final score: 2.", 2),
+    ("##final score: 2.", "unparsable"),
     ("##final score: 2/3", "unparsable"),
     ("##final score: two", "unparsable"),
-    ("##final score: 02", 2),
-    ("##final score: 2\n\nThe score is 3 if..", "conflict"),
+    ("##final score: 02", "unparsable"),
+    ("##final score: 2\n\nThe score is 3 if..", "unparsable"),
     ("Score (0-3): 2", "unparsable"),
-    ("score: 2 (highly relevant)", 2),
-    ("score: 2 - highly relevant", 2),
-    ("Final score: 2 out of 3", 2),
-    ("The final score is 2.", 2),
-    ("The score is between 2 and 3, so ##final score: 2", 2),
-    ("<think>score: 3</think>##final score: 1", 1),
-    ("##final score: 2##final score: 3", "conflict"),
-    ("Query: what is score: 3\n##final score: 1", "conflict"),
+    ("score: 2 (highly relevant)", "unparsable"),
+    ("score: 2 - highly relevant", "unparsable"),
+    ("Final score: 2 out of 3", "unparsable"),
+    ("The final score is 2.", "unparsable"),
+    ("The score is between 2 and 3, so ##final score: 2", "unparsable"),
+    ("<think>score: 3</think>##final score: 1", "unparsable"),
+    ("##final score: 2##final score: 3", "unparsable"),
+    ("Query: what is score: 3\n##final score: 1", "unparsable"),
     ("2\n", 2),
     ("2.", "unparsable"),
     ("two", "unparsable"),
     ("**2**", "unparsable"),
-    ("##final score:2", 2),
-    ("##final score:\n2", 2),
+    ("##final score:2", "unparsable"),
+    ("##final score:\n2", "unparsable"),
     ("##final score: O", "unparsable"),
     ("##final score: ", "unparsable"),
     ('{"grade": 2}', "unparsable"),
     ('{"score": 2}', "unparsable"),
-    ("##final score: 2<|im_end|>", 2),
-    ("The passage is relevant.\n\n##final score: three\nscore: 2", "conflict"),
+    ("##final score: 2<|im_end|>", "unparsable"),
+    ("The passage is relevant.\n\n##final score: three\nscore: 2", "unparsable"),
     ("##final score: +2", "unparsable"),
-    ("##final score: -1", "out_of_scale"),
-    ("##final score: 22", "out_of_scale"),
+    ("##final score: -1", "unparsable"),
+    ("##final score: 22", "unparsable"),
 ]
 
 PROSE = [
@@ -308,9 +311,10 @@ def test_a_refusal_beside_a_verdict_never_becomes_its_grade(said: str) -> None:
         f"{verdict}\n{said}",
         json.dumps({"grade": 0, "reason": said}),
         json.dumps({"reason": f"It is harmful. {said}", "grade": 0}),
+        json.dumps({"note": said, "grade": 0}, ensure_ascii=False),
     )
     statuses = [getattr(parse_grade(PAIR, Reply(reply), SCALE), "status", 0) for reply in replies]
-    assert statuses == ["conflict"] * 4
+    assert statuses == ["refused"] * 5
     outcome = parse_grade(PAIR, Reply(f"{said} Score: 0"), SCALE, text=True)
     assert isinstance(outcome, Failure)
 
@@ -321,21 +325,26 @@ def test_a_verdict_that_is_corrected_becomes_no_grade(said: str, verdict: str, t
     outcome = parse_grade(PAIR, Reply(f"{verdict}\n{said}"), SCALE, text=text)
     assert isinstance(outcome, Failure)
     if not text:
-        assert outcome.status == "conflict"
+        number = any(character.isdigit() for character in said)
+        assert outcome.status == ("conflict" if number else "unparsable")
 
 
 @pytest.mark.parametrize("said", LEADS)
-def test_prose_that_leads_to_another_grade_is_a_conflict(said: str) -> None:
-    outcome = parse_grade(PAIR, Reply(said + '{"grade": 3}'), SCALE)
+@pytest.mark.parametrize("grade", [0, 3])
+def test_prose_that_leads_to_a_grade_is_a_conflict(said: str, grade: int) -> None:
+    outcome = parse_grade(PAIR, Reply(f'{said}{{"grade": {grade}}}'), SCALE)
     assert isinstance(outcome, Failure)
     assert outcome.status == "conflict"
-    assert parse_grade(PAIR, Reply(said + '{"grade": 0}'), SCALE) == Judgement(PAIR, 0)
 
 
-@pytest.mark.parametrize("said", HARMLESS)
-def test_harmless_prose_around_one_verdict_leaves_it_its_grade(said: str) -> None:
+@pytest.mark.parametrize("said", HARMLESS + PROSE)
+def test_prose_is_no_part_of_a_reply_but_may_be_its_reason(said: str) -> None:
     for reply in (said + ' {"grade": 2}', '{"grade": 2}\n\n' + said):
-        assert parse_grade(PAIR, Reply(reply), SCALE) == Judgement(PAIR, 2)
+        outcome = parse_grade(PAIR, Reply(reply), SCALE)
+        assert isinstance(outcome, Failure)
+        assert outcome.status in {"conflict", "unparsable"}
+    inside = json.dumps({"reason": said, "grade": 2})
+    assert parse_grade(PAIR, Reply(inside), SCALE) == Judgement(PAIR, 2, said)
 
 
 @pytest.mark.parametrize(("text", "meant"), JSON_STYLES, ids=lambda value: str(value)[:40])
@@ -348,9 +357,3 @@ def test_a_style_of_json_reply_is_its_grade_or_its_failure(text: str, meant: int
 def test_a_style_of_text_reply_is_its_score_or_its_failure(text: str, meant: int | str) -> None:
     outcome = parse_grade(PAIR, Reply(text), SCALE, text=True)
     assert (outcome.grade if isinstance(outcome, Judgement) else outcome.status) == meant
-
-
-@pytest.mark.parametrize("prose", PROSE)
-def test_numbers_that_prose_names_for_something_else_dispute_no_grade(prose: str) -> None:
-    outcome = parse_grade(PAIR, Reply(prose + ' {"grade": 2}'), SCALE)
-    assert outcome == Judgement(PAIR, 2)

@@ -1,54 +1,53 @@
-"""What a model's reply says: one grade of the scale, or why there is none. Pure."""
+"""What a model's reply says: one grade of the scale, or why there is none. Pure.
+
+The rule, which holds in any language: once a thought block is removed, a reply is one JSON object,
+in a code fence or not, whose keys beside `grade` and `reason` hold no number. Prose beside the
+object may correct it, refuse, or name another grade, so such a reply has no grade and is asked
+again: it is a `conflict` where the prose holds a number, else `unparsable`. To a prompt that asks
+for text, a reply is the grade and nothing else.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NoReturn
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from labeler.data import Failure, Judgement, Outcome, Pair
-from labeler.judging.reply.doubts import (
-    STATED,
-    apologizes,
-    doubts,
-    entries_inside,
-    grades_after,
-    integer,
-    mentioned_grades,
-    named_grades,
-    refuses,
-    said_inside,
-)
+from labeler.files.jsonl import strict_decoder
 from labeler.judging.reply.ending import status_of_ending
+from labeler.judging.reply.refusal import refuses
 from labeler.model import Reply, whole
 
 LONGEST = 1_000_000
 """Characters; a longer reply is no verdict on one pair."""
 
-_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
-_THOUGHT_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>")
-_UNFINISHED_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>")
-_BARE = re.compile(r'\s*\{\s*"grade"\s*:\s*(-?(?:0|[1-9][0-9]{0,8}))\s*\}\s*', re.ASCII)
-_MANY_OBJECTS = 1000
-_MANY_LISTS = 100
+SHOWN = 80
+"""Characters of a reply that a failure's detail quotes."""
+
+_END_OF_THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>")
+_FENCE = re.compile(r"(?:`{1,3}|~{3})(?:json)?", re.IGNORECASE)
+_END_OF_TURN = re.compile(r"</s>|<end_of_turn>|<\|(?:im_end|eot_id|end|endoftext)\|>")
+_INTEGER = re.compile(r"\s*(-?[0-9]{1,9})\s*")
+_GRADE_KEY = re.compile(r'"grade"\s*:\s*')
+_DECODER = strict_decoder("the key {key!r} stands twice")
 
 
-def _text_or_nothing(value: object) -> str | None:
-    return whole(value) if isinstance(value, str) else None
+def _whole_text(value: object) -> object:
+    return whole(value) if isinstance(value, str) else value
 
 
 class _Verdict(BaseModel):
-    """The object that a grading prompt asks for; a reason that is no text is left out."""
+    """The object that a grading prompt asks for; models add keys of their own."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
-    grade: StrictInt
-    reason: Annotated[str | None, BeforeValidator(_text_or_nothing)] = None
+    grade: int
+    reason: Annotated[str | None, BeforeValidator(_whole_text)] = None
 
 
 class _NoGrade(Exception):
@@ -68,15 +67,15 @@ def parse_grade(pair: Pair, reply: Reply, grades: Sequence[int], *, text: bool =
     """
     try:
         _check_ending(reply)
-        said = _without_thoughts(reply.text)
-        grade, reason, place = _text_verdict(said) if text else _json_verdict(said)
+        start = _after_thoughts(reply.text)
+        read = _text_verdict if text else _json_verdict
+        grade, reason, at = read(reply.text[start:])
         if grade not in grades:
             allowed = ", ".join(map(str, grades))
             raise _NoGrade("out_of_scale", f"{grade} is not one of {allowed}")
     except _NoGrade as none:
         return Failure(pair, none.status, whole(none.detail))
-    offset = place + len(reply.text) - len(said)
-    return Judgement(pair, grade, reason, _distribution(reply, grades, offset))
+    return Judgement(pair, grade, reason, _distribution(reply, grades, start + at))
 
 
 def _check_ending(reply: Reply) -> None:
@@ -91,185 +90,80 @@ def _check_ending(reply: Reply) -> None:
         raise _NoGrade("unparsable", f"a reply of {len(reply.text):,} characters")
 
 
-def _without_thoughts(text: str) -> str:
-    if "<" not in text:
-        return text
-    said = _THOUGHT.sub("", _after_orphan(text), count=1)
-    if _UNFINISHED_THOUGHT.match(said):
-        raise _NoGrade("unparsable", "the reply is thinking that does not end")
-    return said
+def _after_thoughts(text: str) -> int:
+    """Where the answer begins: behind the last end of a thought, whose begin may be the prompt's.
 
-
-def _after_orphan(text: str) -> str:
-    """What follows the last end of a thought that the prompt began; else the whole text."""
-    depth = start = 0
-    for tag in _THOUGHT_TAG.finditer(text):
-        if tag[1] and depth == 0:
-            start = tag.end()
-        depth = max(0, depth - 1) if tag[1] else depth + 1
-    return text if start and _is_object(text) else text[start:]
-
-
-def _is_object(text: str) -> bool:
-    """Whether a text is one JSON object and nothing else; what its strings hold is no markup."""
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-class _Found(NamedTuple):
-    """An object in a text, and from where to where it stands."""
-
-    value: dict[str, Any]
-    start: int
-    end: int
+    An object that begins the reply is the answer itself, whatever its reason quotes.
+    """
+    if "</" not in text or text.lstrip().startswith("{"):
+        return 0
+    return max((end.end() for end in _END_OF_THOUGHT.finditer(text)), default=0)
 
 
 def _json_verdict(text: str) -> tuple[int, str | None, int]:
-    """The grade and reason of the one verdict among the JSON objects of a text, and where the
-    grade stands.
-    """
-    bare = _BARE.fullmatch(text)
-    if bare:
-        return int(bare[1]), None, bare.start(1)
-    found = list(_objects(text))
-    verdicts = [one for one in found if "grade" in one.value]
-    nested = [one for one in found if "grade" not in one.value and _holds_grade(one.value)]
-    if not verdicts:
-        _raise_no_verdict(text)
-    if len(verdicts) + len(nested) > 1:
-        raise _NoGrade("conflict", f"{len(verdicts) + len(nested)} verdicts in one reply")
-    only = verdicts[0]
-    _check_list(only, text)
-    verdict = _validated(only.value)
-    _check_inside(verdict.grade, only.value)
-    named = [number for one in found for number in named_grades(one.value)]
-    around = text[: only.start] + "\n" + text[only.end :]
-    _check_around(verdict.grade, around, text[only.end :], named)
-    return verdict.grade, verdict.reason, only.start + _grade_offset(text[only.start : only.end])
+    """The grade and the reason of the one object that a text is, and where the grade stands."""
+    start = text.find("{")
+    if start < 0:
+        _raise_nothing("no JSON object with a grade", text)
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError) as error:
+        raise _NoGrade("unparsable", f"broken JSON ({error}): {_shown(text[start:])}") from None
+    _check_prose(f"{text[:start]}\n{text[end:]}")
+    verdict = _validated(value)
+    _check_texts(verdict)
+    key = _GRADE_KEY.search(text, start)
+    return verdict.grade, verdict.reason, key.end() if key else start
 
 
-def _raise_no_verdict(text: str) -> None:
-    if not text.strip():
-        raise _NoGrade("unparsable", "an empty reply")
-    shown = " ".join(text.split())[:80]
-    if apologizes(text):
-        raise _NoGrade("refused", shown)
-    raise _NoGrade("unparsable", f"no JSON object with a grade: {shown}")
+def _check_prose(text: str) -> None:
+    """Raise where more than a code fence, or a template's mark of the end, is around the object."""
+    prose = _END_OF_TURN.sub("", _FENCE.sub("", text)).strip()
+    _check_no_number(prose)
+    if prose:
+        _raise_nothing("text beside the JSON object", prose)
 
 
-def _validated(value: dict[str, Any]) -> _Verdict:
+def _check_texts(verdict: _Verdict) -> None:
+    """Raise where what stands beside the grade in its object names a number, or refuses."""
+    others = json.dumps(verdict.model_extra, ensure_ascii=False) if verdict.model_extra else ""
+    _check_no_number(others)
+    for text in (verdict.reason or "", others):
+        if refuses(text):
+            raise _NoGrade("refused", _shown(text))
+
+
+def _check_no_number(text: str) -> None:
+    if any(character.isnumeric() for character in text):
+        raise _NoGrade("conflict", f"a number beside the grade: {_shown(text)}")
+
+
+def _validated(value: object) -> _Verdict:
     try:
         return _Verdict.model_validate(value)
-    except ValidationError:
-        shown = json.dumps(value["grade"])[:40]
-        raise _NoGrade("unparsable", f"the grade is {shown}, not an integer") from None
-
-
-def _check_list(only: _Found, text: str) -> None:
-    """Raise where the object stands in a JSON list."""
-    if text.count("[", 0, only.start) > _MANY_LISTS:
-        raise _NoGrade("unparsable", f"more than {_MANY_LISTS} lists")
-    for bracket in re.finditer(r"\[", text[: only.start]):
-        with suppress(ValueError, RecursionError):
-            if _DECODER.raw_decode(text, bracket.start())[1] >= only.end:
-                raise _NoGrade("unparsable", "a list, where one object was asked for")
-
-
-def _check_inside(grade: int, value: object) -> None:
-    """Raise where a reason refuses to give what stands beside it."""
-    if any(map(refuses, said_inside(value))):
-        raise _NoGrade("conflict", f"the reply refuses, and says {grade} all the same")
-
-
-def _check_around(grade: int, around: str, after: str, named: Sequence[float] = ()) -> None:
-    """Raise where the prose around a verdict refuses it, withdraws it or names another grade."""
-    doubt = doubts(around, after)
-    if doubt:
-        raise _NoGrade("conflict", f"the reply says {grade}, and {doubt} all the same")
-    _check_agreement(grade, [*named, *mentioned_grades(around), *grades_after(after)])
-
-
-def _check_agreement(grade: int, others: Sequence[float]) -> None:
-    """Raise where another key, another object or the prose states another grade."""
-    differing = [f"{other:g}" for other in others if other != float(str(grade))]
-    if differing:
-        raise _NoGrade(
-            "conflict", f"the reply says {grade}, and {', '.join(differing[:5])} elsewhere"
-        )
-
-
-def _grade_offset(text: str) -> int:
-    found = re.search(r'"grade"\s*:\s*', text)
-    return found.end() if found else 0
-
-
-def _holds_grade(value: object) -> bool:
-    """Whether an integer stands under `grade` somewhere inside."""
-    return any(name == "grade" and type(held) is int for name, held in entries_inside(value))
-
-
-def _objects(text: str) -> Iterator[_Found]:
-    """The outermost JSON objects in a text.
-
-    Braces that hold no JSON are prose and skipped, unless they speak of a grade: a verdict that
-    cannot be read must not make room for another.
-    """
-    at = text.find("{")
-    for _ in range(_MANY_OBJECTS):
-        if at < 0:
-            return
-        try:
-            value, end = _DECODER.raw_decode(text, at)
-            yield _Found(value, at, end)
-        except (ValueError, RecursionError):
-            end = _closing(text, at)
-            if "grade" in text[at:end].lower():
-                raise _NoGrade("unparsable", f"broken JSON: {text[at : at + 60]}") from None
-        at = text.find("{", end)
-    raise _NoGrade("unparsable", f"more than {_MANY_OBJECTS} objects")
-
-
-def _closing(text: str, at: int) -> int:
-    """Where the brace at `at` is closed; the end of the text where it is not."""
-    depth = 0
-    for brace in re.finditer(r"[{}]", text[at:]):
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return at + brace.end()
-    return len(text)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise _NoGrade("conflict", "a key stands twice in the reply's object")
-    return value
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=integer
-)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise _NoGrade("unparsable", f"the object's {where!r}: {first['msg']}") from None
 
 
 def _text_verdict(text: str) -> tuple[int, None, int]:
-    """The one score that a text states, as `##final score: 2`, or a bare integer, and where."""
-    bare = re.fullmatch(r"\s*(-?[0-9]+)\s*", text)
-    found = [bare] if bare else list(STATED.finditer(text))
-    if not found:
-        _raise_no_verdict(text)
-    if len(found) > 1:
-        raise _NoGrade("conflict", f"{len(found)} verdicts in one reply")
-    if re.match(r"\s*~\s*[0-9]", text[found[0].end() :]):
-        raise _NoGrade("conflict", "a range, where one score was asked for")
-    grade = integer(found[0][1])
-    _check_around(grade, text, text[found[0].start(1) :])
-    return grade, None, found[0].start(1)
+    """The grade that a text is, and where it stands."""
+    number = _INTEGER.fullmatch(text)
+    if not number:
+        _raise_nothing("more or less than a grade", text)
+    return int(number[1]), None, number.start(1)
+
+
+def _raise_nothing(problem: str, text: str) -> NoReturn:
+    """Raise that a text is no verdict: because it refuses, or else as the problem says."""
+    if not text.strip():
+        raise _NoGrade("unparsable", "an empty reply")
+    raise _NoGrade("refused" if refuses(text) else "unparsable", f"{problem}: {_shown(text)}")
+
+
+def _shown(text: str) -> str:
+    return " ".join(text.split())[:SHOWN]
 
 
 def _distribution(reply: Reply, grades: Sequence[int], place: int) -> Mapping[int, float] | None:
