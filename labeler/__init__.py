@@ -1,3 +1,77 @@
-"""Retrieval test collections with an LLM as the relevance assessor."""
+"""Retrieval test collections with an LLM as the relevance assessor.
+
+Each daily act is one function, under the name of its command, and is imported when it is first
+used. Those that ask a model have an asynchronous one beside them, as `ajudge` beside `judge`.
+
+    >>> import labeler
+    >>> from labeler.testing import fake_model, small_collection
+    >>> labeler.judge(small_collection(), model=fake_model('{"grade": 2}'), name="first")
+    JudgeResult('first', judged=4 of 4)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labeler.collection.layout import Collection as Collection
+    from labeler.collection.layout import open_collection as open_collection
+    from labeler.corpus.ingest import ingest as ingest
+    from labeler.errors import LabelerError as LabelerError
+    from labeler.judging.diff import diff as diff
+    from labeler.judging.judge import ajudge as ajudge
+    from labeler.judging.judge import judge as judge
+    from labeler.judging.relabel import arelabel as arelabel
+    from labeler.judging.relabel import relabel as relabel
+    from labeler.judging.session import JudgeOptions as JudgeOptions
+    from labeler.models.control import Control as Control
+    from labeler.models.limits import Limits as Limits
+    from labeler.pipeline import BuildOptions as BuildOptions
+    from labeler.pipeline import abuild as abuild
+    from labeler.pipeline import build as build
+    from labeler.pools.pool import pool as pool
+    from labeler.queries.generate import GenerateOptions as GenerateOptions
+    from labeler.queries.generate import agenerate as agenerate
+    from labeler.queries.generate import generate as generate
 
 __version__ = "0.1.0"
+
+_PUBLIC = {
+    "BuildOptions": "pipeline:BuildOptions",
+    "Collection": "collection.layout:Collection",
+    "Control": "models.control:Control",
+    "GenerateOptions": "queries.generate:GenerateOptions",
+    "JudgeOptions": "judging.session:JudgeOptions",
+    "LabelerError": "errors:LabelerError",
+    "Limits": "models.limits:Limits",
+    "abuild": "pipeline:abuild",
+    "agenerate": "queries.generate:agenerate",
+    "ajudge": "judging.judge:ajudge",
+    "arelabel": "judging.relabel:arelabel",
+    "build": "pipeline:build",
+    "diff": "judging.diff:diff",
+    "generate": "queries.generate:generate",
+    "ingest": "corpus.ingest:ingest",
+    "judge": "judging.judge:judge",
+    "open_collection": "collection.layout:open_collection",
+    "pool": "pools.pool:pool",
+    "relabel": "judging.relabel:relabel",
+}
+"""Where each public name is defined: `module:attribute`, the module as seen from this package."""
+
+__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604  the names are texts, from the table above
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _PUBLIC[name].partition(":")
+    value = getattr(import_module(f"{__name__}.{module}"), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})

@@ -42,7 +42,7 @@ class BuildOptions:
     hold for both together.
     """
 
-    inputs: Sequence[str]
+    inputs: str | Path | Sequence[str | Path]
     queries: int = 50
     queries_file: Path | None = None
     depth: int = 10
@@ -203,7 +203,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
     own = Path(queries_file) if queries_file else None
-    options = BuildOptions(_as_texts(inputs), queries, own, depth, seed, judging)
+    options = BuildOptions(inputs, queries, own, depth, seed, judging)
     steps = Build(_as_collection(out), options)
     ingested = steps.ingest()
     generated = run_to_end(steps.generate) if steps.writes_queries else None
@@ -234,11 +234,6 @@ async def aplan_build(options: BuildOptions, control: Control | None = None) -> 
         pooled = await asyncio.to_thread(steps.build.pool)
         judging = await steps.judge(stop)
     return BuildPlan(len(ingested.documents), generation, pooled.pairs, judging)
-
-
-def _as_texts(inputs: str | Path | Sequence[str | Path]) -> list[str]:
-    several = [inputs] if isinstance(inputs, str | Path) else inputs
-    return [str(path) for path in several]
 
 
 def _as_collection(out: Collection | Path | str) -> Collection:

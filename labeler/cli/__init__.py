@@ -26,60 +26,92 @@ FETCH = "Fetch and look up"
 
 
 class Command(NamedTuple):
-    """A module of this package, its panel in `--help`, and an example.
+    """A module of this package, its panel in `--help`, what it stands on, and an example.
 
-    The module holds a function `command`, or a Typer `app` of subcommands. It is imported when it
-    is wanted: importing all of them takes longer than most of them run.
+    The module is called after the command, and holds a function `command`, or a Typer `app` of
+    subcommands. It is imported when it runs: importing all of them takes longer than most of them
+    run. `library` is the module, or the folder of modules, whose functions it calls.
     """
 
     module: str
     panel: str
+    library: str
     example: str
 
     @property
     def run(self) -> Callable[..., Any] | typer.Typer:
         """The function, or the Typer of subcommands."""
-        found = import_module(f"labeler.cli.{self.module}")
-        what: Callable[..., Any] | typer.Typer = getattr(found, "app", None) or found.command
-        return what
+        module = import_module(f"labeler.cli.{self.module}")
+        runs: Callable[..., Any] | typer.Typer = getattr(module, "app", None) or module.command
+        return runs
 
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command("demo", BUILD, "labeler demo -o demo/ --model local"),
-    "build": Command("build", BUILD, "labeler build docs/ -o coll/ --queries 50"),
-    "ingest": Command("ingest", BUILD, "labeler ingest docs/ -o coll/"),
-    "generate": Command("generate", BUILD, "labeler generate coll/ --queries 50"),
-    "pool": Command("pool", BUILD, "labeler pool coll/ --depth 10 --run mine.trec"),
-    "sample": Command("sample", JUDGE, "labeler sample coll/ --pairs 200 -o sheet.csv"),
+    "demo": Command("demo", BUILD, "pipeline", "labeler demo -o demo/ --model local"),
+    "build": Command("build", BUILD, "pipeline", "labeler build docs/ -o coll/ --queries 50"),
+    "ingest": Command("ingest", BUILD, "corpus.ingest", "labeler ingest docs/ -o coll/"),
+    "generate": Command(
+        "generate", BUILD, "queries.generate", "labeler generate coll/ --queries 50"
+    ),
+    "pool": Command("pool", BUILD, "pools.pool", "labeler pool coll/ --depth 10 --run mine.trec"),
+    "sample": Command(
+        "sample", JUDGE, "people.sample", "labeler sample coll/ --pairs 200 -o sheet.csv"
+    ),
     "import-labels": Command(
-        "import_labels", JUDGE, "labeler import-labels sheet.csv coll/ --as human2"
+        "import_labels",
+        JUDGE,
+        "people.import_labels",
+        "labeler import-labels sheet.csv coll/ --as human2",
     ),
     "judge": Command(
-        "judge", JUDGE, "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first"
+        "judge",
+        JUDGE,
+        "judging.judge",
+        "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first",
     ),
     "relabel": Command(
-        "relabel", JUDGE, "labeler relabel coll/ --from first --prompt basic --as second"
+        "relabel",
+        JUDGE,
+        "judging.relabel",
+        "labeler relabel coll/ --from first --prompt basic --as second",
     ),
-    "diff": Command("diff", JUDGE, "labeler diff coll/ umbrela-gpt basic-gpt"),
-    "evaluate": Command("evaluate", MEASURE, "labeler evaluate qrels/human.qrels runs/*.trec"),
+    "diff": Command("diff", JUDGE, "judging.diff", "labeler diff coll/ umbrela-gpt basic-gpt"),
+    "evaluate": Command(
+        "evaluate", MEASURE, "evaluation.evaluate", "labeler evaluate qrels/human.qrels runs/*.trec"
+    ),
     "trec-eval": Command(
-        "trec_eval", MEASURE, "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt"
+        "trec_eval",
+        MEASURE,
+        "evaluation.trec_eval.program",
+        "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt",
     ),
     "leaderboard": Command(
-        "leaderboard", MEASURE, "labeler leaderboard human.qrels llm.qrels runs/*.trec"
+        "leaderboard",
+        MEASURE,
+        "evaluation.leaderboard",
+        "labeler leaderboard human.qrels llm.qrels runs/*.trec",
     ),
-    "power": Command("power", MEASURE, "labeler power human.qrels runs/*.trec --difference 0.02"),
-    "agree": Command("agree", MEASURE, "labeler agree human.qrels gpt-4o.qrels"),
-    "fuse": Command("fuse", MEASURE, "labeler fuse bm25.trec dense.trec -o hybrid.trec"),
-    "mmr": Command("mmr", MEASURE, "labeler mmr dense.trec coll/ -o diverse.trec"),
-    "qrels": Command("qrels", MEASURE, "labeler qrels stats human.qrels"),
-    "run": Command("run", MEASURE, "labeler run cut bm25.trec -o top.trec --depth 100"),
-    "fetch": Command("fetch", FETCH, "labeler fetch model"),
-    "prompts": Command("prompts", FETCH, "labeler prompts show umbrela"),
-    "doctor": Command("doctor", JUDGE, "labeler doctor --model gpt-4.1-mini --pairs 5000"),
-    "status": Command("status", JUDGE, "labeler status coll/"),
-    "explain": Command("explain", JUDGE, "labeler explain coll/ q1 d7"),
-    "store": Command("store", JUDGE, "labeler store verify coll/"),
+    "power": Command(
+        "power",
+        MEASURE,
+        "evaluation.power",
+        "labeler power human.qrels runs/*.trec --difference 0.02",
+    ),
+    "agree": Command("agree", MEASURE, "agreement.agree", "labeler agree human.qrels gpt-4o.qrels"),
+    "fuse": Command(
+        "fuse", MEASURE, "runs.fuse", "labeler fuse bm25.trec dense.trec -o hybrid.trec"
+    ),
+    "mmr": Command("mmr", MEASURE, "runs.mmr", "labeler mmr dense.trec coll/ -o diverse.trec"),
+    "qrels": Command("qrels", MEASURE, "qrels", "labeler qrels stats human.qrels"),
+    "run": Command("run", MEASURE, "runs", "labeler run cut bm25.trec -o top.trec --depth 100"),
+    "fetch": Command("fetch", FETCH, "catalog.fetch", "labeler fetch model"),
+    "prompts": Command("prompts", FETCH, "prompt", "labeler prompts show umbrela"),
+    "doctor": Command(
+        "doctor", JUDGE, "models.check", "labeler doctor --model gpt-4.1-mini --pairs 5000"
+    ),
+    "status": Command("status", JUDGE, "judging.status", "labeler status coll/"),
+    "explain": Command("explain", JUDGE, "judging.explain", "labeler explain coll/ q1 d7"),
+    "store": Command("store", JUDGE, "store", "labeler store verify coll/"),
 }
 
 

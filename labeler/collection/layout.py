@@ -128,6 +128,11 @@ def open_collection(folder: Collection | Path | str) -> Collection:
     """The collection in an existing directory; a collection stays as it is.
 
     Raises `FileProblem` where there is no such directory.
+
+    >>> from labeler.testing import small_collection
+    >>> collection = open_collection(small_collection().folder)
+    >>> collection.pool.name, collection.qrels("first").name
+    ('pool.jsonl', 'first.qrels')
     """
     if isinstance(folder, Collection):
         return folder

@@ -28,7 +28,7 @@ Known = dict[tuple[str, str], Document]
 """Title and text of the passages so far."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Ingested:
     """The documents by id, and what became of every file.
 
@@ -47,19 +47,56 @@ class Ingested:
     gone: int = 0
     queries: dict[str, Query] = field(default_factory=dict)
 
+    def as_json(self) -> dict[str, object]:
+        """The counts by name, and what was not read."""
+        return {
+            "files": self.files,
+            "documents": len(self.documents),
+            "duplicates": self.duplicates,
+            "unread": self.unread,
+            "other_kinds": dict(sorted(self.other_kinds.items())),
+            "queries": len(self.queries),
+        }
+
+    def __repr__(self) -> str:
+        documents, unread = len(self.documents), len(self.unread)
+        return f"Ingested({documents} documents from {self.files} files, {unread} not read)"
+
 
 def ingest(
-    inputs: Sequence[str],
-    collection: Collection,
-    queries_file: Path | None = None,
+    inputs: str | Path | Iterable[str | Path],
+    out: Collection | Path | str,
+    queries_file: Path | str | None = None,
     advance: Advance = lambda _done, _total: None,
 ) -> Ingested:
-    """Read documents, and queries where a file of them is given, into a collection's directory."""
+    """Cut documents into passages, and write them as the corpus of the collection `out`.
+
+    `inputs` are files, folders (read recursively) and patterns. `queries_file` holds queries of
+    your own. `advance` is called with how many of how many files are done.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> _ = Path(folder.name, "cats.md").write_text("# Cats\\n\\nA cat sleeps anywhere.\\n")
+    >>> ingest(folder.name, Path(folder.name, "collection"))
+    Ingested(1 documents from 1 files, 0 not read)
+    >>> folder.cleanup()
+    """
+    collection = out if isinstance(out, Collection) else Collection(Path(out))
+    several = [inputs] if isinstance(inputs, str | Path) else inputs
+    return _ingest([str(path) for path in several], collection, queries_file, advance)
+
+
+def _ingest(
+    inputs: Sequence[str],
+    collection: Collection,
+    queries_file: Path | str | None,
+    advance: Advance,
+) -> Ingested:
     _refuse_to_write_into(inputs, collection)
-    queries = read_query_list(queries_file) if queries_file else {}
+    own = [Path(queries_file)] if queries_file else []
+    queries = read_query_list(own[0]) if own else {}
     _refuse_to_replace(collection, queries)
-    no_documents = (collection.folder, *([queries_file] if queries_file else []))
-    result = read_documents(inputs, no_documents, advance)
+    result = read_documents(inputs, (collection.folder, *own), advance)
     result.queries = queries
     result.gone = _gone(collection, result)
     _refuse_to_orphan(collection, result)
@@ -242,13 +279,4 @@ def _gone(collection: Collection, result: Ingested) -> int:
 
 
 def _card(inputs: Sequence[str], result: Ingested) -> dict[str, object]:
-    return {
-        "labeler": __version__,
-        "inputs": list(inputs),
-        "files": result.files,
-        "documents": len(result.documents),
-        "duplicates": result.duplicates,
-        "unread": result.unread,
-        "other_kinds": dict(sorted(result.other_kinds.items())),
-        "queries": len(result.queries),
-    }
+    return {"labeler": __version__, "inputs": list(inputs), **result.as_json()}

@@ -14,8 +14,16 @@ from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Query
 
 DOCUMENTS = (
-    Document("cats", "A cat sleeps anywhere, on any table, on any chair, and for most of the day."),
-    Document("fish", "Fish never close their eyes, and rest in the water without moving a fin."),
+    Document(
+        "cats",
+        "A cat sleeps anywhere: on any table, on any chair, on the top of the piano, on a window "
+        "ledge, in the middle or on the edge, for most of the day.",
+    ),
+    Document(
+        "fish",
+        "Fish never close their eyes, since they have no lids to close. They rest in the water "
+        "without moving a fin, and wake when something comes too near.",
+    ),
 )
 QUERIES = (
     Query("q1", "where do cats sleep", {"origin": "real"}),
