@@ -83,3 +83,10 @@ REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
 def count_of(number: int, one: str, many: str) -> str:
     """`1 query`, `2,000 queries`."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def dollars(cost: float | None) -> str:
+    """A cost as it is shown: `$0.0123`, `$1,234.50`; what is not known is never 0."""
+    if cost is None:
+        return "unknown"
+    return f"${cost:,.2f}" if cost >= 1 else f"${cost:,.4f}" if cost else "$0"

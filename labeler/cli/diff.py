@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.screen import say, table
+from labeler.cli.output import show
+from labeler.cli.screen import say
 
 if TYPE_CHECKING:
     from labeler.judging.transitions import Transitions
@@ -41,16 +43,11 @@ def show_transitions(changes: Transitions, before: str, after: str, limit: int) 
         say(f"{alone:,} {stand} on one side only")
     if not changes.pairs:
         return
+    parts = [changes.matrix_table(before, after)]
+    if changes.moved[:limit]:
+        table = changes.moved_table(before, after)
+        parts.append(replace(table, rows=table.rows[:limit]))
     say()
-    rows = [
-        [str(state), *(f"{count:,.0f}" for count in counts), f"{counts.sum():,.0f}"]
-        for state, counts in zip(changes.states, changes.table, strict=True)
-    ]
-    table((f"{before} \\ {after}", *map(str, changes.states), "all"), rows)
-    shown = changes.moved[:limit]
-    if shown:
-        say()
-        cells = [(*move.pair, str(move.before), str(move.after)) for move in shown]
-        table(("query", "document", before, after), cells, left=2)
-    if moved > len(shown):
-        say(f"… and {moved - len(shown):,} more (--limit {moved})")
+    show(parts)
+    if moved > limit:
+        say(f"… and {moved - limit:,} more (--limit {moved})")

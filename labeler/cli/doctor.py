@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli import options
-from labeler.cli.progress import dollars
 from labeler.cli.screen import say
+from labeler.messages import dollars
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.options import Folder
-from labeler.cli.progress import dollars
 from labeler.cli.screen import note, say
 from labeler.data import Failure, Pair
 from labeler.errors import Misuse
+from labeler.messages import dollars
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from labeler.cli.output import show
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
-from labeler.report.table import Cell, Column, Table
+from labeler.report.table import Column, Row, Table
 
 MODEL = "model"
 MEGABYTE = 1_000_000
@@ -44,7 +43,7 @@ def _list() -> None:
     from labeler.models.local.file import EMBEDDED
 
     recipes = [read_recipe(path) for path in recipe_files().values()]
-    rows: list[Sequence[Cell]] = [
+    rows: list[Row] = [
         [r.name, r.recipe.title, r.recipe.counts.queries, r.recipe.counts.pairs] for r in recipes
     ]
     size = f"{EMBEDDED.size / MEGABYTE:.0f} MB"

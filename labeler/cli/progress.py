@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from labeler.cli.screen import note, progress
 from labeler.data import Failure
 from labeler.errors import Misuse
+from labeler.messages import dollars
 
 if TYPE_CHECKING:
     from labeler.cli.options import RunFlags
@@ -150,13 +151,6 @@ class Board:
     def line(self, *, ended: bool = False) -> str:
         """The figures as one line."""
         return " · ".join(self.parts(ended=ended))
-
-
-def dollars(cost: float | None) -> str:
-    """A cost as it is shown; what is not known is never 0."""
-    if cost is None:
-        return "unknown"
-    return f"${cost:,.2f}" if cost >= 1 else f"${cost:,.4f}" if cost else "$0"
 
 
 def _cost(cost: float | None, projected: float | None) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labeler.cli.progress import dollars
 from labeler.cli.screen import note, say
 from labeler.errors import Incomplete
+from labeler.messages import dollars
 from labeler.report.printable import one_line
 
 if TYPE_CHECKING:

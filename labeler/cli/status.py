@@ -6,9 +6,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from labeler.cli.options import Folder
-from labeler.cli.progress import dollars
+from labeler.cli.output import show
 from labeler.cli.reporting import show_failures
-from labeler.cli.screen import say, table
+from labeler.cli.screen import say
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 def command(folder: Folder) -> None:
     """Show what is judged, what failed and why, what it cost, and how to go on."""
     from labeler.collection.layout import open_collection
-    from labeler.judging.status import pool_size, status, store_status
+    from labeler.judging.status import pool_size, status, status_table, store_status
 
     collection = open_collection(folder)
     if pool := pool_size(collection):
         say(f"pool: {pool:,} pairs")
     sets = list(status(collection))
     if sets:
-        header = ("name", "prompt", "judged", "failed", "attempts", "tokens", "cost", "failures")
-        table(header, map(_row, sets), left=2)
+        show([status_table(sets)])
     else:
         say("no judgements yet: labeler judge")
     for judged in sets:
@@ -34,15 +33,6 @@ def command(folder: Folder) -> None:
             _show_rest(collection, judged)
     if store := store_status(collection):
         say(f"store: {store.replies:,} replies, {store.size / 1e6:,.1f} MB ({store.path})")
-
-
-def _row(judged: SetStatus) -> tuple[str, ...]:
-    tally = judged.tally
-    tokens = tally.prompt_tokens + tally.completion_tokens
-    failures = ", ".join(f"{count} {name}" for name, count in tally.failures_by_status.items())
-    counts = (f"{tally.judged:,}", f"{tally.failed:,}", f"{judged.attempts:,}", f"{tokens:,}")
-    prompt = judged.origin.prompt if judged.origin else ""
-    return (tally.name, prompt, *counts, dollars(judged.cost), failures or "none")
 
 
 def _show_rest(collection: Collection, judged: SetStatus) -> None:

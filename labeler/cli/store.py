@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.options import Folder
-from labeler.cli.progress import dollars
-from labeler.cli.screen import say, table
+from labeler.cli.output import show
+from labeler.cli.screen import say
 from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.report.table import Column, Table
 
 if TYPE_CHECKING:
     from labeler.store import Store
@@ -55,19 +56,21 @@ def stats(folder: Folder) -> None:
     with _store_of(folder, reading=True) as store:
         counts = upkeep.statistics(store)
         size = store.path.stat().st_size
-    rows = [
-        (
-            c.model,
-            f"{c.replies:,}",
-            f"{c.tokens_in:,}",
-            f"{c.tokens_out:,}",
-            dollars(c.cost),
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(c.last)),
-        )
-        for c in counts
+    columns = [
+        Column("model", align="left"),
+        *(Column(name, format=",") for name in ("replies", "tokens in", "tokens out")),
+        Column("cost", format="$", undefined="unknown"),
+        Column("last"),
     ]
-    table(("model", "replies", "tokens in", "tokens out", "cost", "last"), rows)
+    rows = [
+        [c.model, c.replies, c.tokens_in, c.tokens_out, c.cost, _minute(c.last)] for c in counts
+    ]
+    show([Table("models", columns, rows)])
     say(f"\n{store.path}: {size / 1e6:,.1f} MB")
+
+
+def _minute(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 @app.command(epilog="Example: labeler store export coll/ -o replies.jsonl.gz")

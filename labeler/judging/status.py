@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from labeler.judging.repeats import Repeats
 from labeler.judging.tally import Tally
 from labeler.models.local.caveats import embedded_name
 from labeler.prompt import find_prompt, prompt_files
+from labeler.report.table import Column, Row, Table
 from labeler.store import open_store
 
 
@@ -59,6 +60,35 @@ class SetStatus:
             return find_prompt(prompt_source(self.origin.prompt)).id == self.origin.prompt
         except LabelerError:
             return False
+
+
+def status_table(sets: Iterable[SetStatus]) -> Table:
+    """A row for each set of judgements."""
+    counts = ("judged", "failed", "attempts", "tokens")
+    columns = [
+        Column("name", align="left"),
+        Column("prompt", align="left"),
+        *(Column(name, format=",") for name in counts),
+        Column("cost", format="$", undefined="unknown"),
+        Column("failures"),
+    ]
+    rows: list[Row] = []
+    for judged in sets:
+        tally = judged.tally
+        failures = ", ".join(f"{count} {name}" for name, count in tally.failures_by_status.items())
+        rows.append(
+            [
+                tally.name,
+                judged.origin.prompt if judged.origin else "",
+                tally.judged,
+                tally.failed,
+                judged.attempts,
+                tally.prompt_tokens + tally.completion_tokens,
+                judged.cost,
+                failures or "none",
+            ]
+        )
+    return Table("judgements", columns, rows)
 
 
 def prompt_source(identity: str) -> str:

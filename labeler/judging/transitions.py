@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.data import JUDGED, Pair
+from labeler.report.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 ABSENT = "absent"
 
@@ -66,6 +70,38 @@ class Transitions:
                 for move in self.moved
             ],
         }
+
+    def matrix_table(self, before: str = "before", after: str = "after") -> Table:
+        """How many pairs went from each state, in rows, to each other, in columns."""
+        states = [Column(str(state), format=",.0f") for state in self.states]
+        columns = [
+            Column("before", f"{before} \\ {after}", align="left"),
+            *states,
+            Column("all", format=",.0f"),
+        ]
+        rows: list[Row] = [
+            [str(state), *map(int, counts), int(counts.sum())]
+            for state, counts in zip(self.states, self.table, strict=True)
+        ]
+        return Table("transitions", columns, rows)
+
+    def moved_table(self, before: str = "before", after: str = "after") -> Table:
+        """The pairs that moved, what a failure took or gave a grade first, then the farthest."""
+        columns = [
+            Column("query_id", "query", align="left"),
+            Column("doc_id", "document", align="left"),
+            Column("before", before),
+            Column("after", after),
+        ]
+        rows: list[Row] = [[*move.pair, str(move.before), str(move.after)] for move in self.moved]
+        return Table("moved", columns, rows)
+
+    def frame(self) -> DataFrame:
+        """The pairs that moved as a pandas DataFrame."""
+        return self.moved_table().frame()
+
+    def _repr_html_(self) -> str:
+        return self.matrix_table()._repr_html_()
 
     def __repr__(self) -> str:
         return f"Transitions({len(self.moved)} of {self.pairs} moved)"

@@ -2,7 +2,7 @@
 
 from labeler.report.finding import Finding, Setting
 from labeler.report.render import FORMS, FormName, render, rendered_all
-from labeler.report.table import Cell, Column, Ends, Interval, Table
+from labeler.report.table import Cell, Column, Ends, Interval, Row, Table
 
 __all__ = [
     "FORMS",
@@ -12,6 +12,7 @@ __all__ = [
     "Finding",
     "FormName",
     "Interval",
+    "Row",
     "Setting",
     "Table",
     "render",

@@ -24,12 +24,16 @@ class Setting:
         return f"{self.parameter}={value}"
 
     def as_option(self, option: str) -> str:
-        """The same on a command line whose option for the parameter is `option`."""
+        """The same on a command line whose option for the parameter is `option`.
+
+        An option that takes several parameters ends with the one meant: `--map other:`.
+        """
         if self.value is None or self.value is True:
             return option
-        if isinstance(self.value, Mapping):
-            return f"{option} {','.join(f'{old}={new}' for old, new in self.value.items())}"
-        return f"{option} {self.value}"
+        value = self.value
+        if isinstance(value, Mapping):
+            value = ",".join(f"{old}={new}" for old, new in value.items())
+        return f"{option}{value}" if option.endswith(":") else f"{option} {value}"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from labeler.messages import dollars
 from labeler.report.html import table_as_html
 from labeler.report.printable import flat
 
@@ -32,6 +33,7 @@ class Ends(NamedTuple):
 
 
 Cell = Scalar | Interval | Ends
+Row = Sequence[Cell]
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,10 @@ def is_undefined(value: Scalar) -> bool:
 def number_text(value: float, spec: str) -> str:
     """A number as people read it: no minus zero, and no sign where it rounds to zero.
 
-    A whole number (`int`) has no decimals, whatever the spec says.
+    A whole number (`int`) has no decimals, whatever the spec says. The spec "$" is for costs.
     """
+    if spec == "$":
+        return dollars(value)
     if isinstance(value, int) and spec[-1:] in {"e", "f", "g", "%"}:
         spec = "".join(sign for sign in spec if sign in "+,")
     text = format(value, spec)
@@ -112,7 +116,7 @@ class Table:
 
     name: str
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Row]
     title: str = ""
     note: str = ""
 
