@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from labeler import __version__
-from labeler.catalog.layouts import READERS, Judged, Layout
+from labeler.catalog.layouts import READERS, Layout, UpstreamCollection
 from labeler.catalog.obtain import obtain
 from labeler.catalog.recipes import NamedRecipe, Recipe
 from labeler.collection.card import read_card, update_card
@@ -22,74 +22,74 @@ from labeler.trec.files import write_qrels
 
 
 def fetch_collection(
-    named: NamedRecipe,
+    recipe_file: NamedRecipe,
     collection: Collection,
     advance: Advance = quiet,
     tell: Callable[[str], None] = lambda _: None,
-) -> Judged:
+) -> UpstreamCollection:
     """Obtain a recipe's files, read them, and write the collection that they make.
 
     Nothing is written unless every file has its SHA-256 and what is in them is as much as the
     recipe says.
     """
-    _refuse_another(named, collection)
-    recipe = named.recipe
+    _refuse_another(recipe_file, collection)
+    recipe = recipe_file.recipe
     files: dict[str, Path] = {}
     for name, source in recipe.sources.items():
         files[name] = obtain(source, advance)
         tell(f"{source.pinned_path}: SHA-256 as expected")
-    judged = read_judged(recipe, files)
-    _write(judged, collection)
-    update_card(collection, "fetch", _card(named, judged))
-    return judged
+    upstream = read_upstream(recipe, files)
+    _write(upstream, collection)
+    update_card(collection, "fetch", _card(recipe_file, upstream))
+    return upstream
 
 
-def read_judged(recipe: Recipe, files: Mapping[str, Path]) -> Judged:
+def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollection:
     """What a recipe's files hold; `BadInput` where it is more or less than the recipe says."""
     layout = Layout(recipe.columns, recipe.members, recipe.qrels, recipe.grades)
-    judged = READERS[recipe.layout](files, layout)
-    found = {
-        "queries": len(judged.queries),
-        "documents": len(judged.documents),
-        "pairs": len(judged.pool),
-        "conflicts": len(judged.conflicts),
+    upstream = READERS[recipe.layout](files, layout)
+    counts = {
+        "queries": len(upstream.queries),
+        "documents": len(upstream.documents),
+        "pairs": len(upstream.pool),
+        "conflicts": len(upstream.conflicts),
     }
     expected = recipe.counts.model_dump()
-    if found != expected:
+    if counts != expected:
         wrong = ", ".join(
-            f"{found[name]} {name} instead of {expected[name]}"
-            for name in found
-            if found[name] != expected[name]
+            f"{counts[name]} {name} instead of {expected[name]}"
+            for name in counts
+            if counts[name] != expected[name]
         )
         raise BadInput(f"{recipe.title}: {wrong}; the recipe's counts do not fit its files")
-    return judged
+    return upstream
 
 
-def _refuse_another(named: NamedRecipe, collection: Collection) -> None:
+def _refuse_another(recipe_file: NamedRecipe, collection: Collection) -> None:
     """A directory with another collection in it is left alone."""
     if not collection.corpus.exists():
         return
-    card = read_card(collection).get("fetch", {})
-    if not isinstance(card, dict) or card.get("name") != named.name:
-        raise Misuse(f"{collection.folder} holds another collection; choose another -o")
+    entry = read_card(collection).get("fetch", {})
+    if not isinstance(entry, dict) or entry.get("name") != recipe_file.name:
+        raise Misuse(f"{collection.folder} holds another collection; choose another directory")
 
 
-def _write(judged: Judged, collection: Collection) -> None:
-    write_queries(collection.queries, judged.queries.values())
-    write_corpus(collection.corpus, judged.documents.values())
-    for name, qrels in judged.qrels.items():
+def _write(upstream: UpstreamCollection, collection: Collection) -> None:
+    write_queries(collection.queries, upstream.queries.values())
+    write_corpus(collection.corpus, upstream.documents.values())
+    for name, qrels in upstream.qrels.items():
         write_qrels(collection.qrels(name), qrels)
     old = read_pool(collection.pool) if collection.pool.exists() else []
-    new = [Pooled(pair) for pair in judged.pool]
+    new = [Pooled(pair) for pair in upstream.pool]
     write_pool(collection.pool, merge_pools(old, new) if old else new)
 
 
-def _card(named: NamedRecipe, judged: Judged) -> dict[str, object]:
-    recipe = named.recipe
+def _card(recipe_file: NamedRecipe, upstream: UpstreamCollection) -> dict[str, object]:
+    recipe = recipe_file.recipe
     return {
         "labeler": __version__,
-        "name": named.name,
-        "recipe": named.id,
+        "name": recipe_file.name,
+        "recipe": recipe_file.id,
         "title": recipe.title,
         "licence": recipe.licence,
         "citation": recipe.citation,
@@ -102,6 +102,6 @@ def _card(named: NamedRecipe, judged: Judged) -> dict[str, object]:
         "scale": recipe.scale,
         "counts": recipe.counts.model_dump(),
         "qrels": {
-            name: sum(map(len, qrels.values())) for name, qrels in sorted(judged.qrels.items())
+            name: sum(map(len, qrels.values())) for name, qrels in sorted(upstream.qrels.items())
         },
     }

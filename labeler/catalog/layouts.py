@@ -21,7 +21,7 @@ _LARGEST_MEMBER = 2**28
 
 
 @dataclass
-class Judged:
+class UpstreamCollection:
     """Queries, documents and sets of qrels by name, and every pair that somebody judged, in order.
 
     `conflicts` are pairs that have two grades upstream: they are in the pool and in no `human`
@@ -48,37 +48,37 @@ class Layout:
     qrels: Mapping[str, str]
     grades: Mapping[str, int]
 
-    def grade(self, path: Path, line: int, given: str) -> int:
+    def grade(self, path: Path, line: int, upstream_grade: str) -> int:
         """Our grade for one of upstream's."""
-        if given not in self.grades:
-            known = ", ".join(self.grades)
-            raise BadInput.at(path, line, f"the grade {given!r} is not in the recipe: {known}")
-        return self.grades[given]
+        if upstream_grade not in self.grades:
+            problem = f"the grade {upstream_grade!r} is not in the recipe: {', '.join(self.grades)}"
+            raise BadInput.at(path, line, problem)
+        return self.grades[upstream_grade]
 
 
-def read_judged_table(files: Mapping[str, Path], layout: Layout) -> Judged:
+def read_judged_table(files: Mapping[str, Path], layout: Layout) -> UpstreamCollection:
     """A table (`table`) with a row a pair: query, document, its texts, and a column a rater.
 
     Queries have no ids upstream: they are called `q1`, `q2` … by first appearance. A document's
     text may stand in some of its rows only.
     """
     path = files["table"]
-    judged = Judged()
+    upstream = UpstreamCollection()
     ids: dict[str, str] = {}
     for line, row in read_table(path, decoded(path, path.read_bytes())):
         _check_columns(path, layout, row)
         text = row[layout.columns["query"]].strip()
         query_id = ids.setdefault(text, f"q{len(ids) + 1}")
-        judged.queries.setdefault(query_id, Query(query_id, text, {"origin": "real"}))
+        upstream.queries.setdefault(query_id, Query(query_id, text, {"origin": "real"}))
         document = _document_of(path, line, row, layout)
-        judged.documents[document.id] = _merged(path, line, judged, document)
+        upstream.documents[document.id] = _merged(path, line, upstream, document)
         pair = Pair(query_id, document.id)
-        if document.id in judged.qrels.get(HUMAN, {}).get(query_id, {}):
+        if document.id in upstream.qrels.get(HUMAN, {}).get(query_id, {}):
             raise BadInput.at(path, line, f"the pair {query_id} {document.id} is judged twice")
-        judged.pool.append(pair)
+        upstream.pool.append(pair)
         for name, column in layout.qrels.items():
-            judged.add(name, pair, layout.grade(path, line, row[column].strip()))
-    return judged
+            upstream.add(name, pair, layout.grade(path, line, row[column].strip()))
+    return upstream
 
 
 def _check_columns(path: Path, layout: Layout, row: Mapping[str, str]) -> None:
@@ -95,23 +95,23 @@ def _document_of(path: Path, line: int, row: Mapping[str, str], layout: Layout) 
     )
 
 
-def _merged(path: Path, line: int, judged: Judged, document: Document) -> Document:
-    known = judged.documents.get(document.id, document)
-    if known.title != document.title or (
-        known.text and document.text and known.text != document.text
+def _merged(path: Path, line: int, upstream: UpstreamCollection, document: Document) -> Document:
+    earlier = upstream.documents.get(document.id, document)
+    if earlier.title != document.title or (
+        earlier.text and document.text and earlier.text != document.text
     ):
         raise BadInput.at(path, line, f"the document {document.id!r} had another text before")
-    return known if known.text else document
+    return earlier if earlier.text else document
 
 
-def read_liveqa_medquad(files: Mapping[str, Path], layout: Layout) -> Judged:
+def read_liveqa_medquad(files: Mapping[str, Path], layout: Layout) -> UpstreamCollection:
     """Questions (`questions`, XML) and answers with experts' grades (`answers`, a zip file).
 
     A pair may stand there with two grades, as answers were judged more than once: it is then in no
     `human` qrels; `lowest` and `highest` hold all pairs.
     """
     path = files["answers"]
-    judged = Judged()
+    upstream = UpstreamCollection()
     answers = _answers(path, _member(path, layout.members["answers"]))
     questions = _questions(files["questions"])
     grades: dict[Pair, list[int]] = {}
@@ -122,17 +122,17 @@ def read_liveqa_medquad(files: Mapping[str, Path], layout: Layout) -> Judged:
             if pair.doc_id not in answers or pair.query_id not in questions:
                 raise BadInput.at(path, line, f"no question or answer of the pair {pair}")
             grades.setdefault(pair, []).append(grade)
-    for pair, found in grades.items():
-        judged.queries[pair.query_id] = questions[pair.query_id]
-        judged.documents[pair.doc_id] = answers[pair.doc_id]
-        judged.pool.append(pair)
-        judged.add("lowest", pair, min(found))
-        judged.add("highest", pair, max(found))
-        if len(set(found)) > 1:
-            judged.conflicts.append(pair)
+    for pair, given_grades in grades.items():
+        upstream.queries[pair.query_id] = questions[pair.query_id]
+        upstream.documents[pair.doc_id] = answers[pair.doc_id]
+        upstream.pool.append(pair)
+        upstream.add("lowest", pair, min(given_grades))
+        upstream.add("highest", pair, max(given_grades))
+        if len(set(given_grades)) > 1:
+            upstream.conflicts.append(pair)
         else:
-            judged.add(HUMAN, pair, found[0])
-    return judged
+            upstream.add(HUMAN, pair, given_grades[0])
+    return upstream
 
 
 def _member(path: Path, name: str) -> str:
@@ -146,15 +146,15 @@ def _member(path: Path, name: str) -> str:
 
 
 def _answers(path: Path, text: str) -> dict[str, Document]:
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for line, row in read_table(path, text):
         parts = _ANSWER.fullmatch(row["Answer"])
         if not parts:
             raise BadInput.at(path, line, "expected 'Question: … URL: … Answer: …'")
         title, url, answer = (part.strip() for part in parts.groups())
         key = identifier(path, line, row, "AnswerID")
-        found[key] = Document(key, answer, title, {"url": url})
-    return found
+        documents[key] = Document(key, answer, title, {"url": url})
+    return documents
 
 
 def _questions(path: Path) -> dict[str, Query]:
@@ -182,11 +182,11 @@ def _judged_answer(path: Path, line: int, row: str, layout: Layout) -> tuple[Pai
     columns = row.split()
     if len(columns) != 3:
         raise BadInput.at(path, line, f"expected question, grade, answer; found {row[:60]!r}")
-    question, given, answer = columns
-    return Pair(f"TQ{question}", answer), layout.grade(path, line, given)
+    question, grade, answer = columns
+    return Pair(f"TQ{question}", answer), layout.grade(path, line, grade)
 
 
-READERS: dict[str, Callable[[Mapping[str, Path], Layout], Judged]] = {
+READERS: dict[str, Callable[[Mapping[str, Path], Layout], UpstreamCollection]] = {
     "judged-table": read_judged_table,
     "liveqa-medquad": read_liveqa_medquad,
 }

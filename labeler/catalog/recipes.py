@@ -20,7 +20,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Source(_Part):
+class UpstreamFile(_Part):
     """An upstream file, pinned: to a commit by its address, and to its bytes by its SHA-256."""
 
     repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
@@ -39,7 +39,7 @@ class Source(_Part):
 
     @property
     def url(self) -> str:
-        """Where it is downloaded from."""
+        """The address that it is downloaded from."""
         url = self.address.replace("{repository}", self.repository)
         return url.replace("{commit}", self.commit).replace("{path}", quote(self.path))
 
@@ -71,7 +71,7 @@ class Recipe(_Part):
     homepage: str
     layout: Literal["judged-table", "liveqa-medquad"]
     notes: str = ""
-    sources: dict[str, Source] = Field(min_length=1)
+    sources: dict[str, UpstreamFile] = Field(min_length=1)
     columns: dict[str, str] = Field(default_factory=dict)
     members: dict[str, str] = Field(default_factory=dict)
     qrels: dict[str, str] = Field(default_factory=dict)
@@ -107,10 +107,10 @@ def find_recipe(name: str) -> NamedRecipe:
         return read_recipe(shipped[name])
     if name.endswith(".toml"):
         return read_recipe(Path(name))
-    known = [*shipped, "model"]
-    near = get_close_matches(name, known, n=1)
-    meant = f"did you mean {near[0]!r}? " if near else ""
-    raise Misuse(f"no recipe {name!r}; {meant}known: {', '.join(known)}, or a .toml file's path")
+    names = [*shipped, "model"]
+    near = get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise Misuse(f"no recipe {name!r}; {hint}known: {', '.join(names)}, or a .toml file's path")
 
 
 def read_recipe(path: Path) -> NamedRecipe:

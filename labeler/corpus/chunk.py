@@ -94,14 +94,14 @@ def passages(blocks: Iterable[Block]) -> list[Passage]:
     blocks = list(blocks)
     if not any(block.text for block in blocks):
         return []
-    sections = [(path, list(found)) for path, found in groupby(blocks, key=lambda b: b.headings)]
+    sections = [(path, list(group)) for path, group in groupby(blocks, key=lambda b: b.headings)]
     drafts: list[_Draft] = []
-    for position, (path, found) in enumerate(sections):
-        texts = [block for block in found if block.text]
+    for position, (path, section) in enumerate(sections):
+        texts = [block for block in section if block.text]
         if texts:
             drafts += [_Draft([(path, pieces)]) for pieces in _packed(_units(texts))]
         elif not _goes_on_below(path, sections[position + 1 :]):
-            drafts.append(_Draft([(path, [_Piece("", 0, "", found[0].line)])]))
+            drafts.append(_Draft([(path, [_Piece("", 0, "", section[0].line)])]))
     return [_finished(draft) for draft in _joined(drafts)]
 
 
@@ -145,23 +145,23 @@ def _pieces(block: Block) -> list[_Piece]:
     words = count_words(block.text)
     if block.code or words <= MOST:
         return [_Piece(block.text, words, gap, block.line, block.code)]
-    found: list[_Piece] = []
+    pieces: list[_Piece] = []
     position, line = 0, block.line
     for start, end in short_stretches(block.text, MOST):
-        before = block.text[position:start] if found else gap
+        before = block.text[position:start] if pieces else gap
         line += block.text.count("\n", position, start)
         stretch = block.text[start:end]
-        found.append(_Piece(stretch, count_words(stretch), before, line))
+        pieces.append(_Piece(stretch, count_words(stretch), before, line))
         line += stretch.count("\n")
         position = end
-    return found
+    return pieces
 
 
 def _packed(units: Iterable[list[_Piece]]) -> list[list[_Piece]]:
     """Spread the units of a section over passages; one that is too long is a passage itself."""
     groups: list[list[_Piece]] = []
-    for too_long, found in groupby(units, key=lambda unit: _total(unit) > MOST):
-        run = list(found)
+    for too_long, group in groupby(units, key=lambda unit: _total(unit) > MOST):
+        run = list(group)
         groups += run if too_long else _spread(run)
     return groups
 
@@ -173,14 +173,14 @@ def _spread(units: Sequence[list[_Piece]]) -> list[list[_Piece]]:
     groups: list[list[_Piece]] = []
     words = done = 0
     for unit in units:
-        more = _total(unit)
-        if groups and words + more <= MOST and done + more / 2 <= share * len(groups):
+        length = _total(unit)
+        if groups and words + length <= MOST and done + length / 2 <= share * len(groups):
             groups[-1] += unit
-            words += more
+            words += length
         else:
             groups.append(list(unit))
-            words = more
-        done += more
+            words = length
+        done += length
     return groups
 
 
@@ -193,9 +193,9 @@ def _joined(drafts: Sequence[_Draft]) -> list[_Draft]:
 
     Best one of their own section, else the section below them, else one beside or above them.
     """
-    found = _joined_to_next(_joined_to_previous(drafts, _same_section), _same_section)
-    found = _joined_to_next(found, _into_section)
-    return _joined_to_next(_joined_to_previous(found, _near_section), _near_section)
+    drafts = _joined_to_next(_joined_to_previous(drafts, _same_section), _same_section)
+    drafts = _joined_to_next(drafts, _into_section)
+    return _joined_to_next(_joined_to_previous(drafts, _near_section), _near_section)
 
 
 def _joined_to_previous(drafts: Sequence[_Draft], may_join: _Test) -> list[_Draft]:
@@ -252,8 +252,8 @@ def _finished(draft: _Draft) -> Passage:
     shown = above
     texts: list[str] = []
     for path, pieces in draft.parts:
-        kept = len(_common([shown, path]))
-        texts += [f"\n\n{heading}" for heading in path[kept:]]
+        shared = len(_common([shown, path]))
+        texts += [f"\n\n{heading}" for heading in path[shared:]]
         first, *others = (piece for piece in pieces)
         texts += [f"\n\n{first.text}"] if first.text else []
         texts += [piece.gap + piece.text for piece in others]

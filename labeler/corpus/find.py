@@ -18,8 +18,8 @@ _COLLECTION = re.compile(
 
 
 @dataclass
-class Found:
-    """Files in a fixed order; `base` is the folder that their paths are told relative to.
+class InputFiles:
+    """Files in a fixed order; `base` is the folder to which the paths in documents are relative.
 
     `beside` are files and folders of a collection that hold no documents; `unread` says which
     folders could not be listed, and which files are no files to read.
@@ -31,37 +31,37 @@ class Found:
     unread: list[str] = field(default_factory=list)
 
 
-def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> Found:
+def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> InputFiles:
     """The files that folders, files and patterns name, each once.
 
     Links are followed, but no folder is entered twice, so that circles end; names that begin with a
     dot are passed over, unless given themselves; so is what is in `leave_out`. Raises `FileProblem`
     where an input names nothing.
     """
-    starts = [start for given in inputs for start in _starts(given)]
-    found = Found(_common_base([base for base, _ in starts]))
-    seen = {os.path.realpath(path) for path in leave_out}
+    starts = [start for pattern in inputs for start in _starts(pattern)]
+    files = InputFiles(_common_base([base for base, _ in starts]))
+    entered = {os.path.realpath(path) for path in leave_out}
     for _, start in starts:
-        for path in _below(start, seen, found):
+        for path in _below(start, entered, files):
             real = os.path.realpath(path)
-            if real not in seen:
-                seen.add(real)
-                found.files.append(path)
-    return found
+            if real not in entered:
+                entered.add(real)
+                files.files.append(path)
+    return files
 
 
-def _starts(given: str) -> list[tuple[Path, Path]]:
-    """The paths that an input names, each with the folder it is told relative to."""
-    path = Path(given).expanduser()
+def _starts(pattern: str) -> list[tuple[Path, Path]]:
+    """The paths that an input names, each with the folder to which its documents' are relative."""
+    path = Path(pattern).expanduser()
     if path.is_dir():
         return [(path, path)]
     if path.exists():
         return [(path.parent, path)]
-    if not glob.has_magic(given):
-        raise FileProblem(f"{given}: no such file or folder")
+    if not glob.has_magic(pattern):
+        raise FileProblem(f"{pattern}: no such file or folder")
     matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
     if not matches:
-        raise FileProblem(f"{given}: no file matches this pattern")
+        raise FileProblem(f"{pattern}: no file matches this pattern")
     fixed = Path(*_leading_plain_parts(path))
     return [(fixed, match) for match in matches if match.is_file()]
 
@@ -79,28 +79,28 @@ def _common_base(bases: Sequence[Path]) -> Path:
     return Path(os.path.commonpath([os.path.abspath(base) for base in bases]))
 
 
-def _below(path: Path, seen: set[str], found: Found) -> Iterator[Path]:
+def _below(path: Path, entered: set[str], files: InputFiles) -> Iterator[Path]:
     """The file itself, or the files of a folder and those below it, by name."""
     if not path.is_dir():
         if path.exists() and not path.is_file():
-            found.unread.append(f"{path}: a device or a pipe, not a file")
+            files.unread.append(f"{path}: a device or a pipe, not a file")
         else:
             yield path
         return
     real = os.path.realpath(path)
-    if real in seen:
+    if real in entered:
         return
-    seen.add(real)
+    entered.add(real)
     try:
         entries = sorted(path.iterdir())
     except OSError as error:
-        found.unread.append(f"{path}: {error.strerror or error}")
+        files.unread.append(f"{path}: {error.strerror or error}")
         return
     is_collection = any(entry.name in ("corpus.jsonl", "corpus.jsonl.gz") for entry in entries)
     for entry in entries:
         if entry.name.startswith("."):
             continue
         if is_collection and _COLLECTION.fullmatch(entry.name):
-            found.beside.append(entry)
+            files.beside.append(entry)
             continue
-        yield from _below(entry, seen, found)
+        yield from _below(entry, entered, files)

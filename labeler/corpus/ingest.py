@@ -17,15 +17,15 @@ from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.query_list import read_query_list
 from labeler.corpus.chunk import passages
-from labeler.corpus.find import Found, find_files
-from labeler.corpus.read import KINDS, kind_of, read_sources
-from labeler.corpus.readers.rows import Source
+from labeler.corpus.find import InputFiles, find_files
+from labeler.corpus.read import KINDS, kind_of, read_documents_of
+from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.messages import Advance
 
-Known = dict[tuple[str, str], Document]
-"""Title and text of the passages so far."""
+FirstByText = dict[tuple[str, str], Document]
+"""By title and text, the passage that had them first."""
 
 
 @dataclass(repr=False)
@@ -116,28 +116,28 @@ def read_documents(
 
     Raises `BadInput` where none of the files holds any.
     """
-    found = find_files(inputs, leave_out)
+    files = find_files(inputs, leave_out)
     result = Ingested(
-        beside=[_writable(str(path)) for path in found.beside],
-        unread=[_writable(problem) for problem in found.unread],
+        beside=[_writable(str(path)) for path in files.beside],
+        unread=[_writable(problem) for problem in files.unread],
     )
-    known: Known = {}
-    for position, path in enumerate(found.files):
-        _add_file(path, found, result, known)
-        advance(position + 1, len(found.files))
+    first_by_text: FirstByText = {}
+    for position, path in enumerate(files.files):
+        _add_file(path, files.base, result, first_by_text)
+        advance(position + 1, len(files.files))
     if not result.documents:
-        raise BadInput(_nothing_read(inputs, found, result))
+        raise BadInput(_nothing_read(inputs, files, result))
     return result
 
 
-def _add_file(path: Path, found: Found, result: Ingested, known: Known) -> None:
+def _add_file(path: Path, base: Path, result: Ingested, first_by_text: FirstByText) -> None:
     kind = kind_of(path)
     if kind not in KINDS:
         result.other_kinds[kind or path.name] += 1
         return
     try:
-        sources = read_sources(path)
-        _refuse_known_ids(path, sources, result)
+        sources = read_documents_of(path)
+        _refuse_repeated_ids(path, sources, result)
     except (BadInput, FileProblem) as error:
         result.unread.append(_writable(str(error)))
         return
@@ -145,71 +145,73 @@ def _add_file(path: Path, found: Found, result: Ingested, known: Known) -> None:
         result.unread.append(_writable(f"{path}: no text in it besides headings and markup"))
         return
     result.files += 1
-    told, digest = _told(path, found.base), hashlib.sha256(path.read_bytes()).hexdigest()
+    shown_path = _relative_path(path, base)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
     for source in sources:
         if source.id is not None:
             document = Document(source.id, source.text, source.title, source.metadata)
             result.documents[source.id] = document
             continue
-        for document in _passages_of(source, told, digest):
-            _add_passage(document, told, result, known)
+        for document in _passages_of(source, shown_path, digest):
+            _add_passage(document, shown_path, result, first_by_text)
 
 
-def _add_passage(document: Document, told: str, result: Ingested, known: Known) -> None:
+def _add_passage(
+    document: Document, shown_path: str, result: Ingested, first_by_text: FirstByText
+) -> None:
     """Keep a passage; where it stands elsewhere too, the first one says so."""
-    first = known.setdefault((document.title, document.text), document)
+    first = first_by_text.setdefault((document.title, document.text), document)
     if first is document:
         result.documents[document.id] = document
         return
     result.duplicates += 1
-    if _writable(told) != first.metadata["source"]:
-        others = list(first.metadata.get("also_in", []))
-        also = {"also_in": [*others, _writable(told)]}
+    if _writable(shown_path) != first.metadata["source"]:
+        also = {"also_in": [*first.metadata.get("also_in", []), _writable(shown_path)]}
         same = replace(first, metadata={**first.metadata, **also})
-        known[document.title, document.text] = result.documents[first.id] = same
+        first_by_text[document.title, document.text] = result.documents[first.id] = same
 
 
-def _told(path: Path, base: Path) -> str:
-    """A file's path as the documents tell it: relative to the input, with slashes."""
+def _relative_path(path: Path, base: Path) -> str:
+    """A file's path as documents name it: relative to the input, with slashes."""
     absolute, above = path.absolute(), base.absolute()
     shown = absolute.relative_to(above) if absolute.is_relative_to(above) else absolute
     return unicodedata.normalize("NFC", shown.as_posix())
 
 
-def _passages_of(source: Source, told: str, digest: str) -> Iterator[Document]:
+def _passages_of(source: SourceDocument, shown_path: str, digest: str) -> Iterator[Document]:
     """The passages of a document; an id is the file's path and the hash of title and text.
 
     So an id never comes to stand for another text, and a passage that an edit leaves as it was
     keeps its id, and with it its judgements.
     """
-    stem = _writable(Path(told).name).split(".")[0]
+    stem = _writable(Path(shown_path).name).split(".")[0]
     first = next((block.headings[0] for block in source.blocks if block.headings), "")
     for passage in passages(source.blocks):
         title = _title(source.title, stem, first, passage.headings)
         content = hashlib.sha256(f"{title}\0{passage.text}".encode()).hexdigest()[:10]
         where = {
-            "source": _writable(told),
+            "source": _writable(shown_path),
             "line": max(passage.line, source.line),
             "sha256": digest,
         }
         metadata = {**source.metadata, **where, "headings": list(passage.headings)}
-        yield Document(f"{id_part(told)}:{content}", passage.text, title, metadata)
+        yield Document(f"{id_part(shown_path)}:{content}", passage.text, title, metadata)
 
 
-def _title(given: str, stem: str, first: str, headings: tuple[str, ...]) -> str:
-    """Heading path below the document's title: the one given, else the first heading.
+def _title(own: str, stem: str, first: str, headings: tuple[str, ...]) -> str:
+    """The heading path below the document's title: its own, else the first heading.
 
     A document with several topmost headings is called by its file's name under all but the first.
     """
-    document = given or (first if headings[:1] == (first,) else "") or stem
+    document = own or (first if headings[:1] == (first,) else "") or stem
     path = headings[1:] if headings[:1] == (document,) else headings
     return " > ".join((document, *path))
 
 
-def id_part(told: str) -> str:
+def id_part(path: str) -> str:
     """A path as a part of an id: white space and what cannot be seen percent-encoded."""
     return "".join(
-        c if c.isprintable() and not c.isspace() and c != "%" else _percent(c) for c in told
+        c if c.isprintable() and not c.isspace() and c != "%" else _percent(c) for c in path
     )
 
 
@@ -223,7 +225,7 @@ def _percent(character: str) -> str:
     return "".join(f"%{byte:02X}" for byte in raw)
 
 
-def _refuse_known_ids(path: Path, sources: Sequence[Source], result: Ingested) -> None:
+def _refuse_repeated_ids(path: Path, sources: Sequence[SourceDocument], result: Ingested) -> None:
     for source in sources:
         if source.id in result.documents:
             raise BadInput.at(
@@ -231,23 +233,25 @@ def _refuse_known_ids(path: Path, sources: Sequence[Source], result: Ingested) -
             )
 
 
-def _nothing_read(inputs: Sequence[str], found: Found, result: Ingested) -> str:
-    what = ", ".join(inputs)
+def _nothing_read(inputs: Sequence[str], files: InputFiles, result: Ingested) -> str:
+    names = ", ".join(inputs)
     if result.unread:
         more = f" (and {len(result.unread) - 1} more)" if len(result.unread) > 1 else ""
-        return f"{what}: no document could be read: {result.unread[0]}{more}"
-    if found.files:
+        return f"{names}: no document could be read: {result.unread[0]}{more}"
+    if files.files:
         kinds = ", ".join(sorted(result.other_kinds))
         return (
-            f"{what}: no file of a kind that can be read, only {kinds}; known: {', '.join(KINDS)}"
+            f"{names}: no file of a kind that can be read, only {kinds}; known: {', '.join(KINDS)}"
         )
-    return f"{what}: no file in it; files and folders whose names begin with a dot are passed over"
+    return f"{names}: no file in it; files and folders whose names begin with a dot are passed over"
 
 
 def _refuse_to_replace(collection: Collection, queries: dict[str, Query]) -> None:
     """Queries may have cost money: others than those in the collection do not take their place."""
     if queries and collection.queries.exists() and read_queries(collection.queries) != queries:
-        raise Misuse(f"{collection.queries} holds other queries; move it away or choose another -o")
+        raise Misuse(
+            f"{collection.queries} holds other queries; move it away or choose another directory"
+        )
 
 
 def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
@@ -258,14 +262,14 @@ def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
     if gone:
         raise Misuse(
             f"{collection.pool} names {len(gone)} documents that are edited or gone, as "
-            f"{min(gone)}; a changed corpus is another collection: choose another -o"
+            f"{min(gone)}; a changed corpus is another collection: choose another directory"
         )
 
 
 def _refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
-    for given in inputs:
-        if Path(given).is_dir() and collection.folder.resolve() == Path(given).resolve():
-            raise Misuse(f"-o {collection.folder} is the input itself; choose another directory")
+    for path in map(Path, inputs):
+        if path.is_dir() and collection.folder.resolve() == path.resolve():
+            raise Misuse(f"{collection.folder} is the input itself; choose another directory")
 
 
 def _gone(collection: Collection, result: Ingested) -> int:

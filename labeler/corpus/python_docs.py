@@ -41,7 +41,7 @@ def _topics() -> Iterator[tuple[str, str]]:
     for name, text in sorted(topics.items()):
         middle = text[len(text) // 2 :][:200]
         longer = (o for key, o in topics.items() if (len(o), key) > (len(text), name))
-        if not any(middle in other for other in longer):
+        if not any(middle in text for text in longer):
             yield f"reference/{name}.rst", text.strip() + "\n"
 
 
@@ -62,9 +62,9 @@ def _described(name: str, source: Path) -> Iterator[str]:
     yield from _section(f"The {name} module", "*", ast.get_docstring(tree) or "")
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            found = ast.get_docstring(node) or ""
-            if len(found) > _MIN_CHARACTERS:
-                yield from _section(f"{name}.{node.name}", "=", found)
+            text = ast.get_docstring(node) or ""
+            if len(text) > _MIN_CHARACTERS:
+                yield from _section(f"{name}.{node.name}", "=", text)
 
 
 def _section(heading: str, mark: str, text: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from labeler.corpus.chunk import Block
 from labeler.corpus.readers.markdown import read_markdown, read_mdx
 from labeler.corpus.readers.plaintext import read_plaintext
-from labeler.corpus.readers.rows import Source, sources_of_rows
+from labeler.corpus.readers.rows import SourceDocument, documents_of_rows
 from labeler.corpus.readers.rst import read_rst
 from labeler.errors import BadInput
 from labeler.files.csv import read_table, read_tsv
@@ -42,23 +42,23 @@ def kind_of(path: Path) -> str:
     return inner if ending == ".gz" and inner in (*_TABLES, *_ROWS) else ending
 
 
-def read_sources(path: Path) -> list[Source]:
+def read_documents_of(path: Path) -> list[SourceDocument]:
     """The documents of a file of a known kind; `BadInput` says why there are none."""
     kind = kind_of(path)
     raw = read_bytes(path)
     text = decoded(path, raw)
     if kind in _TEXTS:
         title, blocks = _TEXTS[kind](text)
-        return [Source(title, blocks)]
+        return [SourceDocument(title, blocks)]
     problems: list[BadInput] = []
     if kind in _ROWS:
         rows: Iterator[tuple[int, dict[str, Any]]] = read_rows(path, problems.append)
     else:
         rows = (read_tsv if kind == ".tsv" else read_table)(path, text, problems.append)
-    sources = sources_of_rows(path, rows, problems.append)
+    documents = documents_of_rows(path, rows, problems.append)
     if problems:
-        raise BadInput(_all_bad(problems, len(sources)))
-    return sources
+        raise BadInput(_all_bad(problems, len(documents)))
+    return documents
 
 
 def _all_bad(problems: Sequence[BadInput], good: int) -> str:

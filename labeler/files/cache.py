@@ -1,4 +1,4 @@
-"""Where downloads are kept, how a file's hash is taken, and how it is remembered."""
+"""The folder in which downloads are kept, and files that are known by their SHA-256."""
 
 from __future__ import annotations
 
@@ -13,16 +13,12 @@ from pathlib import Path
 
 def cache_folder() -> Path:
     """The user's cache folder for this package: `LABELER_CACHE`, else what the platform says."""
-    named = os.environ.get("LABELER_CACHE")
-    if named:
-        return Path(named).expanduser()
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "labeler" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "labeler"
-    xdg = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(xdg) if Path(xdg).is_absolute() else Path.home() / ".cache") / "labeler"
+    own = os.environ.get("LABELER_CACHE")
+    if own:
+        return Path(own).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("labeler", appauthor=False)
 
 
 @contextmanager

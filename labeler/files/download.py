@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import httpx2
 
 SLACK = 2**20
-"""How many bytes more than expected are still taken, so that both sums can be said."""
+"""How many bytes more than expected are still taken, so that an error can name both sums."""
 
 PAUSES = (1.0, 2.0, 4.0, 8.0)
 """Seconds before a download that broke off goes on; it gives up after as many with no progress."""
@@ -38,9 +38,9 @@ def quiet(_done: int, _total: int) -> None:
 
 def check_sha256(path: Path, expected: str, origin: str) -> None:
     """Raise `BadInput`, with both sums, unless the file at `path` has the expected SHA-256."""
-    found = sha256_of(path)
-    if found != expected:
-        raise BadInput(f"{origin}: wrong SHA-256: expected {expected}, found {found}; not used")
+    actual = sha256_of(path)
+    if actual != expected:
+        raise BadInput(f"{origin}: wrong SHA-256: expected {expected}, found {actual}; not used")
 
 
 def download(
@@ -129,8 +129,8 @@ def _starts_at(response: httpx2.Response) -> int | None:
     """Where the stretch begins that a 206 brings; `None` for a whole file."""
     if response.status_code != 206:
         return None
-    found = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-    return int(found[1]) if found else -1
+    content_range = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    return int(content_range[1]) if content_range else -1
 
 
 def _reason(error: Exception) -> str:

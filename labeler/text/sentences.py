@@ -51,8 +51,8 @@ def short_stretches(text: str, most: int) -> Iterator[tuple[int, int]]:
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     start = len(text) - len(text.lstrip())
-    for found in _SENTENCE_END.finditer(text):
-        end, after = found.span(1) if found[1] is not None else found.span(2)
+    for match in _SENTENCE_END.finditer(text):
+        end, after = match.span(1) if match[1] is not None else match.span(2)
         if not _ABBREVIATION.search(text, max(start, end - 10), end):
             yield start, end
             start = after

@@ -44,10 +44,10 @@ def terms(text: str) -> list[str]:
     scripts written without spaces (Chinese, Japanese, Thai) as overlapping pairs of characters.
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
-    found: list[str] = []
+    result: list[str] = []
     for word in _WORD.findall(folded):
-        found += _pairs(word) if _UNSPACED.search(word) else [_stem(word)]
-    return found
+        result += _pairs(word) if _UNSPACED.search(word) else [_stem(word)]
+    return result
 
 
 def _pairs(word: str) -> list[str]:
@@ -92,13 +92,13 @@ def matched_share(query: Sequence[str], text: Sequence[str], statistics: TermSta
     The term frequency part is Lucene's `tf / (tf + k1 (1 - b + b |d| / avgdl))`; Robertson and
     Zaragoza (2009), Foundations and Trends in Information Retrieval 3(4).
     """
-    wanted = dict.fromkeys(query)
-    total = sum(map(statistics.idf, wanted))
+    query_terms = dict.fromkeys(query)
+    total = sum(map(statistics.idf, query_terms))
     if not total or not statistics.mean_length:
         return 0.0
     counts = Counter(text)
     saturation = K1 * (1 - B + B * len(text) / statistics.mean_length)
-    matched = (statistics.idf(t) * counts[t] / (counts[t] + saturation) for t in wanted)
+    matched = (statistics.idf(t) * counts[t] / (counts[t] + saturation) for t in query_terms)
     return sum(matched) / total
 
 

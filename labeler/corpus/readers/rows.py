@@ -18,7 +18,7 @@ _TITLES = ("title", "name", "headline")
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceDocument:
     """A document as its file has it: blocks to be cut, or, with an `id` of its own, to be kept."""
 
     title: str
@@ -29,49 +29,50 @@ class Source:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def sources_of_rows(
+def documents_of_rows(
     path: Path, rows: Iterable[tuple[int, dict[str, Any]]], bad: Callable[[BadInput], None] = refuse
-) -> list[Source]:
+) -> list[SourceDocument]:
     """The documents of rows, their columns known by name.
 
     A row's id stays as it is, and the row whole, even an empty one (public corpora have them, and
     qrels that name them); without one, its text is cut into passages. Where no column is called
-    the text, all are, each with its name. `bad` is told of each row that is no document.
+    the text, all are, each with its name. `bad` is called with the error of each row that is no
+    document.
     """
-    sources: list[Source] = []
-    seen: dict[str, int] = {}
+    documents: list[SourceDocument] = []
+    first_line: dict[str, int] = {}
     for number, row in rows:
         try:
-            source = _source(path, number, row)
+            document = _document(path, number, row)
         except BadInput as error:
             bad(error)
             continue
-        if source.id is not None and seen.setdefault(source.id, number) != number:
-            problem = f"the id {source.id!r} stands in line {seen[source.id]} too"
+        if document.id is not None and first_line.setdefault(document.id, number) != number:
+            problem = f"the id {document.id!r} stands in line {first_line[document.id]} too"
             bad(BadInput.at(path, number, problem))
         else:
-            sources.append(source)
-    return sources
+            documents.append(document)
+    return documents
 
 
-def _source(path: Path, number: int, row: dict[str, Any]) -> Source:
+def _document(path: Path, number: int, row: dict[str, Any]) -> SourceDocument:
     names = {name.casefold(): name for name in reversed(row)}
-    id_key, title_key, text_key = (_known(names, known) for known in (_IDS, _TITLES, _TEXTS))
-    found_id = identifier(path, number, row, id_key) if id_key else None
+    id_key, title_key, text_key = (_column(names, usual) for usual in (_IDS, _TITLES, _TEXTS))
+    row_id = identifier(path, number, row, id_key) if id_key else None
     title = _string(path, number, row, title_key) if title_key else ""
     if text_key:
         text = _string(path, number, row, text_key)
         rest = {k: v for k, v in row.items() if k not in (id_key, title_key, text_key)}
     else:
         text, rest = _named_values(row, {id_key, title_key})
-    if found_id is None and not (text.strip() or title.strip()):
+    if row_id is None and not (text.strip() or title.strip()):
         raise BadInput.at(path, number, "a document without text and title")
     _, blocks = read_plaintext(text or title)
-    return Source(title, blocks, number, found_id, text, _metadata(path, number, rest))
+    return SourceDocument(title, blocks, number, row_id, text, _metadata(path, number, rest))
 
 
-def _known(names: Mapping[str, str], known: Iterable[str]) -> str | None:
-    return next((names[name] for name in known if name in names), None)
+def _column(names: Mapping[str, str], usual: Iterable[str]) -> str | None:
+    return next((names[name] for name in usual if name in names), None)
 
 
 def _string(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:

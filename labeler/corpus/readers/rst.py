@@ -152,9 +152,9 @@ def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:
     options: dict[str, str] = {}
     position = 0
     while position < len(body) and body[position][1].strip():
-        found = _OPTION.fullmatch(body[position][1])
-        if found:
-            options[found[1]] = found[2] or ""
+        option = _OPTION.fullmatch(body[position][1])
+        if option:
+            options[option[1]] = option[2] or ""
         elif argument and not options:
             argument += "\n" + body[position][1].strip()
         else:
@@ -186,16 +186,16 @@ def _take_nested(reader: _Reader, lines: Lines, start: int, outline: Outline, de
         tight = start > 0 and bool(line_at(lines, start - 1))
         _add_marked(nested.blocks, item[1].strip(), outline, tight=tight)
         return end
-    found = _FIELD.fullmatch(line)
-    if not found:
+    labeled = _FIELD.fullmatch(line)
+    if not labeled:
         return start
     end = indented_block(lines, start + 1, 1)
-    if _FILE_OPTION.fullmatch(found[1]):
+    if _FILE_OPTION.fullmatch(labeled[1]):
         return end
-    inner = [(number, found[2]), *_unindented(lines[start + 1 : end])]
+    inner = [(number, labeled[2]), *_unindented(lines[start + 1 : end])]
     nested = Outline([], outline.path)
     _read(reader, inner, nested, depth + 1)
-    _add_marked(nested.blocks, f"{one_line(found[1])}:", outline, tight=start > 0)
+    _add_marked(nested.blocks, f"{one_line(labeled[1])}:", outline, tight=start > 0)
     return end
 
 

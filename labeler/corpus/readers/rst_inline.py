@@ -17,30 +17,30 @@ _NAMED = re.compile(r"(?<![\w.:+-])([^\W_]{1,60}(?:[-._+:][^\W_]{1,60}){0,20})__
 _STRONG = re.compile(r"(?<![\w*])\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*(?!\w)", re.DOTALL)
 _EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]{1,500}?)(?<=\S)\*(?![\w*])")
 _ESCAPE = re.compile(r"\\(?:\s|(.))")
-_KEPT = re.compile(r"\0(\d+)\0")
+_PROTECTED = re.compile(r"\0(\d+)\0")
 
 
 def plain(text: str) -> str:
     """The words of a paragraph; literals and the names of code between single backticks."""
-    kept: list[str] = []
+    protected: list[str] = []
 
-    def keep(what: str) -> str:
-        kept.append(what)
-        return f"\0{len(kept) - 1}\0"
+    def protect(shown: str) -> str:
+        protected.append(shown)
+        return f"\0{len(protected) - 1}\0"
 
-    text = _LITERAL.sub(lambda match: keep(quoted(match[1])), text)
-    text = _ROLE.sub(lambda match: keep(_role(match[1], match[2])), text)
-    text = _ROLE_AFTER.sub(lambda match: keep(_role(match[2], match[1])), text)
-    text = _ESCAPE.sub(lambda match: keep(match[1]) if match[1] else "", text)
-    text = _EMBEDDED.sub(lambda match: keep(match[1] or match[2]), text)
-    text = _REFERENCE.sub(lambda match: keep(match[1]), text)
-    text = _INTERPRETED.sub(lambda match: keep(quoted(match[1])), text)
+    text = _LITERAL.sub(lambda match: protect(quoted(match[1])), text)
+    text = _ROLE.sub(lambda match: protect(_role(match[1], match[2])), text)
+    text = _ROLE_AFTER.sub(lambda match: protect(_role(match[2], match[1])), text)
+    text = _ESCAPE.sub(lambda match: protect(match[1]) if match[1] else "", text)
+    text = _EMBEDDED.sub(lambda match: protect(match[1] or match[2]), text)
+    text = _REFERENCE.sub(lambda match: protect(match[1]), text)
+    text = _INTERPRETED.sub(lambda match: protect(quoted(match[1])), text)
     text = _FOOTNOTE.sub(r"\1", text)
     text = _NAMED.sub(r"\1", text)
     text = _STRONG.sub(r"\1", text)
     text = _EMPHASIS.sub(r"\1", text)
-    while _KEPT.search(text):
-        text = _KEPT.sub(lambda match: kept[int(match[1])], text)
+    while _PROTECTED.search(text):
+        text = _PROTECTED.sub(lambda match: protected[int(match[1])], text)
     return text
 
 

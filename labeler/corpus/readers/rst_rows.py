@@ -22,16 +22,16 @@ def substituted(lines: Lines) -> Lines:
     """The lines with every `|name|` that the document defines as a text replaced by it."""
     texts: dict[str, str] = {}
     for position, (_, line) in enumerate(lines):
-        found = _SUBSTITUTION.fullmatch(line)
-        if found:
+        definition = _SUBSTITUTION.fullmatch(line)
+        if definition:
             end = indented_block(lines, position + 1, 1)
             more = (text.strip() for _, text in lines[position + 1 : end])
-            texts[found[1]] = " ".join(filter(None, (found[2].strip(), *more)))
+            texts[definition[1]] = " ".join(filter(None, (definition[2].strip(), *more)))
     if not texts:
         return lines
-    named = re.compile(r"\|(" + "|".join(map(re.escape, texts)) + r")\|(?:__?(?!\w))?")
+    references = re.compile(r"\|(" + "|".join(map(re.escape, texts)) + r")\|(?:__?(?!\w))?")
     return [
-        (number, line if line.startswith("..") else named.sub(lambda m: texts[m[1]], line))
+        (number, line if line.startswith("..") else references.sub(lambda m: texts[m[1]], line))
         for number, line in lines
     ]
 
@@ -50,8 +50,8 @@ def take_rows(lines: Lines, start: int, outline: Outline) -> int:
     if not _LINE_BLOCK.fullmatch(line):
         return start
     end = start
-    while end < len(lines) and (found := _LINE_BLOCK.fullmatch(lines[end][1])):
-        outline.prose(one_line(found[1]), lines[end][0], tight=end > start)
+    while end < len(lines) and (match := _LINE_BLOCK.fullmatch(lines[end][1])):
+        outline.prose(one_line(match[1]), lines[end][0], tight=end > start)
         end += 1
     return end
 
