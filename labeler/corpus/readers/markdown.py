@@ -90,8 +90,10 @@ class _Reader:
         outer = self.lines, self.first
         self.lines, self.first = text.split("\n"), first
         self.env = {**self.env, "unclosed": {}}
-        tree = SyntaxTreeNode(self.parser.parse(text, self.env))
-        self.walk(tree, outline, indent)
+        tokens = self.parser.parse(text, self.env)
+        for token in tokens:  # the tree need not hold what is within paragraphs
+            token.meta, token.children = {**token.meta, "inline": token.children}, None
+        self.walk(SyntaxTreeNode(tokens), outline, indent)
         self.lines, self.first = outer
 
     def walk(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
@@ -243,8 +245,8 @@ class _Reader:
 
 def _tokens(node: SyntaxTreeNode) -> Sequence[Token]:
     """The tokens of the words in a heading, a paragraph or a cell."""
-    inline = node.children[0].token if node.children else None
-    return (inline.children or ()) if inline else ()
+    inline = node.children[0] if node.children else None
+    return (inline.meta["inline"] or ()) if inline else ()
 
 
 def _options(lines: Lines) -> tuple[dict[str, str], Lines]:

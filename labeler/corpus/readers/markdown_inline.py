@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from labeler.corpus.readers.directives import role_text
@@ -56,31 +56,40 @@ class Part:
     leads: bool = False
 
 
+@dataclass(slots=True)
+class _Draft:
+    """A part to be: it begins at the line of its first word."""
+
+    line: int
+    level: int = 0
+    leads: bool = False
+    begun: bool = False
+    words: list[str] = field(default_factory=list)
+
+    def add(self, words: str, line: int) -> None:
+        if not self.begun and words.strip():
+            self.line, self.begun = line, True
+        self.words.append(words)
+
+
 def parts(inline: Inline, tokens: Sequence[Token], line: int) -> list[Part]:
     """The parts of a paragraph that begins at `line`, without empty ones.
 
     Links become their text, images their description; emphasis and tags fall away.
     """
-    done: list[Part] = []
-    part = Part(line=line)
+    drafts = [_Draft(line)]
     for position, token in enumerate(tokens):
         line += token.type in ("softbreak", "hardbreak") or token.content.count("\n")
         tag = _tag(token, inline.components) if token.type == "html_inline" else None
+        draft = drafts[-1]
         if tag is None:
-            part = _with(part, _words(inline, token), line)
+            draft.add(_words(inline, token), line)
         elif _stands_alone(tag, tokens, position):
-            done.append(part)
-            part = _begun_by(inline, tag, line)
+            drafts.append(_begun_by(inline, tag, line))
         else:
-            part = _with(part, _shown(inline, tag, bool(part.text.strip())), line)
-    tidied = [replace(p, text=_tidied(p.text)) for p in (*done, part)]
-    return [p for p in tidied if p.text not in ("", "-")]
-
-
-def _with(part: Part, words: str, line: int) -> Part:
-    """The part with more words; it begins at the line of its first."""
-    begins = part.line if part.text.strip() or not words.strip() else line
-    return replace(part, text=part.text + words, line=begins)
+            draft.add(_shown(inline, tag, following=draft.begun), line)
+    finished = [Part(_tidied("".join(d.words)), d.line, d.level, d.leads) for d in drafts]
+    return [part for part in finished if part.text not in ("", "-")]
 
 
 def one_line(inline: Inline, tokens: Sequence[Token]) -> str:
@@ -133,15 +142,19 @@ def _stands_alone(tag: re.Match[str], tokens: Sequence[Token], position: int) ->
     return {before, after} <= {"softbreak", "hardbreak", "html_inline"}
 
 
-def _begun_by(inline: Inline, tag: re.Match[str], line: int) -> Part:
+def _begun_by(inline: Inline, tag: re.Match[str], line: int) -> _Draft:
     """The part that follows a tag of a block."""
     name = "" if tag[1] else tag[2].lower()
     level = int(name[1]) if re.fullmatch("h[1-6]", name) else 0
-    text = "- " if name == "li" else "" if _is_html(name) else _shown(inline, tag, following=False)
-    return Part(f"{text}\n" if text and name != "li" else text, line, level, name == "summary")
+    draft = _Draft(line, level, leads=name == "summary")
+    if name == "li":
+        draft.words.append("- ")
+    elif not _is_html(name):
+        draft.add(f"{_shown(inline, tag, following=False)}\n", line)
+    return draft
 
 
-def _shown(inline: Inline, tag: re.Match[str], following: bool) -> str:
+def _shown(inline: Inline, tag: re.Match[str], *, following: bool) -> str:
     """What a tag itself shows: an image's description, a component's number and titles."""
     name = tag[2].lower()
     if name in ("br", "hr"):

@@ -80,8 +80,7 @@ def parser(*, mdx: bool = False) -> MarkdownIt:
     md.use(footnote_plugin, inline=False, move_to_end=False)
     md.use(dollarmath_plugin).disable("math_inline")  # in prose, `$HOME and $PATH` is no formula
     interrupting: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    for name, rule in _BLOCK_RULES.items():
-        md.block.ruler.before("code", name, rule, interrupting)
+    md.block.ruler.before("code", "extension", _extension, interrupting)
     md.block.ruler.before("table", "deepest", _deepest)
     md.inline.ruler.before("html_inline", "jsx", _jsx_tag)
     md.inline.ruler.before("escape", "alert", _alert)
@@ -118,8 +117,6 @@ def _deepest(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _unshown_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Lines that show nothing: snippets, attributes, imports and exports."""
-    if not _line(state, start):
-        return False
     begin = state.bMarks[start] + state.tShift[start]
     match = _SCISSORS.match(state.src, begin) or _UNSHOWN_LINES.match(state.src, begin)
     if not match or (silent and state.src[begin] in "ie"):
@@ -232,13 +229,24 @@ def _colons(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-_BLOCK_RULES = {
-    "unshown_lines": _unshown_lines,
-    "element": _element,
-    "indented": _indented,
-    "slashes": _slashes,
-    "colons": _colons,
+_RULES = {
+    "<": _element,
+    "!": _indented,
+    "?": _indented,
+    "=": _indented,
+    "/": _slashes,
+    ":": _colons,
+    **dict.fromkeys("{-;([+ie", _unshown_lines),
 }
+"""By the first character of the line at which they begin."""
+
+
+def _extension(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """What begins with a line that a documentation tool gives a meaning."""
+    if state.is_code_block(start) or state.isEmpty(start):
+        return False
+    rule = _RULES.get(state.src[state.bMarks[start] + state.tShift[start]])
+    return rule is not None and rule(state, start, end, silent)
 
 
 def _jsx_tag(state: StateInline, silent: bool) -> bool:
