@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from labeler.agreement.agree import AgreeOptions as AgreeOptions
+    from labeler.agreement.agree import agree as agree
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
     from labeler.corpus.ingest import ingest as ingest
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "AgreeOptions": "agreement.agree:AgreeOptions",
     "BuildOptions": "pipeline:BuildOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.control:Control",
@@ -47,6 +50,7 @@ _PUBLIC = {
     "Limits": "models.limits:Limits",
     "abuild": "pipeline:abuild",
     "agenerate": "queries.generate:agenerate",
+    "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",
     "arelabel": "judging.relabel:arelabel",
     "build": "pipeline:build",

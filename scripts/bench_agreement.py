@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.tables import Paired, query_tables
+from labeler.agreement.tables import GradedPairs, query_tables
 from labeler.arrays import Floats
 from labeler.stats.intervals import METHODS, Replicates
 from labeler.stats.resampling import Sample
@@ -25,17 +25,17 @@ STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal")
 GRADES = np.arange(4.0)
 
 
-def made_up() -> Paired:
+def made_up() -> GradedPairs:
     """A judge that keeps people's grade three times of five and else guesses."""
     rng = np.random.default_rng(0)
     people = rng.integers(0, 4, PAIRS)
     other = np.where(rng.random(PAIRS) < 0.6, people, rng.integers(0, 4, PAIRS))
     query = np.sort(rng.integers(0, QUERIES, PAIRS))
     ids = tuple(map(str, range(QUERIES)))
-    return Paired(ids, (0, 1, 2, 3), query, people, other, np.arange(PAIRS))
+    return GradedPairs(ids, (0, 1, 2, 3), query, people, other, np.arange(PAIRS))
 
 
-def ours(pairs: Paired, method: str) -> dict[str, tuple[float, float] | None]:
+def ours(pairs: GradedPairs, method: str) -> dict[str, tuple[float, float] | None]:
     sample = Sample(query_tables(pairs), DRAWS, seed=1)
     found = {}
     for name in STATISTICS:
@@ -48,7 +48,7 @@ def ours(pairs: Paired, method: str) -> dict[str, tuple[float, float] | None]:
     return found
 
 
-def looped(pairs: Paired, draws: int) -> None:
+def looped(pairs: GradedPairs, draws: int) -> None:
     """What others do: gather each draw's pairs, and ask scikit-learn."""
     rng = np.random.default_rng(1)
     starts = np.searchsorted(pairs.query, np.arange(QUERIES + 1))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.compare import Options, compare_qrels
+from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
@@ -71,7 +71,7 @@ def report(name: str, pairs: Scored, cuts: tuple[float, ...]) -> None:
     for (query_id, doc_id), (score, grade) in pairs.items():
         people.setdefault(query_id, {})[doc_id] = grade
         judge.setdefault(query_id, {})[doc_id] = similarity_grade(score, cuts)
-    found = compare_qrels(people, judge, options=Options(STATISTICS))
+    found = compare_qrels(people, judge, options=StatisticOptions(STATISTICS))
     for statistic, e in found.statistics.items():
         print(
             f"{name}  {statistic:16} {e.value:.3f}  [{e.low:.3f}, {e.high:.3f}]  {len(pairs)} pairs"

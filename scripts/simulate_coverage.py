@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.align import Other, Rules, align
+from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.agreement.tables import query_tables
 from labeler.arrays import Floats
@@ -59,7 +59,7 @@ def resampled(tables: Floats) -> World:
 
 def dl19(folder: Path, judge: str) -> Floats:
     found = read_labels(folder / f"{judge}.qrels")
-    other = Other(found.labels, found.failures)
+    other = AssessorLabels(found.labels, found.failures)
     return query_tables(align(read_qrels(folder / "nist.qrels"), other, Rules()).pairs)
 
 

@@ -5,6 +5,6 @@ found.statistics["kappa"].value, found.statistics["kappa"].low, found.left_out
 """
 
 from labeler.agreement.align import Rules
-from labeler.agreement.compare import Agreement, Options, compare_qrels
+from labeler.agreement.compare import Agreement, StatisticOptions, compare_qrels
 
-__all__ = ["Agreement", "Options", "Rules", "compare_qrels"]
+__all__ = ["Agreement", "Rules", "StatisticOptions", "compare_qrels"]

@@ -1,223 +1,273 @@
-"""How far assessors agree with people: labels, order of systems, and each beside the others."""
+"""How far assessors agree with human grades: pair by pair, in the order of systems, and jointly."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from labeler.agreement.align import LeftOut, Rules, grades_of_other, grades_of_people, scale_of
+from labeler.agreement.align import LeftOut, Rules, grades_of_assessor, grades_of_human, scale_of
+from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.ceiling import Ceiling, ceiling
 from labeler.agreement.circularity import circularities
-from labeler.agreement.compare import Agreement, Options, agree, chosen_statistics
+from labeler.agreement.compare import (
+    Agreement,
+    StatisticOptions,
+    agreement_of,
+    statistics_named,
+)
 from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
-from labeler.agreement.finding import Details, Finding
+from labeler.agreement.joint import GradeMatrix, grade_matrix, joint_agreement
+from labeler.agreement.memory import MoreHumans, RunSources, sources_of
 from labeler.agreement.mismatch import share_a_pair
 from labeler.agreement.options import parse_maps, rules_for
-from labeler.agreement.plan import Plan, plan
-from labeler.agreement.raters import Ratings, joint, ratings
-from labeler.agreement.sources import Source, Sources
+from labeler.agreement.plan import SampleSizePlan, plan
+from labeler.agreement.result import AgreementResult
+from labeler.agreement.sources import AssessorSource, Sources
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
-from labeler.evaluation.leaderboard import leaderboard
+from labeler.evaluation.leaderboard import Leaderboard, leaderboard
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
+from labeler.trec.memory import Source as QrelsSource
 
 CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 PLANNED = ("kappa", "kappa-quadratic")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AgreeOptions:
     """What a user asks for: how grades are read, which statistics, what orders the systems.
 
-    `width` is that of the interval for which `--how-many` plans; `gated` names the statistics that
-    will have to keep a gate.
+    `width` is that of the interval for which more human grades are planned; `gated` names the
+    statistics that will have to keep a gate.
     """
 
     rules: Rules = field(default_factory=Rules)
     maps: Mapping[str, Mapping[int, int]] = field(default_factory=lambda: parse_maps(()))
-    options: Options = field(default_factory=Options)
+    statistics: StatisticOptions = field(default_factory=StatisticOptions)
     measure: str = "nDCG@10"
     unweighted: bool = False
     width: float | None = None
     gated: tuple[str, ...] = ()
 
 
-def agree_all(sources: Sources, wanted: Wanted) -> list[Finding]:
-    """How far each of the others agrees with people, alone and beside the others.
+def agree(
+    human: QrelsSource,
+    *assessors: QrelsSource,
+    runs: RunSources = (),
+    more_humans: MoreHumans = (),
+    options: AgreeOptions | None = None,
+) -> AgreementResult:
+    """How far assessors agree with human grades, with 95 % intervals over queries.
 
-    What cannot be answered is refused before anything is computed. One of several others that has
-    no pair in common with people is named among the warnings.
+    Each is a path, a dict `{query: {document: grade}}`, a DataFrame or rows of (query, document,
+    grade); or they are a collection's folder and names of its qrels, the human ones first. What is
+    no grade of the scale is left out and counted. With `runs` (paths, folders of runs, or a dict of
+    runs by name) the systems are ranked by both. `more_humans` adds the ceiling: how far people
+    agree among themselves.
+
+    >>> human = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+    >>> llm = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1, "d4": 0}}
+    >>> agree(human, llm).assessors[0].agreement.statistics["kappa"].value
+    0.6363636363636364
     """
-    apart = [source for source in sources.others if not _meet(sources, source)]
-    if len(apart) == len(sources.others):
-        names = sources.people_name, apart[0].name
-        labels = apart[0].other.labels
-        raise BadInput(no_pair_in_common(names[0], sources.people, names[1], labels))
-    for source in sources.others:
-        _check_gates(sources, source, wanted)
-    findings = [_finding(sources, source, wanted) for source in sources.others]
-    if len(findings) > 1 or sources.raters:
-        together = joint(_all_raters(sources, wanted), wanted.options)
-        findings = [replace(finding, joint=together) for finding in findings]
-    first = next((one for one in findings if one.agreement.pairs), findings[0])
-    return [one if one is first else _against(one, first, wanted) for one in findings]
+    options = options or AgreeOptions()
+    sources = sources_of(human, assessors, runs, more_humans)
+    names = {source.name: scale_names(sources, source, options) for source in sources.assessors}
+    return AgreementResult(tuple(agree_all(sources, options)), names)
 
 
-def _meet(sources: Sources, source: Source) -> bool:
-    """Whether the other has a label or a failure of any of people's pairs."""
-    people = sources.people
-    failed = any(q in people and d in people[q] for q, d in source.other.failures)
-    return failed or share_a_pair(people, source.other.labels)
+def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
+    """How far each of the assessors agrees with the human grades, alone and beside the others.
+
+    What cannot be answered is refused before anything is computed. One of several assessors that
+    has no pair in common with the human grades is named among the warnings.
+    """
+    apart = [source for source in sources.assessors if not _meet(sources, source)]
+    if len(apart) == len(sources.assessors):
+        names = sources.human_name, apart[0].name
+        labels = apart[0].judged.labels
+        raise BadInput(no_pair_in_common(names[0], sources.human, names[1], labels))
+    for source in sources.assessors:
+        _check_gates(sources, source, options)
+    reports = [_report(sources, source, options) for source in sources.assessors]
+    if len(reports) > 1 or sources.more_humans:
+        together = joint_agreement(_all_grades(sources, options), options.statistics)
+        reports = [replace(report, joint=together) for report in reports]
+    first = next((report for report in reports if report.agreement.pairs), reports[0])
+    return [report if report is first else _against(report, first, options) for report in reports]
 
 
-def _check_gates(sources: Sources, source: Source, wanted: Wanted) -> None:
+def _meet(sources: Sources, source: AssessorSource) -> bool:
+    """Whether the assessor has a label or a failure of any pair with a human grade."""
+    human = sources.human
+    failed = any(q in human and d in human[q] for q, d in source.judged.failures)
+    return failed or share_a_pair(human, source.judged.labels)
+
+
+def _check_gates(sources: Sources, source: AssessorSource, options: AgreeOptions) -> None:
     """`Misuse` of a gate that this scale does not have."""
-    rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
-    scale = scale_of(sources.people, rules) if rules.cut is None else (0, 1)
-    for name in wanted.gated:
+    rules = rules_for(sources.human, source.judged.labels, options.maps, options.rules)
+    scale = scale_of(sources.human, rules) if rules.cut is None else (0, 1)
+    for name in options.gated:
         find_statistic(name, scale)
 
 
-def _finding(sources: Sources, source: Source, wanted: Wanted) -> Finding:
-    options = wanted.options
-    rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
-    named = replace(source.other, name=source.name)
-    found = agree(sources.people, named, rules, options, _weights(sources, wanted))
-    found = replace(found, left_out=_of_sample(found.left_out, sources, source))
-    people, other = _mapped(sources, source, rules)
-    runs = sources.runs if sources.weights is None and found.pairs else {}
-    board = leaderboard(people, other, runs, parse(wanted.measure), options.seed)
+def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:
+    rules = rules_for(sources.human, source.judged.labels, options.maps, options.rules)
+    judged = replace(source.judged, name=source.name)
+    weights = _weights(sources, options)
+    agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
+    left_out = _of_sample(agreement.left_out, sources, source)
+    agreement = replace(agreement, left_out=left_out)
+    board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
     models = {"assessor": source.model, "query writer": sources.writer}
-    kin = {role: model for role, model in models.items() if model}
-    details = Details(
-        by_class(found.confusion, found.scale),
-        bias_by_grade(found, options),
-        by_query(found),
-        _calibration(sources, source, rules, wanted),
-    )
-    return Finding(
-        sources.people_name,
+    named = {role: model for role, model in models.items() if model}
+    return AssessorReport(
+        sources.human_name,
         source.name,
-        found,
-        details,
+        agreement,
+        Details(
+            by_class(agreement.confusion, agreement.scale),
+            bias_by_grade(agreement, options.statistics),
+            by_query(agreement),
+            _calibration(sources, source, rules, options),
+        ),
         board,
-        tuple(circularities(board, sources.tags, kin)) if board else (),
-        ceiling=_ceilings(sources, source, rules, wanted),
-        plans=_plans(found, wanted),
-        notes=(*sources.notes, *source.notes, *_notes(rules, wanted)),
+        tuple(circularities(board, sources.tags, named)) if board else (),
+        ceilings=_ceilings(sources, source, rules, options),
+        plans=_plans(agreement, options),
+        notes=(*sources.notes, *source.notes, *_notes(rules, options)),
     )
 
 
-def _of_sample(out: LeftOut, sources: Sources, source: Source) -> LeftOut:
-    """With what a sample tells of the pairs that people did not grade: never drawn, or skipped."""
+def _leaderboard(
+    sources: Sources, source: AssessorSource, rules: Rules, options: AgreeOptions
+) -> Leaderboard | None:
+    """The systems by both; `None` without runs, or where a sample of pairs was graded."""
+    if sources.weights is not None or not sources.runs:
+        return None
+    human, assessor = _mapped(sources, source, rules)
+    seed = options.statistics.seed
+    return leaderboard(human, assessor, sources.runs, parse(options.measure), seed)
+
+
+def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOut:
+    """Why pairs of a sample have no human grade: never drawn, or skipped."""
     if sources.weights is None:
         return out
-    drawn, people = sources.weights.keys(), sources.people
-    skipped = {pair for pair in drawn if pair.doc_id not in people.get(pair.query_id, {})}
-    labels = source.other.labels
-    alone = {Pair(q, d) for q, row in labels.items() for d in row if d not in people.get(q, {})}
+    drawn, human = sources.weights.keys(), sources.human
+    skipped = {pair for pair in drawn if pair.doc_id not in human.get(pair.query_id, {})}
+    labels = source.judged.labels
+    alone = {Pair(q, d) for q, row in labels.items() for d in row if d not in human.get(q, {})}
     return replace(
         out,
-        only_other=0,
-        skipped_by_people=len(skipped),
+        only_assessor=0,
+        skipped_by_human=len(skipped),
         not_drawn=len(alone - drawn),
     )
 
 
 def _calibration(
-    sources: Sources, source: Source, rules: Rules, wanted: Wanted
+    sources: Sources, source: AssessorSource, rules: Rules, options: AgreeOptions
 ) -> list[Calibration]:
-    """At each cut of the uncut scale, or at the one cut; none that people's map leaves no grade at.
+    """At each cut of the uncut scale, or at the one cut; none without a mapped human grade at it.
 
-    A distribution is over the other's grades, so that it is mapped as they are.
+    A distribution is over the assessor's grades, so that it is mapped as they are.
     """
-    scale = scale_of(sources.people, rules)
-    people = grades_of_people(sources.people, scale, replace(rules, cut=None))
-    held = {grade for row in people.values() for grade in row.values()}
-    cuts = [cut for cut in scale[1:] if cut in held or cut not in rules.map_people]
+    scale = scale_of(sources.human, rules)
+    human = grades_of_human(sources.human, scale, replace(rules, cut=None))
+    held = {grade for row in human.values() for grade in row.values()}
+    cuts = [cut for cut in scale[1:] if cut in held or cut not in rules.map_human]
     cuts = cuts if rules.cut is None else [rules.cut]
-    shares = renamed(source.distributions, rules.map_other)
-    return calibration(people, shares, cuts, _weights(sources, wanted))
+    shares = renamed(source.distributions, rules.map_assessor)
+    return calibration(human, shares, cuts, _weights(sources, options))
 
 
-def _notes(rules: Rules, wanted: Wanted) -> tuple[str, ...]:
+def _notes(rules: Rules, options: AgreeOptions) -> tuple[str, ...]:
     """Which side a map was taken for that names none."""
-    if not wanted.maps[""]:
+    if not options.maps[""]:
         return ()
-    side = "people's" if wanted.maps[""].items() <= rules.map_people.items() else "the other's"
+    side = "people's" if options.maps[""].items() <= rules.map_human.items() else "the other's"
     return (f"--map was taken for {side} grades; people:… or other:… says whose are meant",)
 
 
-def _plans(found: Agreement, wanted: Wanted) -> tuple[Plan, ...]:
+def _plans(agreement: Agreement, options: AgreeOptions) -> tuple[SampleSizePlan, ...]:
     """For the statistics that were asked for by name, else for the two kappas."""
-    if wanted.width is None or not found.pairs:
+    if options.width is None or not agreement.pairs:
         return ()
-    names = wanted.options.names or PLANNED
-    chosen = chosen_statistics(replace(wanted.options, names=names), found.scale)
-    plans = (plan(found, one, wanted.width, wanted.options) for one in chosen)
+    names = options.statistics.names or PLANNED
+    named = statistics_named(replace(options.statistics, names=names), agreement.scale)
+    plans = (plan(agreement, one, options.width, options.statistics) for one in named)
     return tuple(one for one in plans if one is not None)
 
 
-def _mapped(sources: Sources, source: Source, rules: Rules) -> tuple[Qrels, Qrels]:
+def _mapped(sources: Sources, source: AssessorSource, rules: Rules) -> tuple[Qrels, Qrels]:
     """Both sides' grades as the rules read them."""
-    scale = scale_of(sources.people, rules)
-    people = grades_of_people(sources.people, scale, rules)
-    return people, grades_of_other(source.other.labels, scale, rules)
+    scale = scale_of(sources.human, rules)
+    human = grades_of_human(sources.human, scale, rules)
+    return human, grades_of_assessor(source.judged.labels, scale, rules)
 
 
 def _ceilings(
-    sources: Sources, source: Source, rules: Rules, wanted: Wanted
+    sources: Sources, source: AssessorSource, rules: Rules, options: AgreeOptions
 ) -> tuple[Ceiling, ...]:
-    if not sources.raters:
+    if not sources.more_humans:
         return ()
-    people, other = _mapped(sources, source, rules)
-    scale = scale_of(sources.people, rules)
-    more = {name: grades_of_people(labels, scale, rules) for name, labels in sources.raters.items()}
-    raters = {sources.people_name: people, **more, source.name: other}
+    human, assessor = _mapped(sources, source, rules)
+    scale = scale_of(sources.human, rules)
+    more = {
+        name: grades_of_human(labels, scale, rules) for name, labels in sources.more_humans.items()
+    }
+    everybody = {sources.human_name: human, **more, source.name: assessor}
     grades = scale if rules.cut is None else (0, 1)
-    side_by_side = ratings(raters, grades, _weights(sources, wanted))
-    chosen = [find_statistic(name, grades) for name in CEILING_STATISTICS]
-    return tuple(ceiling(side_by_side, source.name, one, wanted.options) for one in chosen)
+    matrix = grade_matrix(everybody, grades, _weights(sources, options))
+    statistics = [find_statistic(name, grades) for name in CEILING_STATISTICS]
+    return tuple(ceiling(matrix, source.name, one, options.statistics) for one in statistics)
 
 
-def _all_raters(sources: Sources, wanted: Wanted) -> Ratings:
+def _all_grades(sources: Sources, options: AgreeOptions) -> GradeMatrix:
     """Everybody's grades, on pairs too that the first lacks: whoever it is, the figures agree."""
-    raters: dict[str, Qrels] = {}
-    for source in sources.others:
-        rules = rules_for(sources.people, source.other.labels, wanted.maps, wanted.rules)
-        people, other = _mapped(sources, source, rules)
-        raters.setdefault(sources.people_name, people)
-        raters[source.name] = other
-    scale = scale_of(sources.people, rules)
-    for name, labels in sources.raters.items():
-        raters[name] = grades_of_people(labels, scale, rules)
-    return ratings(raters, scale if rules.cut is None else (0, 1), _weights(sources, wanted))
+    everybody: dict[str, Qrels] = {}
+    for source in sources.assessors:
+        rules = rules_for(sources.human, source.judged.labels, options.maps, options.rules)
+        human, assessor = _mapped(sources, source, rules)
+        everybody.setdefault(sources.human_name, human)
+        everybody[source.name] = assessor
+    scale = scale_of(sources.human, rules)
+    for name, qrels in sources.more_humans.items():
+        everybody[name] = grades_of_human(qrels, scale, rules)
+    grades = scale if rules.cut is None else (0, 1)
+    return grade_matrix(everybody, grades, _weights(sources, options))
 
 
-def _weights(sources: Sources, wanted: Wanted) -> Mapping[Pair, float] | None:
-    return None if wanted.unweighted else sources.weights
+def _weights(sources: Sources, options: AgreeOptions) -> Mapping[Pair, float] | None:
+    return None if options.unweighted else sources.weights
 
 
-def _against(finding: Finding, first: Finding, wanted: Wanted) -> Finding:
-    """The finding with its differences from the first assessor; none where scales differ."""
-    mine, others = finding.agreement, first.agreement
-    if mine.scale != others.scale:
-        return finding
-    chosen = chosen_statistics(wanted.options, mine.scale)
-    found = differences(mine.paired, others.paired, chosen, wanted.options)
-    return replace(finding, against=first.other, differences=tuple(found))
+def _against(
+    report: AssessorReport, first: AssessorReport, options: AgreeOptions
+) -> AssessorReport:
+    """The report with its differences from the first assessor's; none where scales differ."""
+    mine, other = report.agreement, first.agreement
+    if mine.scale != other.scale:
+        return report
+    named = statistics_named(options.statistics, mine.scale)
+    less = differences(mine.paired, other.paired, named, options.statistics)
+    return replace(report, against=first.assessor, differences=tuple(less))
 
 
-def scale_names(sources: Sources, source: Source, wanted: Wanted) -> Mapping[int, str]:
-    """What the compared grades mean: people's names, else the other's; of mapped grades neither."""
-    cut, maps = wanted.rules.cut, wanted.maps
+def scale_names(
+    sources: Sources, source: AssessorSource, options: AgreeOptions
+) -> Mapping[int, str]:
+    """What the compared grades mean: human names, else the assessor's; of mapped grades neither."""
+    cut, maps = options.rules.cut, options.maps
     if cut is not None:
         return {0: f"below {cut}", 1: f"at least {cut}"}
     if maps[""]:
         return {}
-    people = {} if maps["people"] else sources.scale_names
-    return people or ({} if maps["other"] else source.scale_names)
+    human = {} if maps["people"] else sources.scale_names
+    return human or ({} if maps["other"] else source.scale_names)

@@ -52,7 +52,7 @@ class _Rows(NamedTuple):
 
 
 def calibration(
-    people: Qrels,
+    human: Qrels,
     distributions: Distributions,
     cuts: Sequence[int],
     weights: Mapping[Pair, float] | None = None,
@@ -63,9 +63,9 @@ def calibration(
     `weights` are one over the inclusion probabilities of sampled pairs.
     """
     kept = [
-        (people[pair.query_id][pair.doc_id], shares, weights[pair] if weights else 1.0)
+        (human[pair.query_id][pair.doc_id], shares, weights[pair] if weights else 1.0)
         for pair, shares in distributions.items()
-        if pair.doc_id in people.get(pair.query_id, {})
+        if pair.doc_id in human.get(pair.query_id, {})
         and sum(shares.values()) > 0
         and (weights is None or pair in weights)
     ]

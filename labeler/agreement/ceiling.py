@@ -11,8 +11,9 @@ from itertools import combinations
 
 import numpy as np
 
-from labeler.agreement.compare import Options
-from labeler.agreement.raters import Ratings, query_tables_of
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.estimate import defined
+from labeler.agreement.joint import GradeMatrix, tables_of_two
 from labeler.agreement.registry import Statistic
 from labeler.arrays import Floats
 from labeler.errors import Misuse
@@ -24,7 +25,7 @@ MARGIN = 0.05
 
 
 @dataclass(frozen=True)
-class Beside:
+class BesideHuman:
     """A person and the assessor against the same other people; means over those."""
 
     person: str
@@ -42,8 +43,8 @@ class Ceiling:
     statistic: str
     pairs: int
     queries: int
-    rows: tuple[Beside, ...]
-    overall: Beside
+    rows: tuple[BesideHuman, ...]
+    overall: BesideHuman
 
     @property
     def verdict(self) -> str:
@@ -61,41 +62,48 @@ class Ceiling:
         return f"whether the assessor is as good as a colleague cannot be told: {wide}"
 
 
-def ceiling(found: Ratings, assessor: str, chosen: Statistic, options: Options) -> Ceiling:
-    """Leave each person out in turn; `assessor` names one of the raters, the rest are people."""
-    whole = found.complete()
-    judge = whole.raters.index(assessor)
-    people = [place for place in range(len(whole.raters)) if place != judge]
+def ceiling(
+    matrix: GradeMatrix, assessor: str, statistic: Statistic, options: StatisticOptions
+) -> Ceiling:
+    """Leave each person out in turn; all columns but that of `assessor` are people's."""
+    whole = matrix.complete()
+    column = whole.assessors.index(assessor)
+    people = [place for place in range(len(whole.assessors)) if place != column]
     if len(people) < 2:
         raise Misuse("a ceiling needs the labels of two people or more")
-    links = [*combinations(people, 2), *((person, judge) for person in people)]
-    tables = np.stack([query_tables_of(whole, a, b) for a, b in links], axis=1)
+    # every two people, and every person with the assessor
+    links = [*combinations(people, 2), *((person, column) for person in people)]
+    # (queries, links, k, k)
+    tables = np.stack([tables_of_two(whole, a, b) for a, b in links], axis=1)
     sample = Sample(tables, options.draws, options.seed)
     grades = np.array(whole.grades, dtype=np.float64)
 
-    def beside(name: str, left_out: list[int]) -> Beside:
-        mine = np.array([_share(link, left_out, judge, of_judge=False) for link in links])
-        judges = np.array([_share(link, left_out, judge, of_judge=True) for link in links])
-        mine, judges = mine / mine.sum(), judges / judges.sum()
+    # a statistic of links is a mean over those whose share is not 0
+    def beside(name: str, left_out: list[int]) -> BesideHuman:
+        mine, its = (
+            np.array([_share(link, left_out, column, of_assessor=of) for link in links])
+            for of in (False, True)
+        )
+        mine, its = mine / mine.sum(), its / its.sum()
 
         def compute(at: Floats) -> Floats:
-            return _mean(chosen.compute(at, grades), judges - mine)
+            return _mean(statistic.compute(at, grades), its - mine)
 
-        values = chosen.compute(sample.total, grades)
+        values = statistic.compute(sample.total, grades)
         ends = between(options.method, sample, compute)
-        of = [_defined(_mean(values, shares)) for shares in (mine, judges, judges - mine)]
-        return Beside(name, of[0], of[1], of[2], *ends)
+        of = [defined(_mean(values, shares)) for shares in (mine, its, its - mine)]
+        return BesideHuman(name, of[0], of[1], of[2], *ends)
 
-    rows = tuple(beside(whole.raters[person], [person]) for person in people)
+    rows = tuple(beside(whole.assessors[person], [person]) for person in people)
     overall = beside("everyone", people)
-    return Ceiling(chosen.name, len(whole.query), len(whole.queries), rows, overall)
+    return Ceiling(statistic.name, len(whole.query), len(whole.queries), rows, overall)
 
 
-def _share(link: tuple[int, int], left_out: list[int], judge: int, *, of_judge: bool) -> float:
-    """How often a link of two raters stands in the mean when each of `left_out` is left out."""
-    if of_judge != (judge in link):
+def _share(link: tuple[int, int], left_out: list[int], column: int, *, of_assessor: bool) -> float:
+    """How often a link of two assessors stands in the mean when each of `left_out` is left out."""
+    if of_assessor != (column in link):
         return 0.0
-    if of_judge:
+    if of_assessor:
         return float(sum(person not in link for person in left_out))
     return float(sum(person in link for person in left_out))
 
@@ -104,7 +112,3 @@ def _mean(values: Floats, shares: Floats) -> Floats:
     """The weighted sum over the last axis, of the values that have any weight."""
     used = shares != 0
     return np.asarray(values[..., used] @ shares[used], dtype=np.float64)
-
-
-def _defined(value: Floats) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.align import Labels, LeftOut, Other, Rules, align
-from labeler.agreement.estimate import Estimate, Naive, Options, estimate, value_of
+from labeler.agreement.align import AssessorLabels, Labels, LeftOut, Rules, align
+from labeler.agreement.estimate import Estimate, Naive, StatisticOptions, estimate, value_of
 from labeler.agreement.mismatch import suspicions
 from labeler.agreement.registry import Statistic, default_names
 from labeler.agreement.statistics import STATISTICS, find_statistic
-from labeler.agreement.tables import Paired, query_tables
+from labeler.agreement.tables import GradedPairs, query_tables
 from labeler.agreement.warnings import cautions, unused_cuts
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
@@ -25,12 +25,12 @@ __all__ = [
     "Agreement",
     "Estimate",
     "Naive",
-    "Options",
     "Scenario",
-    "agree",
-    "chosen_statistics",
+    "StatisticOptions",
+    "agreement_of",
     "compare_qrels",
     "estimated",
+    "statistics_named",
 ]
 
 ALL = "all"
@@ -59,7 +59,7 @@ class Agreement:
     pairs: int
     queries: tuple[str, ...]
     scale: tuple[int, ...]
-    paired: Paired
+    paired: GradedPairs
     tables: Floats
     left_out: LeftOut
     statistics: dict[str, Estimate]
@@ -75,35 +75,37 @@ class Agreement:
 
 
 def compare_qrels(
-    people: Qrels,
-    other: Labels,
+    human: Qrels,
+    assessor: Labels,
     rules: Rules | None = None,
-    options: Options | None = None,
+    options: StatisticOptions | None = None,
 ) -> Agreement:
     """How far `other` agrees with `people`, from the labels as they are."""
-    return agree(people, Other(other), rules or Rules(), options or Options())
+    return agreement_of(
+        human, AssessorLabels(assessor), rules or Rules(), options or StatisticOptions()
+    )
 
 
-def agree(
-    people: Qrels,
-    other: Other,
+def agreement_of(
+    human: Qrels,
+    assessor: AssessorLabels,
     rules: Rules,
-    options: Options,
+    options: StatisticOptions,
     weights: Mapping[Pair, float] | None = None,
 ) -> Agreement:
     """Every statistic that the options name, with what was left out and what looks wrong."""
-    aligned = align(people, other, rules, weights)
+    aligned = align(human, assessor, rules, weights)
     scale, pairs = aligned.pairs.grades, len(aligned.pairs)
     grades = np.array(scale, dtype=np.float64)
     sample = Sample(query_tables(aligned.pairs), options.draws, options.seed)
-    chosen = chosen_statistics(options, scale)
+    chosen = statistics_named(options, scale)
     headline = [find_statistic(name, scale) for name in HEADLINE]
     estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in chosen}
     also = {s.name: estimate(s, sample, grades, options, pairs) for s in headline}
     against = _against_each_other(also["spearman"], pairs)
     warnings = [
         *_weighted(sample.total, pairs, weights is not None),
-        *suspicions(people, other, rules, scale, against),
+        *suspicions(human, assessor, rules, scale, against),
         *cautions(chosen, sample, scale, estimates, options.method),
     ]
     missing = aligned.left_out.missing
@@ -122,7 +124,7 @@ def agree(
     )
 
 
-def chosen_statistics(options: Options, grades: tuple[int, ...]) -> list[Statistic]:
+def statistics_named(options: StatisticOptions, grades: tuple[int, ...]) -> list[Statistic]:
     """The statistics that the options name; `Misuse` for one, or a method, that is unknown."""
     if options.method not in METHODS:
         raise Misuse(f"no method {options.method!r}; known: {', '.join(METHODS)}")
@@ -132,7 +134,7 @@ def chosen_statistics(options: Options, grades: tuple[int, ...]) -> list[Statist
     return [find_statistic(name, grades) for name in dict.fromkeys(wanted)]
 
 
-def estimated(chosen: Statistic, found: Agreement, options: Options) -> Estimate:
+def estimated(chosen: Statistic, found: Agreement, options: StatisticOptions) -> Estimate:
     """One more statistic of an agreement."""
     sample = Sample(found.tables, options.draws, options.seed)
     grades = np.array(found.scale, dtype=np.float64)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.agreement.compare import Agreement, Options
+from labeler.agreement.compare import Agreement, StatisticOptions
 from labeler.arrays import Floats
 from labeler.stats.intervals import between
 from labeler.stats.resampling import Sample
@@ -60,7 +60,7 @@ def by_class(table: Floats, scale: tuple[int, ...]) -> list[ClassFigures]:
     return rows
 
 
-def bias_by_grade(found: Agreement, options: Options) -> list[GradeBias]:
+def bias_by_grade(found: Agreement, options: StatisticOptions) -> list[GradeBias]:
     """The signed bias at each of people's grades, with intervals over queries."""
     grades = np.array(found.scale, dtype=np.float64)
     rows = []

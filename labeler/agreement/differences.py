@@ -1,4 +1,4 @@
-"""Two assessors against the same people: the paired difference of a statistic, and what it says."""
+"""Two assessors beside the same human grades: the paired difference of a statistic."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.compare import Options
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.estimate import defined
 from labeler.agreement.registry import Statistic
-from labeler.agreement.tables import Paired, query_tables, restricted
+from labeler.agreement.tables import GradedPairs, query_tables, restricted
 from labeler.arrays import Floats
 from labeler.stats.intervals import between
 from labeler.stats.resampling import Sample
@@ -44,31 +45,32 @@ _SECOND = "second is closer"
 
 
 def differences(
-    first: Paired, second: Paired, chosen: Sequence[Statistic], options: Options
+    first: GradedPairs,
+    second: GradedPairs,
+    statistics: Sequence[Statistic],
+    options: StatisticOptions,
 ) -> list[Difference]:
-    """Every chosen statistic of the first minus that of the second, by the same resamples."""
+    """Every statistic of the first minus that of the second, by the same resamples."""
+    # the pairs that people and both assessors graded
     common = np.intersect1d(first.row, second.row)
     if not len(common):
-        return [Difference(s, 0, None, None, None, None, None, options.method) for s in chosen]
+        return [Difference(s, 0, None, None, None, None, None, options.method) for s in statistics]
     sides = [query_tables(restricted(pairs, common)) for pairs in (first, second)]
+    # (queries, 2, k, k), so that the same draws serve both
     sample = Sample(np.stack(sides, axis=1), options.draws, options.seed)
     grades = np.array(first.grades, dtype=np.float64)
-    return [_difference(one, sample, grades, len(common), options) for one in chosen]
+    return [_difference(one, sample, grades, len(common), options) for one in statistics]
 
 
 def _difference(
-    chosen: Statistic, sample: Sample, grades: Floats, pairs: int, options: Options
+    statistic: Statistic, sample: Sample, grades: Floats, pairs: int, options: StatisticOptions
 ) -> Difference:
     def compute(tables: Floats) -> Floats:
-        both = chosen.compute(tables, grades)
+        both = statistic.compute(tables, grades)
         return both[..., 0] - both[..., 1]
 
-    first, second = (_defined(value) for value in chosen.compute(sample.total, grades))
+    first, second = (defined(value) for value in statistic.compute(sample.total, grades))
     value = None if first is None or second is None else first - second
-    told = value is not None and chosen.sampled
-    low, high = between(options.method, sample, compute) if told else (None, None)
-    return Difference(chosen, pairs, first, second, value, low, high, options.method)
-
-
-def _defined(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    has_interval = value is not None and statistic.sampled
+    low, high = between(options.method, sample, compute) if has_interval else (None, None)
+    return Difference(statistic, pairs, first, second, value, low, high, options.method)

@@ -1,4 +1,4 @@
-"""One statistic of two raters: its value and its interval over queries."""
+"""One statistic of an assessor and people: its value and its interval over queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IN_GRADES = ("mae", "bias")
 
 
 @dataclass(frozen=True)
-class Options:
+class StatisticOptions:
     """Which statistics (the default ones where `None`), and how their intervals are made."""
 
     names: Sequence[str] | None = None
@@ -50,40 +50,46 @@ class Estimate:
 
 
 def estimate(
-    chosen: Statistic, sample: Sample, grades: Floats, options: Options, pairs: int
+    statistic: Statistic, sample: Sample, grades: Floats, options: StatisticOptions, pairs: int
 ) -> Estimate:
     """One statistic's value and interval; nothing but `None` where it is undefined."""
-    value = value_of(chosen, sample.total, grades)
+    value = value_of(statistic, sample.total, grades)
     if value is None:
         return Estimate(None, None, None, options.method)
 
     def compute(tables: Floats) -> Floats:
-        return chosen.compute(tables, grades)
+        return statistic.compute(tables, grades)
 
-    limits = _limits(chosen, grades)
-    ends = between(options.method, sample, compute, bounded=chosen.bounded)
-    low, high = _within(ends, limits) if chosen.sampled else (None, None)
+    limits = _limits(statistic, grades)
+    ends = between(options.method, sample, compute, bounded=statistic.bounded)
+    low, high = _within(ends, limits) if statistic.sampled else (None, None)
     if not options.naive:
         return Estimate(value, low, high, options.method)
     single, variance = naive(sample.total, compute, pairs, options.draws, options.seed)
-    told = low is not None and single is not None and variance > 0
-    effect = float(np.nanvar(compute(sample.resampled))) / variance if told else None
-    ends = _within(single or (None, None), limits) if chosen.sampled else (None, None)
+    # the design effect: the variance over draws of queries by that over draws of single pairs
+    both = low is not None and single is not None and variance > 0
+    effect = float(np.nanvar(compute(sample.resampled))) / variance if both else None
+    ends = _within(single or (None, None), limits) if statistic.sampled else (None, None)
     return Estimate(value, low, high, options.method, Naive(*ends, effect))
 
 
-def value_of(chosen: Statistic, table: Floats, grades: Floats) -> float | None:
+def value_of(statistic: Statistic, table: Floats, grades: Floats) -> float | None:
     """The statistic of a table, `None` where it is undefined."""
-    value = float(chosen.compute(table, grades))
-    return value if math.isfinite(value) else None
+    return defined(statistic.compute(table, grades))
 
 
-def _limits(chosen: Statistic, grades: Floats) -> Ends:
+def defined(value: float | Floats) -> float | None:
+    """A value as a number, `None` where it is `nan` or infinite."""
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _limits(statistic: Statistic, grades: Floats) -> Ends:
     """Between what the statistic's values lie, on this scale."""
-    if chosen.name not in IN_GRADES:
-        return chosen.low, chosen.high
+    if statistic.name not in IN_GRADES:
+        return statistic.low, statistic.high
     width = float(grades[-1] - grades[0])
-    return -width if chosen.low is None else chosen.low, width
+    return -width if statistic.low is None else statistic.low, width
 
 
 def _within(ends: Ends, limits: Ends) -> Ends:

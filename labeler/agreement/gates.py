@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
-    from labeler.agreement.compare import Estimate, Options
-    from labeler.agreement.finding import Finding
+    from labeler.agreement.assessor_report import AssessorReport
+    from labeler.agreement.compare import Estimate, StatisticOptions
     from labeler.agreement.registry import Statistic
 from labeler.evaluation.gates import _fail, parse_limits
 
@@ -37,7 +37,7 @@ def agreement_gates(texts: Sequence[str], *, of_value: bool = False) -> list[Agr
 
 
 def check_agreement(
-    findings: Sequence[Finding], gates: Sequence[AgreementGate], options: Options
+    findings: Sequence[AssessorReport], gates: Sequence[AgreementGate], options: StatisticOptions
 ) -> None:
     """`GateFailed` names every assessor that does not keep a gate."""
     from labeler.agreement.compare import estimated
@@ -50,7 +50,7 @@ def check_agreement(
             statistic = find_statistic(gate.name, found.scale)
             estimate = found.statistics.get(statistic.name) or estimated(statistic, found, options)
             short = shortfall(gate, statistic, estimate)
-            failed += [f"{finding.other}: {short}"] if short else []
+            failed += [f"{finding.assessor}: {short}"] if short else []
     _fail(failed)
 
 

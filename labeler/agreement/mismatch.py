@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from labeler.agreement.align import USUAL, Labels, Other, Rules
+from labeler.agreement.align import USUAL, AssessorLabels, Labels, Rules
 from labeler.data import Qrels
 from labeler.messages import no_pair_in_common
 from labeler.trec.labels import number
@@ -17,49 +17,53 @@ RARE = 0.005
 
 
 def suspicions(
-    people: Qrels, other: Other, rules: Rules, scale: tuple[int, ...], order: float | None
+    human: Qrels,
+    assessor: AssessorLabels,
+    rules: Rules,
+    scale: tuple[int, ...],
+    order: float | None,
 ) -> list[str]:
     """What looks wrong, each with the option that would mend it; nothing is mended here.
 
     `order` is the rank correlation of the labels, where that is low enough to mean something.
     """
-    labels = other.labels
-    if not share_a_pair(people, labels):
-        return [no_pair_in_common("people", people, other.name, labels)]
+    labels = assessor.labels
+    if not share_a_pair(human, labels):
+        return [no_pair_in_common("people", human, assessor.name, labels)]
     ours = {
-        rules.map_people.get(grade, grade)
-        for row in people.values()
+        rules.map_human.get(grade, grade)
+        for row in human.values()
         for grade in set(row.values())
         if grade >= 0
     }
-    found = _numbers_on_shared_pairs(people, labels, rules)
-    warnings = [*_astray(people, rules), *_of_one_grade(ours, found)]
+    found = _numbers_on_shared_pairs(human, labels, rules)
+    warnings = [*_astray(human, rules), *_of_one_grade(ours, found)]
     if found and rules.cut is None:
         warnings += [] if rules.clip else _another_scale(ours, found, scale, rules)
         warnings += (
-            [] if any("--" in one for one in warnings) else _binary_people(ours, _usual(found))
+            [] if any("--" in one for one in warnings) else _binary_human(ours, _usual(found))
         )
     if order is not None and found:
         warnings.append(_reversed(order, _turned(ours, found, scale, rules)))
     return warnings
 
 
-def share_a_pair(people: Qrels, labels: Labels) -> bool:
+def share_a_pair(human: Qrels, labels: Labels) -> bool:
     """Whether any pair stands on both sides, whatever its labels."""
-    return any(row.keys() & people.get(q, {}).keys() for q, row in labels.items())
+    return any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
 
 
-def _numbers_on_shared_pairs(people: Qrels, labels: Labels, rules: Rules) -> Counter[float]:
+def _numbers_on_shared_pairs(human: Qrels, labels: Labels, rules: Rules) -> Counter[float]:
     """The other's numbers on people's pairs, mapped, with how often each stands there."""
     found: Counter[int | str] = Counter()
-    for query_id, graded in people.items():
+    for query_id, graded in human.items():
         row = labels.get(query_id, {})
         found.update(row[doc_id] for doc_id in graded if doc_id in row)
     numbers: Counter[float] = Counter()
     for label, count in found.items():
         value = number(label)
         if value is not None:
-            numbers[rules.map_other.get(int(value), value) if value % 1 == 0 else value] += count
+            numbers[rules.map_assessor.get(int(value), value) if value % 1 == 0 else value] += count
     return numbers
 
 
@@ -111,7 +115,7 @@ def _another_scale(
         )
 
 
-def _binary_people(ours: set[int], usual: set[float]) -> Iterator[str]:
+def _binary_human(ours: set[int], usual: set[float]) -> Iterator[str]:
     if max(ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
         halves = _map({int(value): int(value > 1) for value in sorted(usual)})
         yield (
@@ -142,17 +146,17 @@ def _turned(
     if not moved:
         theirs = rules.scale or _used(ours, found, scale)
     top = max(ours) + low if moved else theirs[0] + theirs[-1]
-    return {g: top - rules.map_other.get(g, g) for g in sorted({*theirs, *rules.map_other})}
+    return {g: top - rules.map_assessor.get(g, g) for g in sorted({*theirs, *rules.map_assessor})}
 
 
-def _astray(people: Qrels, rules: Rules) -> Iterator[str]:
+def _astray(human: Qrels, rules: Rules) -> Iterator[str]:
     """A grade of people's that hardly any pair has, far from all others, and widens the scale."""
     if rules.scale is not None:
         return
-    counts = Counter(grade for row in people.values() for grade in row.values() if grade >= 0)
+    counts = Counter(grade for row in human.values() for grade in row.values() if grade >= 0)
     mapped: Counter[int] = Counter()
     for grade, count in counts.items():
-        mapped[rules.map_people.get(grade, grade)] += count
+        mapped[rules.map_human.get(grade, grade)] += count
     grades = sorted(mapped)
     if len(grades) < 3 or grades[-1] <= USUAL[-1]:
         return

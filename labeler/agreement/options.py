@@ -13,7 +13,7 @@ from labeler.trec.labels import number
 
 _SCALE = re.compile(r"(-?\d+):(-?\d+)")
 _PAIR = re.compile(r"(-?\d+)=(-?\d+)")
-PEOPLE, OTHER = "people", "other"
+HUMAN, ASSESSOR = "people", "other"
 
 
 def parse_scale(text: str | None) -> tuple[int, ...] | None:
@@ -28,11 +28,11 @@ def parse_scale(text: str | None) -> tuple[int, ...] | None:
 
 def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
     """`people:1=0,2=1` and `1=0,2=1` as maps of grades by side, "" where no side is named."""
-    maps: dict[str, dict[int, int]] = {PEOPLE: {}, OTHER: {}, "": {}}
+    maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}, "": {}}
     for text in texts:
         side, colon, pairs = text.rpartition(":")
         found = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
-        if (colon and side not in (PEOPLE, OTHER)) or not all(found):
+        if (colon and side not in (HUMAN, ASSESSOR)) or not all(found):
             example = "--map people:1=0,2=1 or --map other:0=3,1=2"
             raise Misuse(f"expected a map of grades such as {example}; got {text!r}")
         maps[side].update((int(pair[1]), int(pair[2])) for pair in found if pair)
@@ -40,20 +40,22 @@ def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
 
 
 def rules_for(
-    people: Qrels, labels: Labels, maps: Mapping[str, Mapping[int, int]], rest: Rules
+    human: Qrels, labels: Labels, maps: Mapping[str, Mapping[int, int]], rest: Rules
 ) -> Rules:
     """`rest` with the maps of both sides; one that names no side is for the side that it covers.
 
     That is people's where it names every grade of theirs and not every whole number of the
     other's; otherwise the other's.
     """
-    ours = {grade for row in people.values() for grade in row.values() if grade >= 0}
+    ours = {grade for row in human.values() for grade in row.values() if grade >= 0}
     numbers = {number(label) for row in labels.values() for label in set(row.values())}
     theirs = {int(value) for value in numbers if value is not None and value % 1 == 0}
     keys = set(maps[""])
-    side = PEOPLE if keys and ours <= keys and not theirs <= keys else OTHER
-    sided = {name: {**maps[name], **(maps[""] if name == side else {})} for name in (PEOPLE, OTHER)}
-    return replace(rest, map_people=sided[PEOPLE], map_other=sided[OTHER])
+    side = HUMAN if keys and ours <= keys and not theirs <= keys else ASSESSOR
+    sided = {
+        name: {**maps[name], **(maps[""] if name == side else {})} for name in (HUMAN, ASSESSOR)
+    }
+    return replace(rest, map_human=sided[HUMAN], map_assessor=sided[ASSESSOR])
 
 
 def parse_share(text: str) -> float:

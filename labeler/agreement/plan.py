@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.compare import Agreement, Options, estimated
+from labeler.agreement.compare import Agreement, StatisticOptions, estimated
 from labeler.agreement.registry import Statistic
-from labeler.agreement.tables import Paired
+from labeler.agreement.tables import GradedPairs
 from labeler.arrays import Floats
 from labeler.stats.intervals import errors_reached, jackknife_error, naive
 from labeler.stats.resampling import Sample
@@ -18,7 +18,7 @@ DRAWS = 2000
 
 
 @dataclass(frozen=True)
-class Plan:
+class SampleSizePlan:
     """What would bring a statistic's interval to `wished`, end to end; it is `width` wide now.
 
     `queries` is how many in all, with as many pairs each as now. `pairs` is how many a query in
@@ -36,15 +36,15 @@ class Plan:
 
 
 def plan(
-    found: Agreement, chosen: Statistic, wished: float, options: Options | None = None
-) -> Plan | None:
+    found: Agreement, chosen: Statistic, wished: float, options: StatisticOptions | None = None
+) -> SampleSizePlan | None:
     """The plan, `None` where the statistic has no interval now.
 
     It starts from the interval that is printed, as wide as the options' method makes it. The
     variance over queries has a part that more pairs a query would make smaller, which is what
     resampling single pairs shows, and a part that they would not.
     """
-    options = options or Options()
+    options = options or StatisticOptions()
     grades = np.array(found.scale, dtype=np.float64)
     queries = len(found.queries)
 
@@ -63,7 +63,7 @@ def plan(
     within, between = share * variance, (1 - share) * variance
     pairs = found.pairs / queries
     room = (wished / unit) ** 2 - between
-    return Plan(
+    return SampleSizePlan(
         chosen.name,
         wished,
         width,
@@ -80,7 +80,7 @@ def _width_of_error(method: str, queries: int) -> float:
     return 2 * errors_reached(method, queries)
 
 
-def _alike(pairs: Paired) -> int:
+def _alike(pairs: GradedPairs) -> int:
     """How many pairs of equal weight are as informative as these: Kish (1965), Survey Sampling."""
     if pairs.weight is None:
         return len(pairs)
@@ -96,7 +96,7 @@ def _queries(variance_of_one: float, wished: float, method: str) -> int:
     return needed
 
 
-def in_words(plan: Plan) -> str:
+def in_words(plan: SampleSizePlan) -> str:
     """The plan as a sentence or two."""
     now = f"{plan.statistic}: the interval is {plan.width:.2f} wide with {plan.queries_now} queries"
     if plan.width <= plan.wished:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labeler.agreement.finding import Finding
+from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.sentences import short
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.read import file_problems
@@ -35,7 +35,7 @@ def check_picture(path: Path, assessors: int) -> None:
         raise Misconfigured("--plot needs matplotlib: pip install 'labeler[plot]'")
 
 
-def plot(findings: Sequence[Finding], path: Path) -> list[str]:
+def plot(findings: Sequence[AssessorReport], path: Path) -> list[str]:
     """Draw a row of panels for each assessor; returns what a reader of the picture should know."""
     check_picture(path, len(findings))
     from matplotlib import rc_context
@@ -55,7 +55,7 @@ def plot(findings: Sequence[Finding], path: Path) -> list[str]:
     return ["the picture's font lacks some characters of the names"] if missing else []
 
 
-def _draw(findings: Sequence[Finding], figure: Figure) -> None:
+def _draw(findings: Sequence[AssessorReport], figure: Figure) -> None:
     boards = any(finding.board for finding in findings)
     columns = 3 if boards else 2
     figure.set_size_inches(5.6 * columns, 4.6 * len(findings))
@@ -67,7 +67,7 @@ def _draw(findings: Sequence[Finding], figure: Figure) -> None:
             _systems(row[2], finding)
 
 
-def _matrix(panel: Axes, finding: Finding) -> None:
+def _matrix(panel: Axes, finding: AssessorReport) -> None:
     """Shares of people's grades by row, with counts."""
     found = finding.agreement
     counts = found.confusion
@@ -83,8 +83,8 @@ def _matrix(panel: Axes, finding: Finding) -> None:
     ticks = range(len(found.scale))
     panel.set_xticks(ticks, list(map(str, found.scale)))
     panel.set_yticks(ticks, list(map(str, found.scale)))
-    panel.set_xlabel(f"grade by {_cut(finding.other)}")
-    panel.set_ylabel(f"grade by {_cut(finding.people)}")
+    panel.set_xlabel(f"grade by {_cut(finding.assessor)}")
+    panel.set_ylabel(f"grade by {_cut(finding.human)}")
     kappa, said = found.headline["kappa"], ""
     if kappa.value is not None:
         said = f"kappa {kappa.value:.2f}"
@@ -93,7 +93,7 @@ def _matrix(panel: Axes, finding: Finding) -> None:
     panel.set_title(f"{found.pairs:,} pairs  {said}", fontsize=10)
 
 
-def _queries(panel: Axes, finding: Finding) -> None:
+def _queries(panel: Axes, finding: AssessorReport) -> None:
     """Each query's signed bias against its share of equal grades; larger dots, more pairs."""
     rows = finding.details.queries
     sizes = np.array([row.pairs for row in rows], dtype=np.float64)
@@ -109,7 +109,7 @@ def _queries(panel: Axes, finding: Finding) -> None:
     panel.set_title(f"{len(rows):,} queries", fontsize=10)
 
 
-def _systems(panel: Axes, finding: Finding) -> None:
+def _systems(panel: Axes, finding: AssessorReport) -> None:
     """Each system's score under people and under the other."""
     board = finding.board
     if board is None:
@@ -121,8 +121,8 @@ def _systems(panel: Axes, finding: Finding) -> None:
     panel.scatter(ours, theirs, s=40, color="tab:orange", alpha=0.6, linewidths=0)
     if len(board.systems) <= MOST_NAMED:
         _name(panel, [(system.first, system.second, system.run) for system in board.ranked])
-    panel.set_xlabel(f"{board.measure} by {_cut(finding.people)}")
-    panel.set_ylabel(f"{board.measure} by {_cut(finding.other)}")
+    panel.set_xlabel(f"{board.measure} by {_cut(finding.human)}")
+    panel.set_ylabel(f"{board.measure} by {_cut(finding.assessor)}")
     value = board.statistics["tau_b"].value
     tau = "undefined" if value is None else f"{value:.2f}"
     panel.set_title(f"{len(board.systems)} systems, tau-b {tau}", fontsize=10)

@@ -8,26 +8,26 @@ from typing import Any
 
 import numpy as np
 
+from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.ceiling import Ceiling
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.differences import Difference
-from labeler.agreement.finding import Details, Finding
-from labeler.agreement.raters import Joint
+from labeler.agreement.joint import JointAgreement
 from labeler.arrays import Floats
 from labeler.evaluation.leaderboard import Leaderboard, System
 
 Json = dict[str, Any]
 
 
-def as_json(findings: Sequence[Finding], *, details: bool = False) -> Json | list[Json]:
+def as_json(findings: Sequence[AssessorReport], *, details: bool = False) -> Json | list[Json]:
     """One object, or with several assessors a list of them, each with `other`."""
     rows = [_finding(finding, details=details) for finding in findings]
     if len(rows) == 1:
         return rows[0]
-    return [{"other": finding.other, **row} for finding, row in zip(findings, rows, strict=True)]
+    return [{"other": finding.assessor, **row} for finding, row in zip(findings, rows, strict=True)]
 
 
-def _finding(finding: Finding, *, details: bool) -> Json:
+def _finding(finding: AssessorReport, *, details: bool) -> Json:
     """The keys that are always there; then those of several raters, of a ceiling, of details."""
     found = finding.agreement
     row: Json = {
@@ -45,8 +45,8 @@ def _finding(finding: Finding, *, details: bool) -> Json:
         row["differences"] = {d.statistic.name: _difference(d) for d in finding.differences}
     if finding.joint is not None:
         row["joint"] = _joint(finding.joint)
-    if finding.ceiling:
-        row["ceiling"] = {c.statistic: _ceiling(c) for c in finding.ceiling}
+    if finding.ceilings:
+        row["ceiling"] = {c.statistic: _ceiling(c) for c in finding.ceilings}
     if finding.plans:
         row["how_many"] = [asdict(plan) for plan in finding.plans]
     if details:
@@ -65,10 +65,10 @@ def _estimate(e: Estimate) -> Json:
 def _left_out(found: Agreement) -> Json:
     out = found.left_out
     return {
-        "only_people": out.only_people,
-        "only_other": out.only_other,
-        "unjudged_by_people": out.unjudged_by_people,
-        "skipped_by_people": out.skipped_by_people,
+        "only_people": out.only_human,
+        "only_other": out.only_assessor,
+        "unjudged_by_people": out.unjudged_by_human,
+        "skipped_by_people": out.skipped_by_human,
         "not_drawn": out.not_drawn,
         "outside_scale": dict(out.outside),
         "failures": dict(out.failures),
@@ -83,7 +83,7 @@ def numbers(table: Floats) -> list[list[float]]:
     return [[int(cell) if whole else float(cell) for cell in row] for row in table]
 
 
-def _leaderboard(board: Leaderboard, finding: Finding) -> Json:
+def _leaderboard(board: Leaderboard, finding: AssessorReport) -> Json:
     swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
     return {
         "measure": board.measure,
@@ -102,7 +102,7 @@ def _leaderboard(board: Leaderboard, finding: Finding) -> Json:
             }
             for swap in swaps
         ],
-        "circular": [asdict(one) for one in finding.circular],
+        "circular": [asdict(one) for one in finding.circularities],
     }
 
 
@@ -132,9 +132,9 @@ def _difference(d: Difference) -> Json:
     }
 
 
-def _joint(joint: Joint) -> Json:
+def _joint(joint: JointAgreement) -> Json:
     return {
-        "raters": list(joint.raters),
+        "raters": list(joint.assessors),
         "statistics": {name: _estimate(e) for name, e in joint.statistics.items()},
         "pairwise": dict(joint.pairwise),
     }

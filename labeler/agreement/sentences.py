@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
+from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.compare import Agreement, Estimate
-from labeler.agreement.finding import Finding
 from labeler.arrays import Floats
 from labeler.evaluation.leaderboard import Leaderboard
 
@@ -19,13 +19,13 @@ MOST, LONGEST = 8, 40
 """How many labels outside the scale are listed, and how much of each."""
 
 
-def summary(finding: Finding) -> list[str]:
+def summary(finding: AssessorReport) -> list[str]:
     """How often they agree, who is stricter, whether systems would be ordered the same."""
     found = finding.agreement
     if not found.pairs:
         return ["Nothing can be compared: the two have no graded pair in common."]
     sentences = [
-        _how_often(short(finding.other), found),
+        _how_often(short(finding.assessor), found),
         _why_low(found),
         _who_is_stricter(found),
         _order(finding.board, sampled=found.paired.weight is not None),
@@ -38,13 +38,13 @@ def short(name: str) -> str:
     return re.sub(r"\.(qrels|txt|tsv)(\.gz)?$", "", name.rsplit("/", 1)[-1]) or name
 
 
-def _how_often(other: str, found: Agreement) -> str:
+def _how_often(assessor: str, found: Agreement) -> str:
     table = found.confusion / found.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
     few = found.pairs < FEW and found.paired.weight is None
     count, whole = (partial(_of, found.pairs), found.pairs) if few else (hundred, 100)
     pairs = "pair" if whole == 1 else "pairs"
-    said = f"{other} gives the same grade as people to {count(same)} of {whole} {pairs}"
+    said = f"{assessor} gives the same grade as people to {count(same)} of {whole} {pairs}"
     if len(found.scale) > 2 and near > 0:
         said += f", and is one grade off in {count(near)} more"
     kappa = found.headline["kappa"]
@@ -173,11 +173,11 @@ def left_out_lines(found: Agreement) -> list[str]:
     """What no figure saw, one line a reason; empty where nothing was left out."""
     out, outside = found.left_out, list(found.left_out.outside.items())
     counts = {
-        "pair* that only people graded": out.only_people,
-        "pair* that only the other graded": out.only_other,
-        "pair* drawn for people and skipped by them": out.skipped_by_people,
+        "pair* that only people graded": out.only_human,
+        "pair* that only the other graded": out.only_assessor,
+        "pair* drawn for people and skipped by them": out.skipped_by_human,
         "pair* that the other graded, not drawn for people": out.not_drawn,
-        "pair* that people left unjudged (a grade below 0)": out.unjudged_by_people,
+        "pair* that people left unjudged (a grade below 0)": out.unjudged_by_human,
         **{f"pair* that failed: {status}": n for status, n in out.failures.items()},
         **{f"label* outside the scale's grades: {_cut(x)!r}": n for x, n in outside[:MOST]},
         "other label* outside the scale's grades": sum(n for _, n in outside[MOST:]),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from labeler.agreement.align import Other
+from labeler.agreement.align import AssessorLabels
 from labeler.agreement.calibration import Distributions
 from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import RUN_SUFFIXES, named_runs
@@ -26,14 +26,14 @@ JUDGEMENTS = (".jsonl", ".jsonl.gz")
 
 
 @dataclass(frozen=True)
-class Source:
-    """Another assessor: a name, its labels, its model, how sure it was, what its grades mean.
+class AssessorSource:
+    """An assessor: a name, its labels, its model, how sure it was, what its grades mean.
 
     `notes` say what its files held beside labels, as lines that stand there twice.
     """
 
     name: str
-    other: Other
+    judged: AssessorLabels
     model: str = ""
     distributions: Distributions = field(default_factory=dict)
     scale_names: Mapping[int, str] = field(default_factory=dict)
@@ -42,18 +42,19 @@ class Source:
 
 @dataclass(frozen=True)
 class Sources:
-    """Whose labels are compared, and the runs that both are used on.
+    """The human grades, the assessors compared with them, and the runs that both are used on.
 
-    `raters` are more people; `writer` is the model that wrote the queries, empty where none did;
-    `weights` are one over the probabilities with which people's pairs were drawn, if they were;
-    `tags` are what runs and the collection's card call their systems; `scale_names` what people's
-    grades mean; `notes` are of people's files.
+    `more_humans` are the grades of more people, by name; `writer` is the model that wrote the
+    queries, empty where none did;
+    `weights` are one over the probabilities with which the human pairs were drawn, if they were;
+    `tags` are what runs and the collection's card call their systems; `scale_names` what the human
+    grades mean; `notes` are of the human files.
     """
 
-    people_name: str
-    people: Qrels
-    others: tuple[Source, ...]
-    raters: Mapping[str, Qrels] = field(default_factory=dict)
+    human_name: str
+    human: Qrels
+    assessors: tuple[AssessorSource, ...]
+    more_humans: Mapping[str, Qrels] = field(default_factory=dict)
     runs: Mapping[str, Run] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     writer: str = ""
@@ -71,7 +72,7 @@ class Sources:
 
 def open_sources(
     arguments: Sequence[str],
-    raters: Sequence[str] = (),
+    more_humans: Sequence[str] = (),
     runs: Sequence[Path] = (),
 ) -> Sources:
     """Files `HUMAN OTHER...`, or a collection's directory and names in it."""
@@ -80,22 +81,28 @@ def open_sources(
     if Path(first).is_dir():
         if len(rest) < 2:
             raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
-        opened = _of_collection(open_collection(Path(first)), rest, raters, notes.append)
+        opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
     elif not rest:
         raise Misuse("expected people's labels and at least one other file, or a collection")
     else:
-        others = tuple(_of_file(Path(name), name) for name in rest)
-        more = {name: read_qrels(Path(name), notes.append) for name in raters}
-        opened = Sources(first, read_qrels(Path(first), notes.append), others, more)
-    names = [opened.people_name, *(source.name for source in opened.others), *raters]
-    if len(names) > 2 and len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Misuse(f"{twice} is named twice; each assessor once, please")
+        assessors = tuple(source_of_file(Path(name), name) for name in rest)
+        more = {name: read_qrels(Path(name), notes.append) for name in more_humans}
+        opened = Sources(first, read_qrels(Path(first), notes.append), assessors, more)
+    refuse_same_names(opened)
     return _with_runs(replace(opened, notes=tuple(notes)), runs)
 
 
+def refuse_same_names(sources: Sources) -> None:
+    """`Misuse` where two of several assessors have one name."""
+    assessors = [source.name for source in sources.assessors]
+    names = [sources.human_name, *assessors, *sources.more_humans]
+    if len(names) > 2 and len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Misuse(f"{twice} is named twice; each assessor once, please")
+
+
 def _with_runs(opened: Sources, given: Sequence[Path]) -> Sources:
-    paths = [file for path in given for file in (_run_files(path) if path.is_dir() else [path])]
+    paths = run_paths(given)
     if not given and opened.collection is not None:
         paths = [opened.collection.run(name) for name in opened.collection.run_names()]
     runs = named_runs(paths)
@@ -114,21 +121,28 @@ def _pooled_tags(collection: Collection | None) -> dict[str, str]:
     return {name: tag for name, tag in runs.items() if isinstance(tag, str)}
 
 
+def run_paths(given: Sequence[Path]) -> list[Path]:
+    """Run files as they stand, and in place of a folder the runs in it."""
+    return [file for path in given for file in (_run_files(path) if path.is_dir() else [path])]
+
+
 def _run_files(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.iterdir() if path.name.endswith(RUN_SUFFIXES))
-    if not found:
+    paths = sorted(path for path in folder.iterdir() if path.name.endswith(RUN_SUFFIXES))
+    if not paths:
         raise FileProblem(f"{folder}: no run in it (*.trec, *.run, *.txt, also .gz)")
-    return found
+    return paths
 
 
-def _of_file(path: Path, name: str) -> Source:
+def source_of_file(path: Path, name: str) -> AssessorSource:
+    """An assessor's file of judgements or of labels, under a name."""
     if path.name.endswith(JUDGEMENTS):
-        said = _said(path)
-        return Source(name, Other(said.grades, said.failures), said.model(path.stem), said.shares)
-    found = read_labels(path)
-    notes = [f"{path}: {found.repeated} {_lines(found.repeated)} of a pair a second time"]
-    other = Other(found.labels, found.failures)
-    return Source(name, other, path.stem, notes=tuple(notes[: found.repeated]))
+        rows = _read_judged(path)
+        judged = AssessorLabels(rows.grades, rows.failures)
+        return AssessorSource(name, judged, rows.model(path.stem), rows.distributions)
+    read = read_labels(path)
+    notes = [f"{path}: {read.repeated} {_lines(read.repeated)} of a pair a second time"]
+    judged = AssessorLabels(read.labels, read.failures)
+    return AssessorSource(name, judged, path.stem, notes=tuple(notes[: read.repeated]))
 
 
 def _lines(count: int) -> str:
@@ -136,16 +150,16 @@ def _lines(count: int) -> str:
 
 
 def _of_collection(
-    collection: Collection, names: Sequence[str], raters: Sequence[str], warn: Warn
+    collection: Collection, names: Sequence[str], more_humans: Sequence[str], warn: Warn
 ) -> Sources:
-    for name in (*names, *raters):
+    for name in (*names, *more_humans):
         collection.existing_qrels(name)
     writer = card_section(read_card(collection), "generate").get("model", "")
     return Sources(
         names[0],
         read_qrels(collection.qrels(names[0]), warn),
-        tuple(_judged(collection, name) for name in names[1:]),
-        {name: read_qrels(collection.qrels(name), warn) for name in raters},
+        tuple(_of_collections_qrels(collection, name) for name in names[1:]),
+        {name: read_qrels(collection.qrels(name), warn) for name in more_humans},
         writer=str(writer),
         weights=_weights(collection, names[0]),
         collection=collection,
@@ -160,7 +174,7 @@ def _weights(collection: Collection, name: str) -> dict[Pair, float] | None:
     return {row.pair: 1 / row.probability for row in read_people(path)}
 
 
-def _judged(collection: Collection, name: str) -> Source:
+def _of_collections_qrels(collection: Collection, name: str) -> AssessorSource:
     """The grades of the qrels; of the judgements, where they are there, all else; or of the card.
 
     Judgements name the models that answered; the card also knows them where no judgements are.
@@ -169,12 +183,14 @@ def _judged(collection: Collection, name: str) -> Source:
     model = _model_of_card(collection, name) or name
     if not judgements.exists():
         named = names_of_labels(collection, name)
-        return replace(_of_file(path, name), model=model, scale_names=named)
-    said = _said(judgements)
-    found = _of_file(path, name) if path.stat().st_size else Source(name, Other({}))
-    other = Other(found.other.labels, {**found.other.failures, **said.failures})
-    named = names_of_labels(collection, name, said.prompts)
-    return Source(name, other, said.model(model), said.shares, named, found.notes)
+        return replace(source_of_file(path, name), model=model, scale_names=named)
+    rows = _read_judged(judgements)
+    source = AssessorSource(name, AssessorLabels({}))
+    if path.stat().st_size:
+        source = source_of_file(path, name)
+    judged = AssessorLabels(source.judged.labels, {**source.judged.failures, **rows.failures})
+    named = names_of_labels(collection, name, rows.prompts)
+    return AssessorSource(name, judged, rows.model(model), rows.distributions, named, source.notes)
 
 
 def _model_of_card(collection: Collection, name: str) -> str:
@@ -186,12 +202,12 @@ def _model_of_card(collection: Collection, name: str) -> str:
 
 
 @dataclass
-class _Said:
-    """What a file of judgements says."""
+class _Judged:
+    """What a file of judgements holds: grades, failures, distributions, models and prompts."""
 
     grades: Qrels = field(default_factory=dict)
     failures: dict[Pair, str] = field(default_factory=dict)
-    shares: dict[Pair, Mapping[int, float]] = field(default_factory=dict)
+    distributions: dict[Pair, Mapping[int, float]] = field(default_factory=dict)
     models: set[str] = field(default_factory=set)
     prompts: set[str] = field(default_factory=set)
 
@@ -200,16 +216,16 @@ class _Said:
         return ", ".join(sorted(self.models - {""})) or otherwise
 
 
-def _said(path: Path) -> _Said:
-    said = _Said()
+def _read_judged(path: Path) -> _Judged:
+    judged = _Judged()
     for row in read_judgements(path):
         outcome = row.judged.outcome
-        said.models |= {row.origin.model, row.judged.model}
-        said.prompts.add(row.origin.prompt)
+        judged.models |= {row.origin.model, row.judged.model}
+        judged.prompts.add(row.origin.prompt)
         if isinstance(outcome, Failure):
-            said.failures[outcome.pair] = outcome.status
+            judged.failures[outcome.pair] = outcome.status
             continue
-        said.grades.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
+        judged.grades.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
         if outcome.distribution:
-            said.shares[outcome.pair] = outcome.distribution
-    return said
+            judged.distributions[outcome.pair] = outcome.distribution
+    return judged

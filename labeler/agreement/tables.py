@@ -12,20 +12,20 @@ from labeler.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
-class Paired:
-    """Grades of the same pairs by people and by another rater, one row a pair.
+class GradedPairs:
+    """Grades of the same pairs by people and by an assessor, one row a pair.
 
-    `query`, `people` and `other` hold positions in `queries` and in `grades` (the scale,
-    ascending); `row` is the pair's place among people's pairs, so that several raters' rows can be
-    matched; `weight` is one over the pair's inclusion probability, `None` where every pair of
+    `query`, `human` and `assessor` hold positions in `queries` and in `grades` (the scale,
+    ascending); `row` is the pair's place among the human pairs, so that several assessors' rows can
+    be matched; `weight` is one over the pair's inclusion probability, `None` where every pair of
     the pool was graded.
     """
 
     queries: tuple[str, ...]
     grades: tuple[int, ...]
     query: Integers
-    people: Integers
-    other: Integers
+    human: Integers
+    assessor: Integers
     row: Integers
     weight: Floats | None = None
 
@@ -33,7 +33,7 @@ class Paired:
         return len(self.query)
 
 
-def restricted(pairs: Paired, rows: Integers) -> Paired:
+def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
     """The pairs whose `row` is among `rows`, and their queries."""
     keep = np.isin(pairs.row, rows)
     used, query = np.unique(pairs.query[keep], return_inverse=True)
@@ -41,17 +41,17 @@ def restricted(pairs: Paired, rows: Integers) -> Paired:
         pairs,
         queries=tuple(pairs.queries[place] for place in used),
         query=query.astype(np.int64),
-        people=pairs.people[keep],
-        other=pairs.other[keep],
+        human=pairs.human[keep],
+        assessor=pairs.assessor[keep],
         row=pairs.row[keep],
         weight=None if pairs.weight is None else pairs.weight[keep],
     )
 
 
-def query_tables(pairs: Paired) -> Floats:
-    """One `(k, k)` table of counts (or of weights) a query, people's grades in rows."""
+def query_tables(pairs: GradedPairs) -> Floats:
+    """One `(k, k)` table of counts (or of weights) a query, human grades in rows."""
     k = len(pairs.grades)
-    cell = (pairs.query * k + pairs.people) * k + pairs.other
+    cell = (pairs.query * k + pairs.human) * k + pairs.assessor
     size = len(pairs.queries) * k * k
     counts = np.bincount(cell, weights=pairs.weight, minlength=size)
     return counts.astype(np.float64).reshape(len(pairs.queries), k, k)
@@ -64,7 +64,7 @@ def cut(tables: Floats, position: int) -> Floats:
 
 
 def within_use(tables: Floats) -> NDArray[np.bool_]:
-    """`(..., k)`: the places from the lowest to the highest grade that each table's raters use."""
+    """`(..., k)`: whether a grade lies between the lowest and the highest that a table uses."""
     used = (tables.sum(axis=-1) + tables.sum(axis=-2)) > 0
     from_lowest = np.maximum.accumulate(used, axis=-1)
     to_highest = np.maximum.accumulate(used[..., ::-1], axis=-1)[..., ::-1]

@@ -12,7 +12,7 @@ import typer
 from labeler.cli.screen import note, say
 
 if TYPE_CHECKING:
-    from labeler.agreement.finding import Finding
+    from labeler.agreement.assessor_report import AssessorReport
 
 
 def command(
@@ -45,7 +45,7 @@ def command(
     measure: Annotated[
         str, typer.Option("-m", "--measure", help="What orders the systems.")
     ] = "nDCG@10",
-    raters: Annotated[
+    more_humans: Annotated[
         list[str] | None,
         typer.Option("--rater", help="Another person's labels: adds the ceiling; repeatable."),
     ] = None,
@@ -92,34 +92,36 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say how far labels agree with people's, how sure that is, and what was left out."""
-    from labeler.agreement.agree import Wanted, agree_all, scale_names
+    from labeler.agreement.agree import AgreeOptions, agree_all, scale_names
     from labeler.agreement.align import Rules
-    from labeler.agreement.compare import Options
+    from labeler.agreement.compare import StatisticOptions
     from labeler.agreement.gates import agreement_gates, check_agreement
     from labeler.agreement.options import parse_maps, parse_scale
     from labeler.agreement.report import as_json as to_json
     from labeler.agreement.sources import open_sources
 
     gates = agreement_gates(require or (), of_value=require_value)
-    wanted = Wanted(
+    options = AgreeOptions(
         Rules(parse_scale(scale), clip, cut=cut),
         parse_maps(maps or ()),
-        Options(tuple(statistics) if statistics else None, method, draws, seed, show_naive),
+        StatisticOptions(
+            tuple(statistics) if statistics else None, method, draws, seed, show_naive
+        ),
         measure,
         unweighted,
         how_many,
         tuple(gate.name for gate in gates),
     )
-    opened = open_sources(sources, raters or (), runs or ())
+    opened = open_sources(sources, more_humans or (), runs or ())
     if picture is not None:
         from labeler.agreement.plot import check_picture
 
-        check_picture(picture, len(opened.others))
-    found = agree_all(opened, wanted)
+        check_picture(picture, len(opened.assessors))
+    found = agree_all(opened, options)
     if as_json:
         say(json.dumps(to_json(found, details=details), ensure_ascii=False, indent=2))
     else:
-        names = {source.name: scale_names(opened, source, wanted) for source in opened.others}
+        names = {source.name: scale_names(opened, source, options) for source in opened.assessors}
         _show_all(found, names, opened.query_texts(), details)
     if picture is not None:
         from labeler.agreement.plot import plot
@@ -127,11 +129,11 @@ def command(
         for warning in plot(found, picture):
             note(f"warning: {warning}")
         note(f"drawn: {picture}")
-    check_agreement(found, gates, wanted.options)
+    check_agreement(found, gates, options.statistics)
 
 
 def _show_all(
-    found: Sequence[Finding],
+    found: Sequence[AssessorReport],
     names: Mapping[str, Mapping[int, str]],
     texts: Mapping[str, str],
     details: bool,
@@ -140,11 +142,11 @@ def _show_all(
 
     warned: set[str] = set()
     for finding in found:
-        text.show(finding, names[finding.other], texts)
+        text.show(finding, names[finding.assessor], texts)
         if details:
             text.show_details(finding.details, texts)
         text.show_leaderboard(finding.board)
-        text.show_ceiling(finding.ceiling)
+        text.show_ceiling(finding.ceilings)
         text.show_plans(finding.plans)
         say()
         for warning in finding.warnings:

@@ -9,24 +9,24 @@ from labeler.cli.screen import say, table
 from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
+    from labeler.agreement.assessor_report import AssessorReport, Details
     from labeler.agreement.ceiling import Ceiling
     from labeler.agreement.compare import Agreement
     from labeler.agreement.details import QueryFigures
-    from labeler.agreement.finding import Details, Finding
-    from labeler.agreement.plan import Plan
-    from labeler.agreement.raters import Joint
+    from labeler.agreement.joint import JointAgreement
+    from labeler.agreement.plan import SampleSizePlan
     from labeler.evaluation.leaderboard import Leaderboard
 
 WORST = 5
 WIDTH = 50
 
 
-def show(finding: Finding, names: Mapping[int, str], texts: Mapping[str, str]) -> None:
+def show(finding: AssessorReport, names: Mapping[int, str], texts: Mapping[str, str]) -> None:
     """The sentences, the statistics, the confusion matrix, the worst queries, what is missing."""
     from labeler.agreement.sentences import confusion_rows, left_out_lines, short, summary
 
-    found, people, other = finding.agreement, short(finding.people), short(finding.other)
-    say(f"{people} and {other}: {_count(found)}")
+    found, human, assessor = finding.agreement, short(finding.human), short(finding.assessor)
+    say(f"{human} and {assessor}: {_count(found)}")
     for sentence in summary(finding):
         say(sentence)
     for line in left_out_lines(found):
@@ -36,7 +36,7 @@ def show(finding: Finding, names: Mapping[int, str], texts: Mapping[str, str]) -
     say()
     _statistics(found)
     say()
-    header = (f"{people} \\ {other}", *map(str, found.scale), "all")
+    header = (f"{human} \\ {assessor}", *map(str, found.scale), "all")
     table(header, confusion_rows(found.confusion, found.scale, names))
     worst = [row for row in finding.details.queries if row.mae > 0][:WORST]
     if worst and len(finding.details.queries) > 1:
@@ -170,7 +170,7 @@ def show_ceiling(ceilings: Sequence[Ceiling]) -> None:
         table(("left out", "this person", "the assessor", "difference"), rows)
 
 
-def show_plans(plans: Sequence[Plan]) -> None:
+def show_plans(plans: Sequence[SampleSizePlan]) -> None:
     """How much more people would have to grade."""
     from labeler.agreement.plan import in_words
 
@@ -180,7 +180,7 @@ def show_plans(plans: Sequence[Plan]) -> None:
         say(in_words(plan))
 
 
-def show_differences(finding: Finding) -> None:
+def show_differences(finding: AssessorReport) -> None:
     """This assessor's statistics less those of the first, with verdicts."""
     if finding.against is None:
         return
@@ -197,25 +197,26 @@ def show_differences(finding: Finding) -> None:
         )
         for d in finding.differences
     ]
-    say(f"{short(finding.other)} (first) less {short(finding.against)} (second), on common pairs")
+    first, second = short(finding.assessor), short(finding.against)
+    say(f"{first} (first) less {second} (second), on common pairs")
     table(("statistic", "first", "second", "difference", "verdict"), rows)
 
 
-def show_joint(joint: Joint | None) -> None:
+def show_joint(joint: JointAgreement | None) -> None:
     """All raters together, and every two of them."""
     if joint is None:
         return
     from labeler.agreement.sentences import short
 
     say()
-    say(f"all {len(joint.raters)} raters together")
+    say(f"all {len(joint.assessors)} raters together")
     rows = [(n, figure(e.value), between(e.low, e.high)) for n, e in joint.statistics.items()]
     table(("statistic", "value", "95 % interval"), rows)
     for name, matrix in joint.pairwise.items():
         say()
         cells = [
-            (f"{place + 1} {short(rater)}", *map(figure, row))
-            for place, (rater, row) in enumerate(zip(joint.raters, matrix, strict=True))
+            (f"{place + 1} {short(assessor)}", *map(figure, row))
+            for place, (assessor, row) in enumerate(zip(joint.assessors, matrix, strict=True))
         ]
         table((name, *(str(place + 1) for place in range(len(cells)))), cells)
 

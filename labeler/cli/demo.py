@@ -175,14 +175,14 @@ def say_scores(collection: Collection, name: str) -> None:
 
 def say_agreement(collection: Collection) -> None:
     """How far the two judges agree with each other, and why nobody should trust either."""
-    from labeler.agreement.agree import Wanted, agree_all
-    from labeler.agreement.compare import Options
+    from labeler.agreement.agree import AgreeOptions, agree_all
+    from labeler.agreement.compare import StatisticOptions
     from labeler.agreement.sentences import confusion_rows
     from labeler.agreement.sources import open_sources
     from labeler.models.local.caveats import MEASURED, NOT_FOR_DECISIONS
 
     sources = open_sources([str(collection.folder), SIMILARITY, LLM])
-    found = agree_all(sources, Wanted(options=Options(STATISTICS)))[0].agreement
+    found = agree_all(sources, AgreeOptions(statistics=StatisticOptions(STATISTICS)))[0].agreement
     say(f"\nHow far the two judges agree ({SIMILARITY} in rows, {LLM} in columns)")
     table(
         ("grade", *map(str, found.scale), "all"), confusion_rows(found.confusion, found.scale, {})

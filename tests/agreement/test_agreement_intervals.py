@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.compare import Options, compare_qrels
+from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.agreement.differences import differences
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import query_tables, restricted
@@ -139,7 +139,7 @@ def test_perfect_agreement_has_an_interval_of_one_point() -> None:
 def test_few_queries_are_warned_of_with_what_was_measured(method: str) -> None:
     rng = np.random.default_rng(2)
     people = {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(30)} for q in range(8)}
-    options = Options(("kappa",), method=method, draws=100)
+    options = StatisticOptions(("kappa",), method=method, draws=100)
     warning, exact = compare_qrels(people, people, None, options).warnings
     assert "only 8 queries" in warning
     assert "kappa: no width to the interval" in exact
@@ -152,7 +152,7 @@ def test_a_grade_that_lies_in_few_queries_is_named_with_its_cut(shared: Path) ->
     people = read_qrels(folder / "nist.qrels")
     for judge in ("gpt-4o", "llama-3.1-8b"):
         labels = read_labels(folder / f"{judge}.qrels").labels
-        warnings = compare_qrels(people, labels, None, Options(draws=100)).warnings
+        warnings = compare_qrels(people, labels, None, StatisticOptions(draws=100)).warnings
         assert any("43 queries: in simulations" in one for one in warnings)
         assert any(one.startswith("tau-b, spearman: a few odd queries") for one in warnings)
         (rare,) = (one for one in warnings if "lie in few queries" in one)
@@ -162,14 +162,14 @@ def test_a_grade_that_lies_in_few_queries_is_named_with_its_cut(shared: Path) ->
 
 def test_another_method_is_not_said_to_hold_as_often_as_the_default() -> None:
     people, other = two_of(30)
-    options = Options(("tau-b", "prevalence"), method="percentile", draws=100)
+    options = StatisticOptions(("tau-b", "prevalence"), method="percentile", draws=100)
     orders, wide = compare_qrels(people, other, None, options).warnings
     assert "of 100 default intervals" in orders
     assert wide.startswith("prevalence: its interval is wide")
 
 
 def test_enough_queries_are_not_warned_of() -> None:
-    assert compare_qrels(*two_of(60), None, Options(draws=100)).warnings == ()
+    assert compare_qrels(*two_of(60), None, StatisticOptions(draws=100)).warnings == ()
 
 
 def test_a_value_that_few_queries_decide_is_named() -> None:
@@ -177,7 +177,9 @@ def test_a_value_that_few_queries_decide_is_named() -> None:
     people = {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(20)} for q in range(60)}
     other = {q: dict(row) for q, row in people.items()}
     other["q7"] = {d: 2 - g for d, g in people["q7"].items()}
-    warnings = compare_qrels(people, other, None, Options(("kappa", "mae"), draws=100)).warnings
+    warnings = compare_qrels(
+        people, other, None, StatisticOptions(("kappa", "mae"), draws=100)
+    ).warnings
     assert [one for one in warnings if "fewer than 3 of the 60 queries decide" in one]
     even = Sample(np.repeat(TABLES[:2], 10, axis=0))
     assert deciding(find_statistic("kappa", range(4)), even, np.arange(4.0)) == pytest.approx(20)
@@ -185,12 +187,14 @@ def test_a_value_that_few_queries_decide_is_named() -> None:
 
 
 def test_a_statistic_on_the_edge_of_its_range_gets_no_interval_and_says_why() -> None:
-    found = compare_qrels(*two_of(60), None, Options(("kappa-max", "bias-index"), draws=100))
+    found = compare_qrels(
+        *two_of(60), None, StatisticOptions(("kappa-max", "bias-index"), draws=100)
+    )
     assert all(e.value is not None and e.low is None for e in found.statistics.values())
     (warning,) = found.warnings
     assert "kappa-max, bias-index: no interval" in warning
     kinds = [find_statistic(name, range(4)) for name in ("bias-index", "kappa")]
-    sides = differences(found.paired, found.paired, kinds, Options(draws=100))
+    sides = differences(found.paired, found.paired, kinds, StatisticOptions(draws=100))
     assert [one.low for one in sides] == [None, 0.0]
 
 
@@ -200,7 +204,7 @@ def test_a_value_without_an_interval_says_why_and_has_no_design_effect() -> None
     people["q0"] = {str(d): 3 if d < 4 else 0 for d in range(9)}
     other = {q: {d: 0 if d == "5" else g for d, g in row.items()} for q, row in people.items()}
     other["q0"]["3"] = 0
-    found = compare_qrels(people, other, None, Options(("kappa", "kappa>=3"), naive=True))
+    found = compare_qrels(people, other, None, StatisticOptions(("kappa", "kappa>=3"), naive=True))
     rare = found.statistics["kappa>=3"]
     assert rare.value is not None
     assert rare.low is None
@@ -208,7 +212,7 @@ def test_a_value_without_an_interval_says_why_and_has_no_design_effect() -> None
     assert rare.naive.design_effect is None
     assert any("kappa>=3: no interval, for without some" in one for one in found.warnings)
     alone = {"q1": people["q1"]}, {"q1": other["q1"]}
-    one = compare_qrels(*alone, None, Options(("kappa",), naive=True)).statistics["kappa"]
+    one = compare_qrels(*alone, None, StatisticOptions(("kappa",), naive=True)).statistics["kappa"]
     assert one.naive is not None
     assert one.naive.design_effect is None
 

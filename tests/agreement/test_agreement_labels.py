@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.align import Other, Rules, align, scale_of
-from labeler.agreement.compare import Options, agree, compare_qrels
+from labeler.agreement.align import AssessorLabels, Rules, align, scale_of
+from labeler.agreement.compare import StatisticOptions, agreement_of, compare_qrels
 from labeler.agreement.statistics import STATISTICS
 from labeler.agreement.tables import query_tables
 from labeler.cli import execute
@@ -15,7 +15,7 @@ from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.trec.labels import read_labels
 
-PEOPLE = {"q1": {"a": 0, "b": 1, "c": 2, "d": 3}, "q2": {"a": 3, "b": 0, "e": -1}}
+HUMAN = {"q1": {"a": 0, "b": 1, "c": 2, "d": 3}, "q2": {"a": 3, "b": 0, "e": -1}}
 
 
 def write(path: Path, text: str) -> Path:
@@ -85,27 +85,31 @@ def test_only_an_integer_of_the_scale_is_a_grade(
     label: str | int, clip: bool, grade: int | None
 ) -> None:
     people = {"q": {"a": 0, "b": 3}}
-    found = align(people, Other({"q": {"a": label}}), Rules(clip=clip))
-    assert [found.pairs.grades[g] for g in found.pairs.other] == ([] if grade is None else [grade])
+    found = align(people, AssessorLabels({"q": {"a": label}}), Rules(clip=clip))
+    assert [found.pairs.grades[g] for g in found.pairs.assessor] == (
+        [] if grade is None else [grade]
+    )
     assert found.left_out.outside == ({} if grade is not None else {str(label): 1})
 
 
 def test_every_pair_left_out_is_accounted_for() -> None:
     labels = {"q1": {"a": "0", "b": "ERROR", "c": "9", "x": "1"}, "q3": {"a": "1"}}
     failures = {Pair("q2", "a"): "refused"}
-    found = align(PEOPLE, Other(labels, failures), Rules())
+    found = align(HUMAN, AssessorLabels(labels, failures), Rules())
     out = found.left_out
     assert len(found.pairs) == 1
-    assert (out.only_people, out.only_other, out.unjudged_by_people) == (2, 2, 1)
+    assert (out.only_human, out.only_assessor, out.unjudged_by_human) == (2, 2, 1)
     assert out.outside == {"ERROR": 1, "9": 1}
     assert out.failures == {"refused": 1}
     assert out.missing.tolist() == [1, 1, 1, 2]
-    assert len(found.pairs) + out.missing.sum() + out.unjudged_by_people == 7
+    assert len(found.pairs) + out.missing.sum() + out.unjudged_by_human == 7
 
 
 def test_scenarios_fill_in_the_missing_pairs_at_best_and_at_worst() -> None:
     labels = {"q1": {"a": 0, "b": 1, "c": 1}}
-    found = agree(PEOPLE, Other(labels), Rules(), Options(("agreement", "mae")))
+    found = agreement_of(
+        HUMAN, AssessorLabels(labels), Rules(), StatisticOptions(("agreement", "mae"))
+    )
     assert found.statistics["agreement"].value == pytest.approx(2 / 3)
     assert found.scenarios["agreement"].all_agree == pytest.approx(5 / 6)
     assert found.scenarios["agreement"].all_differ == pytest.approx(2 / 6)
@@ -114,7 +118,7 @@ def test_scenarios_fill_in_the_missing_pairs_at_best_and_at_worst() -> None:
 
 def test_a_cut_makes_both_sides_binary() -> None:
     other = {"q1": {"a": 1, "b": 2, "c": 2, "d": 0}}
-    found = compare_qrels(PEOPLE, other, Rules(cut=2), Options(("agreement",)))
+    found = compare_qrels(HUMAN, other, Rules(cut=2), StatisticOptions(("agreement",)))
     assert found.scale == (0, 1)
     assert found.confusion.tolist() == [[1, 1], [1, 1]]
     assert found.left_out.missing.tolist() == [1, 1]
@@ -122,7 +126,7 @@ def test_a_cut_makes_both_sides_binary() -> None:
 
 def test_maps_rename_grades_before_anything_else() -> None:
     people = {"q": {"a": 1, "b": 4}}
-    rules = Rules(map_people={1: 0, 4: 3}, map_other={5: 3})
+    rules = Rules(map_human={1: 0, 4: 3}, map_assessor={5: 3})
     found = compare_qrels(people, {"q": {"a": 0, "b": 5}}, rules)
     assert found.scale == (0, 1, 2, 3)
     assert found.statistics["agreement"].value == 1.0
@@ -149,7 +153,7 @@ def test_a_grade_that_people_happen_not_to_use_counts_and_is_not_left_out() -> N
     people = {"q": {f"d{d}": d % 3 for d in range(12)}}
     other: dict[str, dict[str, int | str]] = {"q": dict(people["q"])}
     other["q"] |= {"d2": 3, "d5": 3, "d0": 5, "d1": 10, "d3": "ERROR"}
-    found = compare_qrels(people, other, None, Options(("agreement", "kappa")))
+    found = compare_qrels(people, other, None, StatisticOptions(("agreement", "kappa")))
     assert found.pairs == 9
     assert found.left_out.outside == {"5": 1, "10": 1, "ERROR": 1}
     assert found.confusion.tolist() == [[2, 0, 0, 0], [0, 3, 0, 0], [0, 0, 2, 2], [0, 0, 0, 0]]
@@ -165,8 +169,10 @@ def test_no_statistic_changes_by_grades_of_the_scale_that_nobody_uses(top: int) 
         for _ in range(2)
     )
     names = tuple(STATISTICS)
-    short = compare_qrels(people, other, Rules(scale=tuple(range(top + 1))), Options(names))
-    usual = compare_qrels(people, other, None, Options(names))
+    short = compare_qrels(
+        people, other, Rules(scale=tuple(range(top + 1))), StatisticOptions(names)
+    )
+    usual = compare_qrels(people, other, None, StatisticOptions(names))
     assert usual.scale == (0, 1, 2, 3)
     for name, expected in short.statistics.items():
         found = usual.statistics[name]
@@ -178,19 +184,19 @@ def test_no_statistic_changes_by_grades_of_the_scale_that_nobody_uses(top: int) 
 
 def test_binary_people_and_a_graded_other_agree_after_the_cut_that_is_named() -> None:
     people = {q: {d: min(g, 1) for d, g in row.items()} for q, row in many(0).items()}
-    found = compare_qrels(people, many(0), Rules(cut=1), Options(("kappa",), draws=100))
+    found = compare_qrels(people, many(0), Rules(cut=1), StatisticOptions(("kappa",), draws=100))
     assert found.statistics["kappa"].value == 1.0
     assert all("no width" in warning for warning in found.warnings)
 
 
 def test_a_grade_of_people_outside_a_named_scale_stops() -> None:
     with pytest.raises(BadInput, match="the grade 3, outside the scale 0:2"):
-        compare_qrels(PEOPLE, PEOPLE, Rules(scale=(0, 1, 2)))
+        compare_qrels(HUMAN, HUMAN, Rules(scale=(0, 1, 2)))
 
 
 def test_tables_by_query_add_up_with_the_weights_of_sampled_pairs() -> None:
     weights = {Pair("q1", "a"): 2.0, Pair("q2", "a"): 10.0}
-    found = align(PEOPLE, Other(PEOPLE), Rules(), weights)
+    found = align(HUMAN, AssessorLabels(HUMAN), Rules(), weights)
     assert query_tables(found.pairs).sum(axis=(1, 2)).tolist() == [2.0, 10.0]
 
 
@@ -255,30 +261,32 @@ def many(shift: int, turn: bool = False) -> dict[str, dict[str, int]]:
 def test_a_suspicious_scale_is_named_with_what_would_mend_it(
     people: dict[str, dict[str, int]], other: dict[str, dict[str, int]], sign: str, remedy: str
 ) -> None:
-    warnings = compare_qrels(people, other, None, Options(("agreement",), draws=100)).warnings
+    warnings = compare_qrels(
+        people, other, None, StatisticOptions(("agreement",), draws=100)
+    ).warnings
     assert any(sign in warning and remedy in warning for warning in warnings), warnings
 
 
 def test_a_stray_grade_of_people_that_widens_the_scale_is_named() -> None:
     people, other = many(0), many(0)
     people["q0"]["d0"] = 10
-    found = compare_qrels(people, other, None, Options(("agreement",), draws=100))
+    found = compare_qrels(people, other, None, StatisticOptions(("agreement",), draws=100))
     assert found.scale == tuple(range(11))
     (slip,) = (one for one in found.warnings if "slip" in one)
     assert "the grade 10 to 1 of 600 pairs, the others at most 3" in slip
     assert "--map people:10=3 would mend" in slip
-    for meant in (Rules(scale=tuple(range(11))), Rules(map_people={10: 3})):
-        again = compare_qrels(people, other, meant, Options(("agreement",), draws=100))
+    for meant in (Rules(scale=tuple(range(11))), Rules(map_human={10: 3})):
+        again = compare_qrels(people, other, meant, StatisticOptions(("agreement",), draws=100))
         assert not [one for one in again.warnings if "slip" in one]
 
 
 def test_a_scale_that_is_moved_and_reversed_is_mended_by_one_map() -> None:
     people, other = many(0), many(1, turn=True)
-    found = compare_qrels(people, other, None, Options(("agreement",), draws=100))
+    found = compare_qrels(people, other, None, StatisticOptions(("agreement",), draws=100))
     (turned,) = (one for one in found.warnings if "reversed" in one)
     assert "--map other:1=3,2=2,3=1,4=0 " in turned
-    rules = Rules(map_other={1: 3, 2: 2, 3: 1, 4: 0})
-    mended = compare_qrels(people, other, rules, Options(("agreement",), draws=100))
+    rules = Rules(map_assessor={1: 3, 2: 2, 3: 1, 4: 0})
+    mended = compare_qrels(people, other, rules, StatisticOptions(("agreement",), draws=100))
     assert mended.statistics["agreement"].value == 1.0
 
 
@@ -290,20 +298,22 @@ def test_a_reversed_scale_of_few_queries_is_named_too(queries: int) -> None:
         q: {d: 3 - g if rng.random() < 0.7 else int(rng.integers(0, 4)) for d, g in row.items()}
         for q, row in people.items()
     }
-    found = compare_qrels(people, other, None, Options(("spearman",), draws=100))
+    found = compare_qrels(people, other, None, StatisticOptions(("spearman",), draws=100))
     assert found.statistics["spearman"].value == pytest.approx(-0.65, abs=0.2)
     assert any("is one scale reversed" in one for one in found.warnings)
 
 
 def test_equal_scales_raise_no_suspicion() -> None:
-    (warning,) = compare_qrels(many(0), many(0), None, Options(draws=100)).warnings
+    (warning,) = compare_qrels(many(0), many(0), None, StatisticOptions(draws=100)).warnings
     assert "agreement, kappa, kappa-linear and 18 more: no width" in warning
 
 
 def test_a_side_that_gives_one_grade_throughout_is_named() -> None:
     flat = {q: dict.fromkeys(row, 1) for q, row in many(0).items()}
     for people, other, said in ((many(0), flat, "the other gives"), (flat, many(0), "people give")):
-        warnings = compare_qrels(people, other, None, Options(("kappa",), draws=100)).warnings
+        warnings = compare_qrels(
+            people, other, None, StatisticOptions(("kappa",), draws=100)
+        ).warnings
         assert any(f"{said} the grade 1 to every pair" in warning for warning in warnings)
 
 
@@ -513,7 +523,7 @@ def test_a_low_kappa_beside_high_agreement_is_explained(
 def test_a_handful_of_pairs_shows_no_reversed_scale() -> None:
     people = {"q1": {"a": 0, "b": 1, "c": 2}, "q2": {"a": 1, "b": 2}}
     other = {"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"a": 2, "b": 1}}
-    found = compare_qrels(people, other, None, Options(("spearman",)))
+    found = compare_qrels(people, other, None, StatisticOptions(("spearman",)))
     assert (found.statistics["spearman"].value or 0) < -0.3
     assert not [warning for warning in found.warnings if "reversed" in warning]
 
@@ -524,7 +534,7 @@ def test_chance_agreement_is_no_reversed_scale() -> None:
         {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(8)} for q in range(30)}
         for _ in range(2)
     )
-    found = compare_qrels(people, other, None, Options(("spearman",)))
+    found = compare_qrels(people, other, None, StatisticOptions(("spearman",)))
     assert found.statistics["spearman"].value is not None
     assert not [warning for warning in found.warnings if "reversed" in warning]
 

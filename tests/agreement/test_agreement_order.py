@@ -12,10 +12,10 @@ from labeler.agreement.align import Rules
 from labeler.agreement.calibration import calibration
 from labeler.agreement.ceiling import ceiling
 from labeler.agreement.circularity import circularities, families, kinship
-from labeler.agreement.compare import Options, compare_qrels
+from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.agreement.details import by_class
 from labeler.agreement.differences import differences
-from labeler.agreement.raters import JOINT, icc_of_many, query_coincidences, ratings
+from labeler.agreement.joint import JOINT, grade_matrix, icc_of_many, query_coincidences
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
@@ -43,7 +43,7 @@ def people_of_chorus(shared: Path) -> dict[str, Qrels]:
 
 def test_alpha_of_three_raters_is_that_of_chorus(shared: Path) -> None:
     """alpha nominal .6426, ordinal .7695, interval .7707, computed with krippendorff 0.8."""
-    found = ratings(people_of_chorus(shared), GRADES)
+    found = grade_matrix(people_of_chorus(shared), GRADES)
     total = query_coincidences(found).sum(axis=0)
     assert total.sum() == 3 * 3188
     values = {name: float(JOINT[name](total, np.arange(4.0))) for name in JOINT}
@@ -56,7 +56,7 @@ def test_alpha_of_three_raters_is_that_of_chorus(shared: Path) -> None:
 def test_fleiss_kappa_of_three_raters_equals_statsmodels(shared: Path) -> None:
     from statsmodels.stats import inter_rater
 
-    found = ratings(people_of_chorus(shared), GRADES)
+    found = grade_matrix(people_of_chorus(shared), GRADES)
     counts, _ = inter_rater.aggregate_raters(found.values, n_cat=4)
     ours = JOINT["fleiss"](query_coincidences(found).sum(axis=0), np.arange(4.0))
     assert float(ours) == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12)
@@ -70,7 +70,7 @@ def test_alpha_with_missing_cells_is_krippendorffs_own_example() -> None:
         f"observer{i}": {"q": {f"unit{j}": int(x) for j, x in enumerate(row.split()) if x != "*"}}
         for i, row in enumerate(rows)
     }
-    total = query_coincidences(ratings(raters, (1, 2, 3, 4, 5))).sum(axis=0)
+    total = query_coincidences(grade_matrix(raters, (1, 2, 3, 4, 5))).sum(axis=0)
     grades = np.arange(1.0, 6.0)
     assert float(JOINT["alpha-nominal"](total, grades)) == pytest.approx(0.743, abs=5e-4)
     assert float(JOINT["alpha-ordinal"](total, grades)) == pytest.approx(0.815, abs=5e-4)
@@ -84,15 +84,20 @@ def test_a_rater_of_chorus_is_as_good_as_a_colleague_and_a_coin_is_not(shared: P
     coin = {q: {d: int(rng.integers(0, 4)) for d in row} for q, row in third.items()}
     chosen = find_statistic("kappa-quadratic", GRADES)
     for assessor, verdict in ((third, "as good as a colleague"), (coin, "not as good")):
-        found = ceiling(ratings({**people, "x": assessor}, GRADES), "x", chosen, Options(draws=300))
+        found = ceiling(
+            grade_matrix({**people, "x": assessor}, GRADES),
+            "x",
+            chosen,
+            StatisticOptions(draws=300),
+        )
         assert found.pairs == 3188
         assert verdict in found.verdict
 
 
 def test_a_ceiling_that_tells_nothing_says_how_far_off_it_may_be(shared: Path) -> None:
     people = people_of_chorus(shared)
-    found = ratings(people, GRADES)
-    third = ceiling(found, "agent_3", find_statistic("kappa-quadratic", GRADES), Options())
+    found = grade_matrix(people, GRADES)
+    third = ceiling(found, "agent_3", find_statistic("kappa-quadratic", GRADES), StatisticOptions())
     assert third.verdict.endswith(
         "cannot be told: its difference may be anything from -0.09 to 0.01"
     )
@@ -101,11 +106,11 @@ def test_a_ceiling_that_tells_nothing_says_how_far_off_it_may_be(shared: Path) -
 def test_the_ceiling_is_the_mean_over_everybody_left_out(shared: Path) -> None:
     raters = chorus(shared)
     chosen = find_statistic("kappa", GRADES)
-    found = ceiling(ratings(raters, GRADES), "final", chosen, Options(draws=100))
+    found = ceiling(grade_matrix(raters, GRADES), "final", chosen, StatisticOptions(draws=100))
 
     def kappa(a: str, b: str) -> float:
         value = (
-            compare_qrels(raters[a], raters[b], None, Options(("kappa",), draws=100))
+            compare_qrels(raters[a], raters[b], None, StatisticOptions(("kappa",), draws=100))
             .statistics["kappa"]
             .value
         )
@@ -266,7 +271,7 @@ def test_the_paired_difference_is_surer_than_two_intervals() -> None:
     worse = {
         q: {d: g if rng.random() < 0.9 else 0 for d, g in row.items()} for q, row in other.items()
     }
-    options = Options(("kappa", "mae", "bias"), draws=300)
+    options = StatisticOptions(("kappa", "mae", "bias"), draws=300)
     rules = Rules(scale=GRADES)
     a, b = (compare_qrels(people, labels, rules, options) for labels in (other, worse))
     chosen = [find_statistic(name, a.scale) for name in options.names or ()]
@@ -287,7 +292,9 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
     from sklearn import metrics
 
     people, other, _ = toy()
-    found = compare_qrels(people, other, Rules(scale=(0, 1, 2)), Options(("kappa",), draws=100))
+    found = compare_qrels(
+        people, other, Rules(scale=(0, 1, 2)), StatisticOptions(("kappa",), draws=100)
+    )
     a = [g for q in people for g in people[q].values()]
     b = [g for q in people for g in other[q].values()]
     kept = [(x, y) for x, y in zip(a, b, strict=True) if y < 3]
@@ -400,7 +407,7 @@ def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
         }
         files.append(tmp_path / f"{name}.qrels")
         write_qrels(files[-1], holed[name])
-    expected = query_coincidences(ratings(holed, GRADES)).sum(axis=0)
+    expected = query_coincidences(grade_matrix(holed, GRADES)).sum(axis=0)
     values = []
     for order in ((0, 1, 2), (2, 0, 1)):
         given = [str(files[place]) for place in order]

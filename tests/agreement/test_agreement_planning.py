@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.align import Other, Rules
-from labeler.agreement.compare import Options, agree, compare_qrels
-from labeler.agreement.plan import Plan, in_words, plan
+from labeler.agreement.align import AssessorLabels, Rules
+from labeler.agreement.compare import StatisticOptions, agreement_of, compare_qrels
+from labeler.agreement.plan import SampleSizePlan, in_words, plan
 from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
@@ -36,7 +36,9 @@ def mean_width(chosen: Statistic, queries: int, pairs: int) -> float:
     """Of the intervals that are printed, over worlds like these."""
     widths = []
     for seed in range(30):
-        found = compare_qrels(*made(queries, pairs, seed), None, Options(("kappa",), draws=1000))
+        found = compare_qrels(
+            *made(queries, pairs, seed), None, StatisticOptions(("kappa",), draws=1000)
+        )
         printed = found.statistics[chosen.name]
         assert printed.low is not None
         assert printed.high is not None
@@ -48,14 +50,14 @@ def test_as_many_queries_or_pairs_as_planned_give_the_wished_width() -> None:
     kappa = find_statistic("kappa", range(3))
     plans = []
     for seed in range(30):
-        found = compare_qrels(*made(40, 10, seed), None, Options(("kappa",), draws=100))
+        found = compare_qrels(*made(40, 10, seed), None, StatisticOptions(("kappa",), draws=100))
         plans.append(plan(found, kappa, 0.11))
     queries = round(float(np.mean([p.queries for p in plans if p])))
     assert queries > 40
     assert mean_width(kappa, queries, 10) == pytest.approx(0.11, rel=0.12)
     generous = []
     for seed in range(30):
-        found = compare_qrels(*made(40, 10, seed), None, Options(("kappa",), draws=100))
+        found = compare_qrels(*made(40, 10, seed), None, StatisticOptions(("kappa",), draws=100))
         generous.append(plan(found, kappa, 0.17))
     pairs = [p.pairs for p in generous if p and p.pairs]
     assert len(pairs) > 20
@@ -82,8 +84,10 @@ def test_a_plan_weighs_sampled_pairs_by_their_chances() -> None:
     pairs = [Pair(q, d) for q, row in people.items() for d in row]
     rng = np.random.default_rng(0)
 
-    def planned(weights: dict[Pair, float] | None) -> Plan:
-        found = agree(people, Other(other), Rules(), Options(("kappa",), draws=100), weights)
+    def planned(weights: dict[Pair, float] | None) -> SampleSizePlan:
+        found = agreement_of(
+            people, AssessorLabels(other), Rules(), StatisticOptions(("kappa",), draws=100), weights
+        )
         made_up = plan(found, kappa, 0.25)
         assert made_up is not None
         return made_up
@@ -101,7 +105,7 @@ def test_a_plan_weighs_sampled_pairs_by_their_chances() -> None:
 def test_no_number_of_pairs_makes_up_for_queries_that_differ(shared: Path) -> None:
     folder = shared / "dl19"
     people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
-    found = compare_qrels(people, judge, None, Options(("kappa",)))
+    found = compare_qrels(people, judge, None, StatisticOptions(("kappa",)))
     tight = plan(found, find_statistic("kappa", range(4)), 0.05)
     assert tight is not None
     assert tight.pairs is None

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from labeler.agreement.align import Other, Rules
-from labeler.agreement.compare import Agreement, Options, agree
+from labeler.agreement.align import AssessorLabels, Rules
+from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of
 from labeler.cli import execute
 from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
@@ -24,9 +24,11 @@ COLUMNS = {
 }
 
 
-def agreement(people: Path, other: Path, options: Options) -> Agreement:
+def agreement(people: Path, other: Path, options: StatisticOptions) -> Agreement:
     found = read_labels(other)
-    return agree(read_qrels(people), Other(found.labels, found.failures), Rules(clip=True), options)
+    return agreement_of(
+        read_qrels(people), AssessorLabels(found.labels, found.failures), Rules(clip=True), options
+    )
 
 
 def test_the_tables_of_llmjudge_are_reproduced(shared: Path) -> None:
@@ -37,7 +39,9 @@ def test_the_tables_of_llmjudge_are_reproduced(shared: Path) -> None:
     assert len(published) == 22
     for row in published:
         path = folder / "labels" / f"{row['submission']}.txt"
-        found = agreement(folder / "human.qrels", path, Options(tuple(COLUMNS.values()), draws=100))
+        found = agreement(
+            folder / "human.qrels", path, StatisticOptions(tuple(COLUMNS.values()), draws=100)
+        )
         for column, name in COLUMNS.items():
             ours = found.statistics[name].value
             assert ours == pytest.approx(float(row[column]), abs=5.1e-5), (row["submission"], name)
@@ -53,7 +57,9 @@ def test_the_tables_of_llmjudge_are_reproduced(shared: Path) -> None:
 def test_dl19_agrees_with_its_readme(shared: Path, judge: str, expected: tuple[float]) -> None:
     names = ("kappa", "kappa-quadratic", "kappa>=1", "kappa>=2", "alpha-ordinal")
     folder = shared / "dl19"
-    found = agreement(folder / "nist.qrels", folder / f"{judge}.qrels", Options(names, draws=100))
+    found = agreement(
+        folder / "nist.qrels", folder / f"{judge}.qrels", StatisticOptions(names, draws=100)
+    )
     for name, figure in zip(names, expected, strict=True):
         assert found.statistics[name].value == pytest.approx(figure, abs=5.1e-4)
 
@@ -62,14 +68,16 @@ def test_pairs_of_one_query_are_not_independent(shared: Path) -> None:
     """The naive interval is what others print; over queries it is five times as wide."""
     folder = shared / "llmjudge"
     path = folder / "labels" / "willia-umbrela1.txt"
-    found = agreement(folder / "human.qrels", path, Options(("kappa",), naive=True))
+    found = agreement(folder / "human.qrels", path, StatisticOptions(("kappa",), naive=True))
     kappa = found.statistics["kappa"]
     assert kappa.naive is not None
     assert (kappa.naive.low, kappa.naive.high) == pytest.approx((0.267, 0.308), abs=0.003)
     assert (kappa.low, kappa.high) == pytest.approx((0.148, 0.409), abs=0.01)
     assert kappa.naive.design_effect is not None
     assert kappa.naive.design_effect > 20
-    plain = agreement(folder / "human.qrels", path, Options(("kappa",), method="percentile"))
+    plain = agreement(
+        folder / "human.qrels", path, StatisticOptions(("kappa",), method="percentile")
+    )
     ends = plain.statistics["kappa"].low, plain.statistics["kappa"].high
     assert ends == pytest.approx((0.177, 0.391), abs=0.02)
 

@@ -90,8 +90,8 @@ def test_orders_equal_scipys(table: list[list[int]]) -> None:
 @everywhere
 @given(tables.filter(both_vary))
 def test_fleiss_of_two_raters_equals_statsmodels_and_scotts_pi(table: list[list[int]]) -> None:
-    ratings, _ = inter_rater.aggregate_raters(np.array(columns(table)).T, n_cat=len(table))
-    other = inter_rater.fleiss_kappa(ratings, method="fleiss")
+    grade_matrix, _ = inter_rater.aggregate_raters(np.array(columns(table)).T, n_cat=len(table))
+    other = inter_rater.fleiss_kappa(grade_matrix, method="fleiss")
     assert value(table, "fleiss") == pytest.approx(other, abs=1e-9)
     assert value(table, "pi") == pytest.approx(other, abs=1e-9)
 

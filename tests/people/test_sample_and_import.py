@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.agreement import alphas
-from labeler.agreement.align import Other, Rules, align
+from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.ceiling import ceiling
-from labeler.agreement.compare import Options
+from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.differences import differences
-from labeler.agreement.raters import query_coincidences, ratings
+from labeler.agreement.joint import grade_matrix, query_coincidences
 from labeler.agreement.statistics import find_statistic
 from labeler.agreement.tables import query_tables
 from labeler.cli import execute
@@ -51,7 +51,9 @@ PEOPLE, OTHER = population()
 
 
 def table(drawn: Qrels, weights: dict[Pair, float] | None) -> np.ndarray:
-    return query_tables(align(drawn, Other(OTHER), Rules((0, 1, 2, 3)), weights).pairs).sum(axis=0)
+    return query_tables(
+        align(drawn, AssessorLabels(OTHER), Rules((0, 1, 2, 3)), weights).pairs
+    ).sum(axis=0)
 
 
 @pytest.mark.parametrize("queries", [None, 12])
@@ -355,13 +357,15 @@ def test_alpha_ceiling_and_differences_of_a_sample_are_unbiased(draws: int) -> N
     raters = {"anna": PEOPLE, "ben": other_judge(1), "llm": OTHER}
     second, grades = other_judge(2), (0, 1, 2, 3)
     kappa = find_statistic("kappa", grades)
-    options = Options(("kappa",), draws=2)
+    options = StatisticOptions(("kappa",), draws=2)
 
     def figures(weights: dict[Pair, float] | None, sample: Qrels) -> list[float]:
-        side_by_side = ratings({**raters, "anna": sample}, grades, weights)
+        side_by_side = grade_matrix({**raters, "anna": sample}, grades, weights)
         alpha = alphas.nominal(query_coincidences(side_by_side).sum(axis=0), np.arange(4.0))
         beside = ceiling(side_by_side, "llm", kappa, options).overall.difference
-        aligned = [align(sample, Other(o), Rules(grades), weights).pairs for o in (OTHER, second)]
+        aligned = [
+            align(sample, AssessorLabels(o), Rules(grades), weights).pairs for o in (OTHER, second)
+        ]
         apart = differences(*aligned, [kappa], options)[0].value
         return [float(alpha), beside or 0.0, apart or 0.0]
 

@@ -1,4 +1,4 @@
-"""All that is found about one assessor."""
+"""All that is known about one assessor beside the human grades."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from labeler.agreement.circularity import Circularity
 from labeler.agreement.compare import Agreement
 from labeler.agreement.details import ClassFigures, GradeBias, QueryFigures
 from labeler.agreement.differences import Difference
-from labeler.agreement.plan import Plan
-from labeler.agreement.raters import Joint
+from labeler.agreement.joint import JointAgreement
+from labeler.agreement.plan import SampleSizePlan
 from labeler.evaluation.leaderboard import Leaderboard
 
 
 @dataclass(frozen=True)
 class Details:
-    """Where the two disagree."""
+    """Where an assessor disagrees: by grade, by query, and by how sure it was."""
 
     classes: list[ClassFigures]
     grades: list[GradeBias]
@@ -26,24 +26,27 @@ class Details:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
-    """One assessor against people; `against` is the assessor that `differences` are taken from."""
+class AssessorReport:
+    """One assessor beside the human grades.
 
-    people: str
-    other: str
+    `against` is the assessor that `differences` are taken from.
+    """
+
+    human: str
+    assessor: str
     agreement: Agreement
     details: Details
     board: Leaderboard | None = None
-    circular: tuple[Circularity, ...] = ()
+    circularities: tuple[Circularity, ...] = ()
     against: str | None = None
     differences: tuple[Difference, ...] = ()
-    ceiling: tuple[Ceiling, ...] = ()
-    joint: Joint | None = None
-    plans: tuple[Plan, ...] = ()
+    ceilings: tuple[Ceiling, ...] = ()
+    joint: JointAgreement | None = None
+    plans: tuple[SampleSizePlan, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """How options were taken, the agreement's warnings and those of the leaderboard."""
         of_board = () if self.board is None else self.board.warnings
-        return (*self.notes, *self.agreement.warnings, *of_board, *map(str, self.circular))
+        return (*self.notes, *self.agreement.warnings, *of_board, *map(str, self.circularities))

@@ -1,0 +1,112 @@
+"""The sources of a comparison, from whatever a program holds: paths, dicts, DataFrames, rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from labeler.agreement.align import AssessorLabels, Labels
+from labeler.agreement.sources import (
+    AssessorSource,
+    Sources,
+    open_sources,
+    refuse_same_names,
+    run_paths,
+    source_of_file,
+)
+from labeler.collection.choose import named_runs
+from labeler.errors import Misuse
+from labeler.trec.memory import Source, as_qrels, as_run
+
+FilePath = str | os.PathLike[str]
+RunSources = Mapping[str, Source] | FilePath | Sequence[FilePath]
+"""Runs by name; or files, or folders of files, that name them."""
+MoreHumans = Mapping[str, Source] | Sequence[str]
+"""The grades of more people by name; or files, or names in the collection."""
+
+
+def sources_of(
+    human: Source,
+    assessors: Sequence[Source],
+    runs: RunSources = (),
+    more_humans: MoreHumans = (),
+) -> Sources:
+    """The sources of a comparison; files and names in a collection are opened as a command does.
+
+    What is no file is called `human` and `assessor`; of several, `assessor 1`, `assessor 2`, ...
+    """
+    everybody = [human, *assessors, *([] if isinstance(more_humans, Mapping) else more_humans)]
+    files = [] if isinstance(runs, Mapping) else _paths(runs)
+    if _all_paths(everybody) and not isinstance(more_humans, Mapping):
+        names = [os.fspath(path) for path in everybody[: 1 + len(assessors)]]
+        sources = open_sources(names, more_humans, files)
+    else:
+        sources = _of_memory(human, assessors, more_humans)
+        named = {name: as_run(path) for name, path in named_runs(run_paths(files)).items()}
+        sources = replace(sources, runs=named)
+    if isinstance(runs, Mapping):
+        sources = replace(
+            sources, runs={name: as_run(run, name=name) for name, run in runs.items()}
+        )
+    return sources
+
+
+def _of_memory(human: Source, assessors: Sequence[Source], more_humans: MoreHumans) -> Sources:
+    if not assessors:
+        raise Misuse("expected human grades and at least one assessor's")
+    notes: list[str] = []
+    more = more_humans if isinstance(more_humans, Mapping) else {name: name for name in more_humans}
+    numbered = len(assessors) > 1
+    sources = Sources(
+        os.fspath(human) if _is_path(human) else "human",
+        as_qrels(human, notes.append, name="human"),
+        tuple(
+            _assessor(source, f"assessor {number}" if numbered else "assessor")
+            for number, source in enumerate(assessors, start=1)
+        ),
+        {name: as_qrels(qrels, notes.append, name=name) for name, qrels in more.items()},
+    )
+    refuse_same_names(sources)
+    return replace(sources, notes=tuple(notes))
+
+
+def _assessor(source: Source, name: str) -> AssessorSource:
+    if _is_path(source):
+        return source_of_file(Path(source), os.fspath(source))
+    if isinstance(source, Mapping):
+        return AssessorSource(name, AssessorLabels(_labels(source, name)))
+    notes: list[str] = []
+    judged = AssessorLabels(as_qrels(source, notes.append, name=name))
+    return AssessorSource(name, judged, notes=tuple(notes))
+
+
+def _labels(source: Mapping[Any, Any], name: str) -> Labels:
+    """A dict's labels as they stand: what is no grade is left out later, and counted."""
+    for query_id, row in source.items():
+        if not isinstance(row, Mapping):
+            where = f"{name}, query {query_id!r:.40}"
+            raise Misuse(f"{where}: expected {{document: grade}}, found {row!r:.40}")
+    return {
+        str(query_id): {
+            str(doc_id): label if isinstance(label, int) else str(label)
+            for doc_id, label in row.items()
+        }
+        for query_id, row in source.items()
+    }
+
+
+def _paths(runs: FilePath | Sequence[FilePath]) -> list[Path]:
+    if isinstance(runs, str | os.PathLike):
+        return [Path(runs)]
+    return [Path(path) for path in runs]
+
+
+def _is_path(source: Any) -> TypeGuard[FilePath]:
+    return isinstance(source, str | os.PathLike)
+
+
+def _all_paths(sources: Sequence[Any]) -> TypeGuard[Sequence[FilePath]]:
+    return all(map(_is_path, sources))
