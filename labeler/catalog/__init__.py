@@ -1,1 +1,1 @@
-"""What comes from elsewhere: recipes of collections, downloads, the embedded model's file."""
+"""Public collections: their recipes, their files and how these are read."""

@@ -1,4 +1,4 @@
-"""Public collections in: from a recipe to a collection's directory with people's judgements."""
+"""Make a collection's directory, people's judgements in it, from a public collection's recipe."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fetch_collection(
 
 
 def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollection:
-    """What a recipe's files hold; `BadInput` where it is more or less than the recipe says."""
+    """Read a recipe's files; raise `BadInput` where the counts are not those of the recipe."""
     layout = Layout(recipe.columns, recipe.members, recipe.qrels, recipe.grades)
     upstream = READERS[recipe.layout](files, layout)
     counts = {
@@ -66,7 +66,7 @@ def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollecti
 
 
 def _refuse_another(recipe_file: NamedRecipe, collection: Collection) -> None:
-    """A directory with another collection in it is left alone."""
+    """Refuse a directory that holds another collection."""
     if not collection.corpus.exists():
         return
     entry = read_card(collection).get("fetch", {})

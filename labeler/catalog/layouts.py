@@ -41,7 +41,7 @@ class UpstreamCollection:
 
 @dataclass(frozen=True)
 class Layout:
-    """How upstream's names and grades become ours; a recipe says it in the same words."""
+    """The part of a recipe that maps upstream's names and grades to ours."""
 
     columns: Mapping[str, str]
     members: Mapping[str, str]
@@ -49,7 +49,7 @@ class Layout:
     grades: Mapping[str, int]
 
     def grade(self, path: Path, line: int, upstream_grade: str) -> int:
-        """Our grade for one of upstream's."""
+        """Return our grade for one of upstream's."""
         if upstream_grade not in self.grades:
             problem = f"the grade {upstream_grade!r} is not in the recipe: {', '.join(self.grades)}"
             raise BadInput.at(path, line, problem)
@@ -163,7 +163,7 @@ def _questions(path: Path) -> dict[str, Query]:
 
 
 def _question(element: ElementTree.Element) -> Query:
-    """The summary as the query; what the person wrote is its description."""
+    """Return a question's summary as the query, and what the person wrote as its description."""
     texts = {
         name: " ".join((element.findtext(tag) or "").split())
         for name, tag in (
@@ -190,4 +190,4 @@ READERS: dict[str, Callable[[Mapping[str, Path], Layout], UpstreamCollection]] =
     "judged-table": read_judged_table,
     "liveqa-medquad": read_liveqa_medquad,
 }
-"""By the layouts that a recipe may name."""
+"""The readers by the layouts that a recipe may name."""

@@ -1,4 +1,4 @@
-"""An upstream file, checked: from a mirror where there is one, else downloaded and kept."""
+"""Obtain an upstream file with its SHA-256: from a mirror, the cache or the network."""
 
 from __future__ import annotations
 

@@ -45,12 +45,12 @@ class UpstreamFile(_Part):
 
     @property
     def pinned_path(self) -> str:
-        """`OWNER/REPO/COMMIT/PATH`, as in a mirror."""
+        """The path `OWNER/REPO/COMMIT/PATH`, as in a mirror."""
         return f"{self.repository}/{self.commit}/{self.path}"
 
 
 class Counts(_Part):
-    """How much of everything comes out; checked, so that a misread file is noticed."""
+    """The counts that a recipe's files must have, so that a misread file is noticed."""
 
     queries: int
     documents: int
@@ -89,19 +89,19 @@ class NamedRecipe(NamedTuple):
 
 
 def recipe_folder() -> Path:
-    """Where the recipes lie: inside an installed package, or at the top of a checkout."""
+    """Return the recipes' folder: inside an installed package, or at the top of a checkout."""
     package = Path(__file__).parent.parent
     inside = package / "datasets"
     return inside if inside.is_dir() else package.parent / "datasets"
 
 
 def recipe_files() -> dict[str, Path]:
-    """The shipped recipes by name."""
+    """Return the shipped recipes by name."""
     return {path.stem: path for path in sorted(recipe_folder().glob("*.toml"))}
 
 
 def find_recipe(name: str) -> NamedRecipe:
-    """A shipped recipe by its name, or any by its file's path."""
+    """Return a shipped recipe by its name, or any recipe by its file's path."""
     shipped = recipe_files()
     if name in shipped:
         return read_recipe(shipped[name])
@@ -114,7 +114,7 @@ def find_recipe(name: str) -> NamedRecipe:
 
 
 def read_recipe(path: Path) -> NamedRecipe:
-    """The recipe in a file; `BadInput` says what is wrong with it."""
+    """Read the recipe in a file; `BadInput` says what is wrong with it."""
     try:
         raw = path.read_bytes()
         recipe = Recipe.model_validate(tomllib.loads(raw.decode("utf-8")))

@@ -13,13 +13,13 @@ from itertools import groupby
 from labeler.text.sentences import count_words, short_stretches
 
 USUAL = 200
-"""Words of a passage where there is enough text."""
+"""A passage has about so many words where there is enough text."""
 
 MOST = 260
-"""Words that a passage goes beyond only by a few, or for a code block and what leads up to it."""
+"""A passage has at most so many words, and a few more to save a remainder; code stays whole."""
 
 FEW = 30
-"""A passage of fewer words joins a neighbor where it can."""
+"""A passage of fewer words is joined to a neighboring one where that is possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What is never cut: a text, its words, and what stands between it and the piece before."""
+    """A text that is never cut, its number of words, and the white space that stands before it."""
 
     text: str
     words: int
@@ -60,13 +60,13 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Draft:
-    """A passage to be: pieces, each run of them under its own headings."""
+    """A passage under construction: lists of pieces, each with the headings above it."""
 
     parts: list[tuple[tuple[str, ...], list[_Piece]]]
 
     @property
     def words(self) -> int:
-        """Words of the text, the headings that will stand in it among them."""
+        """The number of words of the text, including the headings that will stand in it."""
         return sum(piece.words for _, pieces in self.parts for piece in pieces) + sum(
             count_words(heading) for heading in self.inner_headings()
         )
@@ -108,12 +108,12 @@ def passages(blocks: Iterable[Block]) -> list[Passage]:
 def _goes_on_below(
     path: tuple[str, ...], rest: Sequence[tuple[tuple[str, ...], list[Block]]]
 ) -> bool:
-    """Whether the next section's path names this one too, so that an empty one need not."""
+    """Whether the next section lies below this one, so that its headings name this one too."""
     return bool(rest) and len(rest[0][0]) > len(path) and rest[0][0][: len(path)] == path
 
 
 def _units(blocks: Sequence[Block]) -> Iterator[list[_Piece]]:
-    """Lists of pieces that stay together: one each, or what leads up to something and that."""
+    """Yield lists of pieces that stay together: mostly one, or a lead and what it leads up to."""
     waiting: list[_Piece] = []
     for block in blocks:
         pieces = _pieces(block)
@@ -140,7 +140,7 @@ def _stay_together(lead: Sequence[_Piece], piece: _Piece) -> bool:
 
 
 def _pieces(block: Block) -> list[_Piece]:
-    """The block itself, or its sentences where it is too long for one passage."""
+    """Return the block as one piece, or its sentences where it is too long for one passage."""
     gap = "\n" if block.tight else "\n\n"
     words = count_words(block.text)
     if block.code or words <= MOST:
@@ -158,7 +158,7 @@ def _pieces(block: Block) -> list[_Piece]:
 
 
 def _packed(units: Iterable[list[_Piece]]) -> list[list[_Piece]]:
-    """Spread the units of a section over passages; one that is too long is a passage itself."""
+    """Distribute a section's units over passages; a unit that is too long is a passage itself."""
     groups: list[list[_Piece]] = []
     for too_long, group in groupby(units, key=lambda unit: _total(unit) > MOST):
         run = list(group)
@@ -167,7 +167,7 @@ def _packed(units: Iterable[list[_Piece]]) -> list[list[_Piece]]:
 
 
 def _spread(units: Sequence[list[_Piece]]) -> list[list[_Piece]]:
-    """Groups of about the same length: a unit is of the share that its middle lies in."""
+    """Return groups of about the same length: a unit belongs where its middle lies."""
     total = sum(map(_total, units))
     share = total / max(1, round(total / USUAL), -(-total // MOST))
     groups: list[list[_Piece]] = []
@@ -219,20 +219,20 @@ def _joined_to_next(drafts: Sequence[_Draft], may_join: _Test) -> list[_Draft]:
 
 
 def _same_section(first: _Draft, second: _Draft) -> bool:
-    """Whether both are of one section; a few words may then come on top of a full passage."""
+    """Whether both have the same headings and fit into one passage, or nearly so."""
     long = max(first.words, second.words)
     fits = first.words + second.words <= MOST + FEW or long > MOST
     return first.headings == second.headings and fits
 
 
 def _into_section(first: _Draft, second: _Draft) -> bool:
-    """Whether the first says what the section below it is about."""
+    """Whether the second lies in a section below the first, and both fit into one passage."""
     below = second.headings[: len(first.headings)] == first.headings
     return below and _near_section(first, second)
 
 
 def _near_section(first: _Draft, second: _Draft) -> bool:
-    """Whether one is of the section above the other, or both are of the same one."""
+    """Whether both have the same parent section, or one is the other's, and they fit together."""
     above = len(_common([first.headings, second.headings]))
     near = above >= min(len(first.headings), len(second.headings)) - 1
     return near and _Draft(first.parts + second.parts).words <= MOST
@@ -247,7 +247,7 @@ def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _finished(draft: _Draft) -> Passage:
-    """The passage's text; headings that are not above all of it stand in it as lines."""
+    """Join a draft's pieces; headings that are not above all of it become lines of the text."""
     above = draft.headings
     shown = above
     texts: list[str] = []

@@ -1,4 +1,4 @@
-"""Which files an input names: a folder with all below it, a file, or a pattern."""
+"""Find the files that an input names: a folder with all below it, a file, or a pattern."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labeler.errors import FileProblem
 _COLLECTION = re.compile(
     r"(?:queries|rejected|pool)\.jsonl(?:\.gz)?|card\.json|qrels|runs|judgements"
 )
-"""What lies beside a `corpus.jsonl` in a collection, and is no document."""
+"""Names of a collection's files that hold no documents."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> InputFi
 
 
 def _starts(pattern: str) -> list[tuple[Path, Path]]:
-    """The paths that an input names, each with the folder to which its documents' are relative."""
+    """Return the paths that an input names, each with the folder that its documents leave out."""
     path = Path(pattern).expanduser()
     if path.is_dir():
         return [(path, path)]
@@ -80,7 +80,7 @@ def _common_base(bases: Sequence[Path]) -> Path:
 
 
 def _below(path: Path, entered: set[str], files: InputFiles) -> Iterator[Path]:
-    """The file itself, or the files of a folder and those below it, by name."""
+    """Yield the file itself, or the files in and below a folder, in the order of names."""
     if not path.is_dir():
         if path.exists() and not path.is_file():
             files.unread.append(f"{path}: a device or a pipe, not a file")

@@ -1,4 +1,4 @@
-"""Documents in: files to passages with stable ids, and what could not be read, by name."""
+"""Read files into a collection's corpus: passages with stable ids, and what was not read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.messages import Advance
 
 FirstByText = dict[tuple[str, str], Document]
-"""By title and text, the passage that had them first."""
+"""The first passage that has a title and text, by these two."""
 
 
 @dataclass(repr=False)
@@ -159,7 +159,7 @@ def _add_file(path: Path, base: Path, result: Ingested, first_by_text: FirstByTe
 def _add_passage(
     document: Document, shown_path: str, result: Ingested, first_by_text: FirstByText
 ) -> None:
-    """Keep a passage; where it stands elsewhere too, the first one says so."""
+    """Add a passage; where an earlier one is the same, note this file in its metadata instead."""
     first = first_by_text.setdefault((document.title, document.text), document)
     if first is document:
         result.documents[document.id] = document
@@ -172,7 +172,7 @@ def _add_passage(
 
 
 def _relative_path(path: Path, base: Path) -> str:
-    """A file's path as documents name it: relative to the input, with slashes."""
+    """Return a file's path as documents name it: relative to the input, with slashes."""
     absolute, above = path.absolute(), base.absolute()
     shown = absolute.relative_to(above) if absolute.is_relative_to(above) else absolute
     return unicodedata.normalize("NFC", shown.as_posix())
@@ -209,14 +209,14 @@ def _title(own: str, stem: str, first: str, headings: tuple[str, ...]) -> str:
 
 
 def id_part(path: str) -> str:
-    """A path as a part of an id: white space and what cannot be seen percent-encoded."""
+    """Return a path as a part of an id: white space and invisible letters are percent-encoded."""
     return "".join(
         c if c.isprintable() and not c.isspace() and c != "%" else _percent(c) for c in path
     )
 
 
 def _writable(text: str) -> str:
-    """A text in which the bytes of a file name that are not UTF-8 are replaced, to be written."""
+    """Replace the bytes of a file name that are not UTF-8, so that the text can be written."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -247,7 +247,7 @@ def _nothing_read(inputs: Sequence[str], files: InputFiles, result: Ingested) ->
 
 
 def _refuse_to_replace(collection: Collection, queries: dict[str, Query]) -> None:
-    """Queries may have cost money: others than those in the collection do not take their place."""
+    """Refuse to overwrite a collection's queries by others, since queries may have cost money."""
     if queries and collection.queries.exists() and read_queries(collection.queries) != queries:
         raise Misuse(
             f"{collection.queries} holds other queries; move it away or choose another directory"
@@ -255,7 +255,7 @@ def _refuse_to_replace(collection: Collection, queries: dict[str, Query]) -> Non
 
 
 def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
-    """A pool stands on the texts that it names: they do not vanish from under it."""
+    """Refuse a corpus that lacks documents which the collection's pool names."""
     if not collection.pool.exists():
         return
     gone = {entry.pair.doc_id for entry in read_pool(collection.pool)} - result.documents.keys()
@@ -273,7 +273,7 @@ def _refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None
 
 
 def _gone(collection: Collection, result: Ingested) -> int:
-    """How many documents the collection's corpus has that are none of these."""
+    """Return how many documents of the collection's earlier corpus are not among the new ones."""
     if not collection.corpus.exists():
         return 0
     try:

@@ -28,12 +28,12 @@ _MIN_CHARACTERS = 200
 
 
 def python_documents() -> dict[str, str]:
-    """File names and texts, reStructuredText, of this Python's own documentation."""
+    """Return this Python's own documentation as reStructuredText by file names."""
     return {**dict(_topics()), **dict(_modules())}
 
 
 def _topics() -> Iterator[tuple[str, str]]:
-    """The reference topics, without those that stand inside a longer one."""
+    """Yield the reference topics, without those that are part of a longer one."""
     try:
         from pydoc_data.topics import topics
     except ImportError:  # some distributions leave it out; the modules' strings are enough
@@ -57,7 +57,7 @@ def _modules() -> Iterator[tuple[str, str]]:
 
 
 def _described(name: str, source: Path) -> Iterator[str]:
-    """The documentation strings of a module and its public members, a heading above each."""
+    """Yield the documentation strings of a module and its public members, each under a heading."""
     tree = ast.parse(source.read_text(encoding="utf-8"))
     yield from _section(f"The {name} module", "*", ast.get_docstring(tree) or "")
     for node in tree.body:

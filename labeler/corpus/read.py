@@ -31,7 +31,7 @@ _ROWS = (".jsonl", ".ndjson")
 _NAMED = 5
 
 KINDS = (*_TEXTS, *_TABLES, *_ROWS)
-"""Endings of the files that can be read; those of rows may be gzip (`.jsonl.gz`)."""
+"""The endings of files that can be read; files of rows may be compressed (`.jsonl.gz`)."""
 
 
 def kind_of(path: Path) -> str:
@@ -43,7 +43,7 @@ def kind_of(path: Path) -> str:
 
 
 def read_documents_of(path: Path) -> list[SourceDocument]:
-    """The documents of a file of a known kind; `BadInput` says why there are none."""
+    """Read the documents of a file of a known kind; `BadInput` says why there are none."""
     kind = kind_of(path)
     raw = read_bytes(path)
     text = decoded(path, raw)
@@ -62,7 +62,7 @@ def read_documents_of(path: Path) -> list[SourceDocument]:
 
 
 def _all_bad(problems: Sequence[BadInput], good: int) -> str:
-    """The first bad rows of a file, in its order, and what became of the others."""
+    """Describe the first bad rows of a file, in its order, and count the others."""
     listed = "; ".join(map(str, problems[:_NAMED]))
     more = f"; and {len(problems) - _NAMED:,} more" if len(problems) > _NAMED else ""
     left = f" (so its {count_of(good, 'good row was', 'good rows were')} left out too)"

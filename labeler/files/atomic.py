@@ -1,4 +1,4 @@
-"""How files are replaced: written beside their place, read back, then renamed."""
+"""Replace files whole or not at all: written beside the old one, read back, then renamed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from labeler.files.read import STANDARD, file_problems
 from labeler.files.temporary import scratch_file
 
 ABANDONED_SECONDS = 3600.0
-"""After so long without a write, a partial file is what a killed process left."""
+"""A partial file that was not written to for so long was left by a killed process."""
 
 
 _LEVEL = 6
-"""Of gzip: the default 9 takes three times as long for files that are no smaller."""
+"""The level of gzip: the default 9 takes three times as long for files that are no smaller."""
 
 
 @contextmanager

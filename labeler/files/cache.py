@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """The user's cache folder for this package: `LABELER_CACHE`, else what the platform says."""
+    """Return the user's cache folder for this package: `LABELER_CACHE`, else the platform's."""
     own = os.environ.get("LABELER_CACHE")
     if own:
         return Path(own).expanduser()
@@ -23,7 +23,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def alone(path: Path, tell: Callable[[str], None] = lambda _: None) -> Iterator[None]:
-    """Wait until no other process is bringing the file to `path`, and keep others waiting."""
+    """Wait until no other process is fetching the file at `path`, and make others wait."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(path.name + ".lock").open("ab") as lock:
         if not _locked(lock.fileno(), wait=False):
@@ -55,7 +55,7 @@ def _locked(descriptor: int, *, wait: bool) -> bool:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hex."""
+    """Return the SHA-256 of a file's bytes, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

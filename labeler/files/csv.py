@@ -1,4 +1,4 @@
-"""Tables of text: CSV in its usual dialects, and TSV, the first row naming the columns."""
+"""Read tables of text: CSV in its usual dialects, and TSV; the first row names the columns."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def read_tsv(
 
 
 def _are_values(cells: Sequence[str]) -> bool:
-    """Whether a first row is one like those below it: names hold no digits and are short."""
+    """Whether a first row holds values, not names: names hold no digits and are short."""
     return any(map(str.isdigit, cells[0])) or len(cells[1].split()) > 3 or len(cells[1]) > 100
 
 
 def _named(
     path: Path, rows: Iterator[tuple[int, list[str]]], bad: Callable[[BadInput], None]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows after the first, which has the columns' names."""
+    """Yield the rows after the first, by the names of columns in that one."""
     _, header = next(rows, (1, []))
     names = [name.strip() for name in header]
     if not any(names):

@@ -1,4 +1,4 @@
-"""Downloads: resumable, bounded in size, and of no use until their SHA-256 is the expected one."""
+"""Download files: resumable, bounded in size, and kept only with the expected SHA-256."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _persist(
     advance: Advance,
     pause: Callable[[float], None],
 ) -> None:
-    """Go on after breaks; an address from which nothing ever came is given up at once."""
+    """Download and resume after interruptions; give up at once where no byte ever came."""
     import httpx2
 
     before, patience = _size(partial), 0
@@ -99,7 +99,7 @@ def _persist(
 
 
 def _receive(client: httpx2.Client, remote: Remote, partial: Path, advance: Advance) -> None:
-    """Append what is missing of the file, or write all of it where the server does not resume."""
+    """Append the missing bytes of the file, or write all of it where the server does not resume."""
     have = _size(partial)
     headers = {"Range": f"bytes={have}-"} if have else {}
     with client.stream("GET", remote.url, headers=headers) as response:
@@ -126,7 +126,7 @@ def _keep(response: httpx2.Response, remote: Remote, partial: Path, advance: Adv
 
 
 def _starts_at(response: httpx2.Response) -> int | None:
-    """Where the stretch begins that a 206 brings; `None` for a whole file."""
+    """Return the offset at which the part in a 206 response begins; `None` for a whole file."""
     if response.status_code != 206:
         return None
     content_range = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))

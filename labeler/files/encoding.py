@@ -1,4 +1,4 @@
-"""The text of a file, or a line that says why it has none and what would help."""
+"""Decode files, or say in one line why that is impossible and what would help."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _OTHER_UNICODE = {
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file, unpacked where they are gzip's."""
+    """Return the bytes of a file, unpacked where they are gzip's."""
     with file_problems(path):
         raw = path.read_bytes()
         return gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
 
 
 def decoded(path: Path, raw: bytes) -> str:
-    """The bytes as UTF-8, without a byte-order mark; `BadInput` where they are something else."""
+    """Decode bytes as UTF-8, without a byte-order mark; `BadInput` where they are not that."""
     for mark, encoding in _OTHER_UNICODE.items():
         if raw.startswith(mark):
             raise BadInput(f"{path}: {encoding}, not UTF-8; {_convert(encoding, path)}")

@@ -1,4 +1,4 @@
-"""Files opened for reading: plain or gzip, by line or by block, with errors that name them."""
+"""Read files, plain or gzip, by line or by block, with errors that name them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from labeler.errors import BadInput, FileProblem
 from labeler.files.temporary import scratch_file
 
 STANDARD = Path("-")
-"""Standard input, where something is read; standard output, where it is written."""
+"""The path that stands for standard input in reading and for standard output in writing."""
 
 
 @dataclass(frozen=True)
 class _Copies:
-    """Copies of what can be read only once, and what removes them."""
+    """The copies of inputs that can be read only once, and the stack that removes them."""
 
     stack: ExitStack
     files: dict[Path, Path] = field(default_factory=dict)
@@ -46,7 +46,7 @@ def file_problems(path: Path) -> Iterator[None]:
 
 @contextmanager
 def rereadable() -> Iterator[None]:
-    """Within, standard input and pipes can be read as often as any file: from a copy."""
+    """Let standard input and pipes be read as often as any file, from a copy, until the end."""
     with ExitStack() as stack:
         token = _COPIES.set(_Copies(stack))
         try:
@@ -56,7 +56,7 @@ def rereadable() -> Iterator[None]:
 
 
 def reads_once(path: Path) -> bool:
-    """Whether the second reading of a path would find nothing."""
+    """Whether a path can be read only once, as standard input and pipes can."""
     if path == STANDARD:
         return True
     mode = path.stat().st_mode

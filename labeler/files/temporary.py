@@ -1,4 +1,4 @@
-"""Files that are gone afterwards."""
+"""Temporary files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from pathlib import Path
 
 @contextmanager
 def scratch_file() -> Iterator[Path]:
-    """A path for a file that is gone afterwards."""
+    """Give a path for a file, which is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="labeler-") as folder:
         yield Path(folder) / "scratch"

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 LONGEST_SLICE = 200
-"""Characters after which a word without an end is cut."""
+"""A word of more characters is cut."""
 
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -39,7 +39,7 @@ def count_words(text: str) -> int:
 
 
 def short_stretches(text: str, most: int) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a text begin and end; the words of one of more than `most` words."""
+    """Yield where sentences begin and end, or the words of one that has more than `most`."""
     for start, end in _sentences(text):
         if count_words(text[start:end]) <= most:
             yield start, end
@@ -61,7 +61,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _slices(word: str) -> Iterator[tuple[int, int]]:
-    """Cut what has no spaces, never before a character that combines with the one before it."""
+    """Cut a word that is too long, never before a character that combines with another."""
     start = 0
     while len(word) - start > LONGEST_SLICE:
         end = start + LONGEST_SLICE

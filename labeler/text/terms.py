@@ -56,7 +56,7 @@ def _pairs(word: str) -> list[str]:
 
 @dataclass(frozen=True)
 class TermStatistics:
-    """How many of `documents` documents hold each term, and how long they are on average."""
+    """In how many of `documents` documents each term occurs, and their mean length in terms."""
 
     documents: int
     mean_length: float
@@ -64,7 +64,7 @@ class TermStatistics:
 
     @classmethod
     def of(cls, corpus: Iterable[Sequence[str]]) -> TermStatistics:
-        """The statistics of documents given as lists of terms."""
+        """Count the terms of documents that are given as lists of terms."""
         frequency: Counter[str] = Counter()
         count = length = 0
         for document in corpus:
@@ -75,7 +75,7 @@ class TermStatistics:
 
     @cached_property
     def digest(self) -> str:
-        """A SHA-256 that changes with any of the figures."""
+        """The SHA-256 of all the figures."""
         rows = "".join(f"{term}\0{n}\n" for term, n in sorted(self.frequency.items()))
         head = f"{self.documents}\0{self.mean_length!r}\n"
         return hashlib.sha256((head + rows).encode()).hexdigest()
@@ -103,5 +103,5 @@ def matched_share(query: Sequence[str], text: Sequence[str], statistics: TermSta
 
 
 def text_to_search(document: Document) -> str:
-    """What a retriever indexes of a document: its title, then its text."""
+    """Return what a retriever indexes of a document: its title, then its text."""
     return f"{document.title}\n{document.text}" if document.title else document.text

@@ -26,7 +26,7 @@ DENSE_EXTRA = (
 
 
 def can_encode() -> bool:
-    """Whether the optional package is there."""
+    """Whether the optional package is installed."""
     return find_spec("wordllama") is not None
 
 

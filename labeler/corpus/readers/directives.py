@@ -1,4 +1,4 @@
-"""What the directives of Sphinx and MyST show, by their names."""
+"""Names of the directives and roles of Sphinx and MyST, and what each of them shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The title in a document's front matter, which is otherwise left out."""
+"""Take the front matter off a document; only its title is used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TITLE = re.compile(r"title\s*:\s*(.+?)\s*")
 
 
 def without_front_matter(text: str) -> tuple[str, int, str]:
-    """The title in YAML between `---` or TOML between `+++`; the line after that, and the rest."""
+    """Return the title in YAML or TOML, the first line after it, and the text from there."""
     lines = text.split("\n")
     fence = lines[0].rstrip()
     ends = {"---": ("---", "..."), "+++": ("+++",)}.get(fence, ())

@@ -38,7 +38,7 @@ def read_markdown(text: str) -> tuple[str, list[Block]]:
 
 
 def read_mdx(text: str) -> tuple[str, list[Block]]:
-    """As `read_markdown`, of Markdown in which braces hold JavaScript."""
+    """Read MDX as `read_markdown` does Markdown: braces in it hold JavaScript."""
     return _read_document(text, mdx=True)
 
 
@@ -80,7 +80,7 @@ class _Reader:
 
     @property
     def inline(self) -> Inline:
-        """How the words of a paragraph are read."""
+        """What the words of a paragraph are read with."""
         return Inline(self.components, self.inline_tokens)
 
     def read(self, text: str, first: int, outline: Outline, indent: int = 0) -> None:

@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(slots=True)
 class _Draft:
-    """A part to be: it begins at the line of its first word."""
+    """A part under construction, which begins at the line of its first word."""
 
     line: int
     level: int = 0
@@ -98,7 +98,7 @@ def one_line(inline: Inline, tokens: Sequence[Token]) -> str:
 
 
 def _words(inline: Inline, token: Token) -> str:
-    if token.type == "html_inline" and token.content.startswith(("<!", "<?")):
+    if token.type == "html_inline" and token.content.startswith(("<!", "<?", "<>", "</>")):
         return ""
     reader = _WORDS.get(token.type)
     return reader(inline, token) if reader else token.content
@@ -117,19 +117,17 @@ _WORDS: dict[str, Callable[[Inline, Token], str]] = {
     "footnote_ref": lambda _inline, token: f"[{token.meta['label']}]",
     "myst_role": lambda _inline, token: role_text(token.meta["name"], token.content),
 }
-"""The words of tokens, other than their content, by the tokens' types."""
+"""By the types of tokens whose words are not simply their content: how these are read."""
 
 
 def _tag(token: Token, components: Collection[str]) -> re.Match[str] | None:
-    """The token as a tag; `None` for comments, and for what only looks like a tag."""
+    """Return the parts of a tag; `None` for comments and for what only looks like a tag."""
     match = _TAG.fullmatch(token.content)
-    if token.content in ("<>", "</>"):
-        token.content = ""
     if not match:
         return None
     closing, name, attributes, self_closing = match.groups()
-    known = _is_html(name) or name in components
-    return match if known or closing or self_closing or "=" in attributes else None
+    is_tag = _is_html(name) or name in components
+    return match if is_tag or closing or self_closing or "=" in attributes else None
 
 
 def _stands_alone(tag: re.Match[str], tokens: Sequence[Token], position: int) -> bool:

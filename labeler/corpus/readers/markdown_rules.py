@@ -67,7 +67,7 @@ _ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")
 
 
 def parser(*, mdx: bool = False) -> MarkdownIt:
-    """A parser into tokens; with `mdx`, braces hold expressions and indentation makes no code."""
+    """Return the parser; with `mdx`, braces hold expressions and indentation makes no code."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.deflist import deflist_plugin
     from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -238,11 +238,11 @@ _RULES = {
     ":": _colons,
     **dict.fromkeys("{-;([+ie", _unshown_lines),
 }
-"""By the first character of the line at which they begin."""
+"""The rules by the first character of the line that they recognize."""
 
 
 def _extension(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """What begins with a line that a documentation tool gives a meaning."""
+    """Apply the rule for lines that begin as this one does, if there is one."""
     if state.is_code_block(start) or state.isEmpty(start):
         return False
     rule = _RULES.get(state.src[state.bMarks[start] + state.tShift[start]])

@@ -1,4 +1,4 @@
-"""What the readers of structured text share: numbered lines, and blocks under headings."""
+"""What the readers of markup share: numbered lines, and blocks under headings."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def indented_block(lines: Lines, start: int, least: int) -> int:
 
 
 def inside_item(block: Block) -> Block:
-    """A block that stands in a list's item: an item itself keeps its distance from the margin."""
+    """Return a block of a list's item, indented if it is an item itself."""
     nested = not block.code and _ITEM.match(block.text)
     return replace(block, text=f"  {block.text}") if nested else block
 

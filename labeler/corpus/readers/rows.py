@@ -1,4 +1,4 @@
-"""Documents that are rows: JSON Lines, BEIR's and others', and tables."""
+"""Read rows as documents: JSON Lines, BEIR's and others', and tables."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _named_values(row: Mapping[str, Any], others: set[str | None]) -> tuple[str,
 
 
 def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:
-    """A row's `metadata` with what else stands in the row beside it."""
+    """Return a row's `metadata` together with its columns that have no other use."""
     inner = rest.pop("metadata", None) or {}
     if not isinstance(inner, dict):
         raise BadInput.at(path, number, "expected 'metadata' to be an object")

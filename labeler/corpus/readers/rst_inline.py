@@ -21,7 +21,7 @@ _PROTECTED = re.compile(r"\0(\d+)\0")
 
 
 def plain(text: str) -> str:
-    """The words of a paragraph; literals and the names of code between single backticks."""
+    """Return the words of a paragraph; literals and names of code stay between backticks."""
     protected: list[str] = []
 
     def protect(shown: str) -> str:
@@ -45,7 +45,7 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The words of a paragraph, its line breaks as spaces; white space of other kinds stays."""
+    """Return the words of a paragraph on one line; white space of other kinds than blanks stays."""
     return _BLANKS.sub(" ", plain(text)).strip(" ")
 
 
