@@ -22,8 +22,8 @@ from labeler.models.policies.adapt import Abilities
 from labeler.models.server.client import server_model
 from labeler.prompt import find_prompt
 from labeler.store import Store, open_store
+from labeler.store.base import Batch, Kept
 from labeler.store.keys import Canon, key_of_text
-from labeler.store.sqlite.replies import Batch, Kept
 
 PASSAGE = "words of a passage that is about as long as passages are " * 14
 NOBODY = "http://127.0.0.1:9/v1"

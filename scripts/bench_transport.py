@@ -32,7 +32,7 @@ from labeler.data import Pair
 from labeler.judging.reply.parse import parse_grade
 from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
-from labeler.store.sqlite.replies import Batch, Kept
+from labeler.store.base import Batch, Kept
 
 SCALE = (0, 1, 2, 3)
 SCHEMA = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.data import Outcome
     from labeler.judging.explain import Explanation, Story
-    from labeler.store.sqlite.maintain import Record
+    from labeler.store.base import Record
 
 
 def command(

@@ -19,8 +19,8 @@ from labeler.model import Request
 from labeler.models.policies.adapt import Abilities, read_abilities
 from labeler.models.policies.stack import only_remembered
 from labeler.store import Store, key_of, open_store
+from labeler.store.base import Record
 from labeler.store.keys import quoted
-from labeler.store.sqlite.maintain import Record, failure_of, record_of, records_with
 
 
 class Attempt(NamedTuple):
@@ -100,9 +100,9 @@ def story_of(pair: Pair, texts: Texts, assessor: Assessor, store: Store) -> Stor
     while True:
         sent = _sent(request, abilities)
         key = key_of(assessor.model.id, sent)
-        record, reply = record_of(store, key), store.replies([key]).get(key)
+        record, reply = store.record(key), store.replies([key]).get(key)
         if record is None or reply is None:
-            return Story(first, tuple(attempts), failure_of(store, key))
+            return Story(first, tuple(attempts), store.failure(key))
         outcome = assessor.verdict(pair, reply)
         attempts.append(Attempt(sent, record, outcome))
         request = next_request(request, outcome)
@@ -111,7 +111,7 @@ def story_of(pair: Pair, texts: Texts, assessor: Assessor, store: Store) -> Stor
 def records_by_texts(pair: Pair, texts: Texts, model_id: str, store: Store) -> list[Record]:
     """What a model replied to whatever prompts show both texts of a pair, oldest first."""
     query, document = texts.of(pair)
-    return records_with(store, model_id, (quoted(query.text), quoted(document.text)))
+    return store.records_with(model_id, (quoted(query.text), quoted(document.text)))
 
 
 def _sent(request: Request, abilities: Abilities | None) -> Request:

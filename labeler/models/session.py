@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
+from labeler.files.network import network_file_system
 from labeler.model import Model
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, Ready, Task, choose, ready
 from labeler.models.control import Control
@@ -21,7 +22,6 @@ from labeler.models.policies.retry import Patience
 from labeler.models.policies.stack import Guard, guarded, knows
 from labeler.models.prices import Price, price_of
 from labeler.store import Store, open_store
-from labeler.store.sqlite.open import network_file_system
 
 
 @dataclass(frozen=True, slots=True)

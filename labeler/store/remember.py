@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from labeler.errors import AskedElsewhere, CallFailed
 from labeler.model import Model, Reply, Request
+from labeler.store.base import LEASE_SECONDS, Batch, Failed, Granted, Kept, Store
 from labeler.store.keys import Canon, key_of_text
-from labeler.store.sqlite.leases import LEASE_SECONDS
-from labeler.store.sqlite.replies import Batch, Failed, Granted, Kept, Store
 
 GATHER_SECONDS = 0.005
 """How long a batch waits for company after a pause; while one is written, the next gathers."""
@@ -24,54 +23,54 @@ POLL_SECONDS = 0.25
 
 
 def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
-    """Answer from the store what is there; keep every other reply before handing it on.
+    """Answer from the store where it can; keep every other reply before handing it on.
 
     What another process is asking at this moment is waited for; where not `patient`,
     `AskedElsewhere` is raised instead, so that the caller can do something else meanwhile.
     """
-    clerk, canon = _Clerk(store), Canon(model.id)
+    writer, canon = _BatchWriter(store), Canon(model.id)
 
     def recall(requests: Sequence[Request]) -> list[Reply | None]:
         keys = [key_of_text(canon.text(request)) for request in requests]
-        known = store.replies(keys)
-        return [known.get(key) for key in keys]
+        replies = store.replies(keys)
+        return [replies.get(key) for key in keys]
 
     async def ask(request: Request) -> Reply:
         text = canon.text(request)
         key = key_of_text(text)
-        known = await clerk.claim(key)
-        while known is False and patient:
+        claimed = await writer.claim(key)
+        while claimed is False and patient:
             await asyncio.sleep(POLL_SECONDS)
-            known = await clerk.claim(key)
-        if isinstance(known, Reply):
-            return known
-        if isinstance(known, Failed):
-            raise CallFailed(known.detail, known.status)
-        if not known:
+            claimed = await writer.claim(key)
+        if isinstance(claimed, Reply):
+            return claimed
+        if isinstance(claimed, Failed):
+            raise CallFailed(claimed.detail, claimed.status)
+        if not claimed:
             raise AskedElsewhere("another process is asking this")
         try:
             reply = await model.ask(request)
         except CallFailed as error:
-            await clerk.fail(Failed(key, error.status, str(error)))
+            await writer.fail(Failed(key, error.status, str(error)))
             raise
         except BaseException:
-            clerk.give_back(key)
+            writer.release(key)
             raise
-        return await clerk.keep(Kept(key, model.id, text, reply))
+        return await writer.keep(Kept(key, model.id, text, reply))
 
     async def close() -> None:
-        await clerk.finish()
+        await writer.finish()
         await model.close()
 
     return replace(model, ask=ask, recall=recall, close=close)
 
 
 _Claimed = Reply | Failed | bool
-"""A reply that is there, what failed in another process, or whether the lease is given."""
+"""A reply that is kept, what failed in another process, or whether the lease is given."""
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _NextBatch:
     """What the next batch will do, and who waits for it."""
 
     kept: list[Kept] = field(default_factory=list)
@@ -83,32 +82,32 @@ class _Waiting:
         return len(self.waiters)
 
 
-class _Clerk:
+class _BatchWriter:
     """Writes batches one after the other, in a thread; what arrives meanwhile is the next one."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._waiting = _Waiting()
+        self._next = _NextBatch()
         self._writing: asyncio.Task[None] | None = None
-        self._beating: asyncio.Task[None] | None = None
-        self._held: dict[bytes, asyncio.Event] = {}
+        self._renewing: asyncio.Task[None] | None = None
+        self._in_progress: dict[bytes, asyncio.Event] = {}
 
     async def claim(self, key: bytes) -> _Claimed:
         """The reply if it is there, or how the call failed in another process, or whether the
         caller may ask: nobody else does, here or elsewhere. Equal requests of this process wait
         for the first.
         """
-        while key in self._held:
-            await self._held[key].wait()
-        self._held[key] = asyncio.Event()
-        self._waiting.claimed.append(key)
+        while key in self._in_progress:
+            await self._in_progress[key].wait()
+        self._in_progress[key] = asyncio.Event()
+        self._next.claimed.append(key)
         try:
             granted = await self._wait(key)
         except BaseException:
-            self.give_back(key)
+            self.release(key)
             raise
         if granted is not True:
-            self.give_back(key)
+            self.release(key)
         return granted
 
     async def keep(self, kept: Kept) -> Reply:
@@ -116,72 +115,74 @@ class _Clerk:
 
         It is kept even if the caller is cancelled.
         """
-        self._waiting.kept.append(kept)
+        self._next.kept.append(kept)
         earlier = await self._wait(kept.key)
-        self.give_back(kept.key)
+        self.release(kept.key)
         return earlier if isinstance(earlier, Reply) else kept.reply
 
     async def fail(self, failed: Failed) -> None:
-        """Keep the news of a failed call."""
-        self._waiting.failed.append(failed)
+        """Keep how a call failed."""
+        self._next.failed.append(failed)
         await self._wait(failed.key)
-        self.give_back(failed.key)
+        self.release(failed.key)
 
-    def give_back(self, key: bytes) -> None:
+    def release(self, key: bytes) -> None:
         """Let the key be asked again; its lease ends with the process' others."""
-        held = self._held.pop(key, None)
-        if held:
-            held.set()
+        event = self._in_progress.pop(key, None)
+        if event:
+            event.set()
 
     async def _wait(self, key: bytes) -> _Claimed:
         done: asyncio.Future[_Claimed] = asyncio.get_running_loop().create_future()
-        self._waiting.waiters.append((done, key))
-        self._wake()
+        self._next.waiters.append((done, key))
+        self._start()
         return await asyncio.shield(done)
 
-    def _wake(self) -> None:
+    def _start(self) -> None:
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
-        if self._beating is None or self._beating.done():
-            self._beating = asyncio.create_task(self._beat())
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.create_task(self._renew_leases())
 
     async def _write_all(self) -> None:
         await asyncio.sleep(GATHER_SECONDS)
-        while self._waiting:
-            work, self._waiting = self._waiting, _Waiting()
-            batch = Batch(work.kept, work.failed, work.claimed)
+        while self._next:
+            batch, self._next = self._next, _NextBatch()
+            work = Batch(batch.kept, batch.failed, batch.claimed)
             try:
-                granted = await asyncio.to_thread(self._store.write, batch)
+                granted = await asyncio.to_thread(self._store.write, work)
             except Exception as error:
-                _fail(work, error)
+                _fail(batch, error)
             else:
-                _settle(work, granted)
+                _settle(batch, granted)
 
-    async def _beat(self) -> None:
-        while self._held or self._waiting:
+    async def _renew_leases(self) -> None:
+        while self._in_progress or self._next:
             await asyncio.sleep(LEASE_SECONDS / 4)
-            if self._held:
+            if self._in_progress:
                 await asyncio.to_thread(self._store.renew)
 
     async def finish(self) -> None:
         """Write what still waits."""
         while self._writing is not None and not self._writing.done():
             await asyncio.wait([self._writing])
-        if self._beating is not None:
-            self._beating.cancel()
+        if self._renewing is not None:
+            self._renewing.cancel()
             with suppress(asyncio.CancelledError):
-                await self._beating
-        self._writing = self._beating = None
+                await self._renewing
+        self._writing = self._renewing = None
 
 
-def _settle(work: _Waiting, granted: Granted) -> None:
-    for done, key in work.waiters:
+def _settle(batch: _NextBatch, granted: Granted) -> None:
+    """Tell everybody who waits for a batch what came of their key."""
+    for done, key in batch.waiters:
         if not done.done():
-            there = granted.replies.get(key) or granted.failures.get(key)
-            done.set_result(there or key in granted.leases)
+            result = granted.replies.get(key) or granted.failures.get(key)
+            done.set_result(result or key in granted.leases)
 
 
-def _fail(work: _Waiting, error: Exception) -> None:
-    for done, _ in work.waiters:
+def _fail(batch: _NextBatch, error: Exception) -> None:
+    """Hand an error to everybody who waits for a batch."""
+    for done, _ in batch.waiters:
         if not done.done():
             done.set_exception(error)

@@ -20,7 +20,7 @@ from labeler.data import Pair
 from labeler.errors import LabelerError
 from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
-from labeler.store.sqlite.replies import Batch, Kept
+from labeler.store.base import Batch, Kept
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.files import read_qrels
 

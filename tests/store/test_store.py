@@ -1,14 +1,13 @@
 """The store: what is kept, what is refused, and that a refused file stays as it was."""
 
 import asyncio
-import json
 import multiprocessing
 import os
 import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,16 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError
-from labeler.files.jsonl import read_rows
 from labeler.model import Message, Model, Reply, Request
+from labeler.models.policies.rate import RateLimiter, RateLimits
+from labeler.models.policies.stack import Guard, guarded
 from labeler.store import Store, key_of, open_store, remembered
-from labeler.store.keys import canonical, checksum, key_of_text
-from labeler.store.sqlite import exported
-from labeler.store.sqlite import maintain as upkeep
+from labeler.store.base import Batch, Failed, Granted, Kept, Record
+from labeler.store.sqlite import maintain
 from labeler.store.sqlite.leases import Now
-from labeler.store.sqlite.open import network_file_system
-from labeler.store.sqlite.replies import Batch, Failed, Kept
-from labeler.store.sqlite.schema import APPLICATION_ID, VERSION
+from labeler.store.sqlite.schema import MERGE, VERSION
+from labeler.store.sqlite.store import SqliteStore
 from labeler.testing import fake_model
 
 ASKED = Request(
@@ -98,7 +96,7 @@ def test_a_kept_reply_comes_back_as_it_was(  # noqa: PLR0917 - hypothesis gives 
         assert store.replies([b"k" * 32]) == {
             b"k" * 32: replace(reply, body=b"", remembered=True),
         }
-        assert upkeep.verify(store) == (1, ())
+        assert maintain.verify(store) == (1, ())
 
 
 def test_what_is_asked_once_is_asked_once(tmp_path: Path) -> None:
@@ -122,7 +120,7 @@ def test_what_is_asked_once_is_asked_once(tmp_path: Path) -> None:
     assert len(asked) == 1
 
 
-def test_a_failed_call_is_no_reply_and_is_remembered_as_news_only(tmp_path: Path) -> None:
+def test_a_failed_call_is_no_reply_and_is_remembered_as_a_failure(tmp_path: Path) -> None:
     def fail(_request: Request) -> str:
         raise CallFailed("no such luck")
 
@@ -135,11 +133,11 @@ def test_a_failed_call_is_no_reply_and_is_remembered_as_news_only(tmp_path: Path
     with open_store(tmp_path / "replies.db") as store:
         with pytest.raises(CallFailed):
             asyncio.run(once(remembered(fake_model(fail), store)))
-        failure = upkeep.failure_of(store, key_of("fake", ASKED))
+        failure = store.failure(key_of("fake", ASKED))
         assert failure is not None
         assert failure[1:] == ("call_failed", "no such luck")
         assert asyncio.run(once(remembered(fake_model("yes"), store))) == "yes"
-        assert upkeep.failure_of(store, key_of("fake", ASKED)) is None
+        assert store.failure(key_of("fake", ASKED)) is None
 
 
 def test_the_first_reply_under_a_key_stays(tmp_path: Path) -> None:
@@ -161,9 +159,18 @@ def foreign(path: Path) -> None:
 
 
 def newer(path: Path) -> None:
+    of_version(path, VERSION + 1)
+
+
+def older(path: Path) -> None:
+    of_version(path, 1)
+
+
+def of_version(path: Path, version: int) -> None:
     made(path)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def made(path: Path, *, redacted: bool = False) -> None:
@@ -176,10 +183,7 @@ def made(path: Path, *, redacted: bool = False) -> None:
 
 
 def versionless(path: Path) -> None:
-    made(path)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 0")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    of_version(path, 0)
 
 
 def cut(path: Path) -> None:
@@ -199,6 +203,7 @@ def garbled(path: Path) -> None:
     [
         (foreign, "not a store of labeler's"),
         (newer, "newer"),
+        (older, "before the first release"),
         (versionless, "no version"),
         (cut, "cut short"),
         (garbled, "damaged"),
@@ -206,7 +211,17 @@ def garbled(path: Path) -> None:
         (lambda path: path.write_bytes(b"SQLite format 3\0"), "not a store"),
         (lambda path: path.mkdir(), "directory"),
     ],
-    ids=["foreign", "newer", "versionless", "cut", "garbled", "text", "head only", "folder"],
+    ids=[
+        "foreign",
+        "newer",
+        "older",
+        "no version",
+        "cut",
+        "garbled",
+        "text",
+        "head only",
+        "folder",
+    ],
 )
 def test_what_is_no_whole_store_is_refused_and_left_as_it_was(
     tmp_path: Path, spoil: Callable[[Path], object], says: str
@@ -219,18 +234,6 @@ def test_what_is_no_whole_store_is_refused_and_left_as_it_was(
     assert caught.value.exit_code in {65, 74}
     assert "\n" not in str(caught.value)
     assert (path.read_bytes() if path.is_file() else b"") == before
-
-
-def test_an_old_store_that_cannot_be_brought_up_to_date_leaves_no_backup(tmp_path: Path) -> None:
-    path = tmp_path / "replies.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE other (a)")
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 1")
-    for _ in range(2):
-        with pytest.raises(LabelerError):
-            Store(path)
-    assert [found.name for found in tmp_path.iterdir()] == ["replies.db"]
 
 
 def test_an_empty_file_counts_as_new(tmp_path: Path) -> None:
@@ -247,8 +250,8 @@ def _try_to_open(path: Path, said: "multiprocessing.Queue[str]") -> None:
         os.setuid(65534)  # root may write anything
     try:
         with open_store(path, reading=True) as store:
-            count = upkeep.verify(store).replies
-        Store(path)
+            count = maintain.verify(store).replies
+        SqliteStore(path)
     except LabelerError as error:
         said.put(f"{count} {error.exit_code} {error}")
     else:
@@ -281,47 +284,10 @@ def test_a_flipped_bit_in_a_reply_is_never_a_reply(tmp_path: Path) -> None:
     data = path.read_bytes()
     path.write_bytes(data.replace(b"answer 7", b"answer 8", 1))
     with open_store(path) as store:
-        assert len(upkeep.verify(store).problems) == 1
+        assert len(maintain.verify(store).problems) == 1
         with pytest.raises(BadInput, match="damaged"):
             store.replies([bytes([7]) * 32])
         assert store.replies([bytes([9]) * 32])[bytes([9]) * 32].text == "answer 9"
-
-
-VERSION_1 = """
-CREATE TABLE replies (
-    key BLOB PRIMARY KEY, model TEXT NOT NULL, served TEXT NOT NULL, text TEXT NOT NULL,
-    finish_reason TEXT NOT NULL, refusal TEXT, prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL, at REAL NOT NULL, top_tokens TEXT, request TEXT,
-    body BLOB NOT NULL
-) STRICT
-"""
-"""The tables of a store as version 1 made them."""
-
-
-def test_a_store_of_version_1_is_brought_up_to_date_with_a_copy_kept(tmp_path: Path) -> None:
-    path = tmp_path / "replies.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(VERSION_1)
-        tops = json.dumps([{"2": -0.1}])
-        row = (b"k" * 32, "m", "m-1", "hello", "stop", None, 3, 4, 5.5, tops, "asked", b"body")
-        connection.execute(f"INSERT INTO replies VALUES ({','.join('?' * 12)})", row)
-        connection.commit()
-        connection.execute("PRAGMA application_id = 1818321516")
-        connection.execute("PRAGMA user_version = 1")
-    before = path.read_bytes()
-    with open_store(path) as store:
-        reply = store.replies([b"k" * 32])[b"k" * 32]
-        assert (reply.text, reply.model, reply.prompt_tokens) == ("hello", "m-1", 3)
-        assert reply.top_tokens == [{"2": -0.1}]
-        record = upkeep.record_of(store, b"k" * 32)
-        assert record is not None
-        assert (record.request, record.body, record.at) == ("asked", b"body", 5.5)
-        assert upkeep.verify(store) == (1, ())
-    copies = [p for p in tmp_path.iterdir() if ".v1-" in p.name]
-    assert [copy.read_bytes() for copy in copies] == [before]
-    with open_store(path) as store:
-        assert len(store) == 1
-    assert len([p for p in tmp_path.iterdir() if ".v1-" in p.name]) == 1
 
 
 class Clock:
@@ -337,7 +303,7 @@ class Clock:
 def test_a_lease_ends_by_the_clock_that_nobody_can_set(tmp_path: Path) -> None:
     """The other process is this one under a number of its own: alive, and holding the lease."""
     clock = Clock()
-    one, other = (Store(tmp_path / "replies.db", clock=clock) for _ in range(2))
+    one, other = (SqliteStore(tmp_path / "replies.db", clock=clock) for _ in range(2))
     try:
         assert one.write(Batch(claimed=[b"k" * 32])).leases == {b"k" * 32}
         for wall in (clock.wall + 10**6, clock.wall - 10**6):
@@ -358,20 +324,20 @@ def test_a_lease_ends_by_the_clock_that_nobody_can_set(tmp_path: Path) -> None:
 def test_what_failed_for_another_process_fails_here_and_is_asked_by_a_later_one(
     tmp_path: Path,
 ) -> None:
-    key, news = b"k" * 32, Failed(b"k" * 32, "call_failed", "x")
-    one, beside = (Store(tmp_path / "replies.db") for _ in range(2))
+    key, failed = b"k" * 32, Failed(b"k" * 32, "call_failed", "x")
+    one, beside = (SqliteStore(tmp_path / "replies.db") for _ in range(2))
     one.write(Batch(claimed=[key]))
     assert beside.write(Batch(claimed=[key])).leases == frozenset()
-    one.write(Batch(failed=[news]))
-    late = Store(tmp_path / "replies.db")
+    one.write(Batch(failed=[failed]))
+    late = SqliteStore(tmp_path / "replies.db")
     for other in (beside, late):
         granted = other.write(Batch(claimed=[key]))
-        assert (granted.failures, granted.leases) == ({key: news}, frozenset())
+        assert (granted.failures, granted.leases) == ({key: failed}, frozenset())
     assert one.write(Batch(claimed=[key])).leases == {key}
     assert late.write(Batch(claimed=[key])).failures == {}
-    one.write(Batch(failed=[news]))
+    one.write(Batch(failed=[failed]))
     one.close()
-    assert beside.write(Batch(claimed=[key])).failures == {key: news}
+    assert beside.write(Batch(claimed=[key])).failures == {key: failed}
     beside.close()
     late.close()
     with open_store(tmp_path / "replies.db") as later:
@@ -380,7 +346,7 @@ def test_what_failed_for_another_process_fails_here_and_is_asked_by_a_later_one(
 
 @pytest.mark.parametrize("how", ["kept", "closed"])
 def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
-    one, other = (Store(tmp_path / "replies.db") for _ in range(2))
+    one, other = (SqliteStore(tmp_path / "replies.db") for _ in range(2))
     key = b"k" * 32
     one.write(Batch(claimed=[key]))
     if how == "kept":
@@ -398,7 +364,7 @@ def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
 def test_a_link_that_leads_nowhere_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "replies.db").symlink_to(tmp_path / "gone.db")
     with pytest.raises(FileProblem, match="which is not there"):
-        Store(tmp_path / "replies.db")
+        SqliteStore(tmp_path / "replies.db")
 
 
 def test_a_locked_store_is_74_in_one_line(tmp_path: Path) -> None:
@@ -428,89 +394,106 @@ def test_a_redacted_store_keeps_no_request_text(tmp_path: Path) -> None:
     assert all(b"SECRET" not in p.read_bytes() for p in tmp_path.iterdir())
 
 
-def test_what_is_exported_can_be_imported(tmp_path: Path) -> None:
-    made(tmp_path / "a" / "replies.db", redacted=True)
-    file = tmp_path / "out.jsonl.gz"
-    with open_store(tmp_path / "a" / "replies.db") as store:
-        assert upkeep.export(store, file) == 64
-        before = upkeep.statistics(store)
-    with open_store(tmp_path / "b" / "replies.db") as store:
-        assert upkeep.import_rows(store, read_rows(file), file) == 64
-        assert upkeep.import_rows(store, read_rows(file), file) == 0
-        assert upkeep.verify(store) == (64, ())
-        assert upkeep.statistics(store) == before
-        record = upkeep.record_of(store, bytes([3]) * 32)
-        assert record is not None
-        assert record.body == b"b" * 900
-        file.write_bytes(b'{"key": "00"}\n')
-        with pytest.raises(BadInput, match="not a row"):
-            upkeep.import_rows(store, read_rows(file), file)
+def test_a_copy_and_the_documented_merge_move_replies(tmp_path: Path) -> None:
+    here, other = tmp_path / "replies.db", tmp_path / "other.db"
+    kept = Kept(bytes([3]) * 32, "m", "here", Reply("mine", body=b"own"))
+    with open_store(here) as store:
+        store.write(Batch([kept]))
+    made(tmp_path / "used.db")
+    with (
+        open_store(tmp_path / "used.db"),  # a copy may be made of a store that is in use
+        closing(sqlite3.connect(tmp_path / "used.db")) as used,
+        closing(sqlite3.connect(other)) as copy,
+    ):
+        used.backup(copy)
+    with closing(sqlite3.connect(here)) as connection:
+        connection.execute("ATTACH ? AS other", (str(other),))
+        for _ in range(2):
+            connection.executescript(MERGE)
+    with open_store(here) as store:
+        assert maintain.verify(store) == (64, ())
+        mine, theirs = store.record(bytes([3]) * 32), store.record(bytes([5]) * 32)
+    assert mine is not None
+    assert (mine.text, mine.request, mine.body) == ("mine", "here", b"own")
+    assert theirs is not None
+    assert (theirs.text, theirs.request, theirs.body) == ("answer 5", "x" * 500, b"b" * 900)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"text": "another"}, "was it edited"),
-        ({"body": "AAAA"}, "was it edited"),
-        ({"text": None}, "text: null"),
-        ({"top_tokens": "nojson"}, "top_tokens"),
-        ({"top_tokens": "5"}, "top_tokens"),
-        ({"top_tokens": "[5]"}, "top_tokens"),
-        ({"key": "00"}, "key"),
-        ({"prompt_tokens": True}, "prompt_tokens"),
-        ({"at": float("nan")}, "at"),
-        ({"checksum": "zz"}, "non-hexadecimal"),
-    ],
-    ids=str,
-)
-def test_a_changed_row_is_never_imported(tmp_path: Path, change: dict[str, Any], says: str) -> None:
-    file, row = exported_row(tmp_path)
-    with open_store(tmp_path / "b.db") as store:
-        file.write_text("\n" + json.dumps(row | change))
-        with pytest.raises(BadInput, match=rf"out\.jsonl:2: .*{says}"):
-            upkeep.import_rows(store, read_rows(file), file)
-        assert len(store) == 0
-        file.write_text(json.dumps(row))
-        assert upkeep.import_rows(store, read_rows(file), file) == 1
+class MemoryStore:
+    """A store in memory: what the protocol asks for is all that the rest of the package needs."""
+
+    def __init__(self) -> None:
+        self.kept: dict[bytes, Reply] = {}
+        self.failures: dict[bytes, tuple[float, str, str]] = {}
+        self.facts: dict[str, str] = {}
+
+    def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+        return {key: replace(self.kept[key], remembered=True) for key in keys if key in self.kept}
+
+    def write(self, batch: Batch) -> Granted:
+        for kept in batch.kept:
+            self.kept.setdefault(kept.key, kept.reply)
+        for failed in batch.failed:
+            self.failures[failed.key] = (time.time(), failed.status, failed.detail)
+        replies = self.replies(batch.claimed)
+        return Granted(replies, leases=frozenset(batch.claimed) - replies.keys())
+
+    def renew(self) -> None:
+        return None
+
+    def fact(self, name: str) -> str | None:
+        return self.facts.get(name)
+
+    def learn(self, name: str, value: str) -> None:
+        self.facts[name] = value
+
+    def record(self, key: bytes) -> Record | None:
+        return None
+
+    def records_with(self, model_id: str, parts: tuple[str, str]) -> list[Record]:
+        return []
+
+    def failure(self, key: bytes) -> tuple[float, str, str] | None:
+        return self.failures.get(key)
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def close(self) -> None:
+        return None
 
 
-def test_a_row_under_the_key_of_another_request_is_never_imported(tmp_path: Path) -> None:
-    file, row = exported_row(tmp_path)
-    swapped = checksum(bytes(32), *[row[name] for name in exported.COLUMNS[1:]]).hex()
-    file.write_text(json.dumps(row | {"key": bytes(32).hex(), "checksum": swapped}))
-    with open_store(tmp_path / "b.db") as store, pytest.raises(BadInput, match="its request"):
-        upkeep.import_rows(store, read_rows(file), file)
+def test_any_store_of_the_protocol_may_stand_behind_a_guarded_model() -> None:
+    calls: list[Request] = []
 
+    async def ask(request: Request) -> Reply:
+        calls.append(request)
+        if len(calls) == 1:
+            raise CallFailed("no such luck")
+        return Reply("yes")
 
-def exported_row(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """A file of one exported row, and that row."""
-    request, file = canonical("m", ASKED), folder / "out.jsonl"
-    reply = Reply("one", top_tokens=({"2": -0.5},), body=b"b")
-    with open_store(folder / "a.db") as store:
-        store.write(Batch([Kept(key_of_text(request), "m", request, reply)]))
-        upkeep.export(store, file)
-    return file, json.loads(file.read_text())
+    async def main(store: Store) -> list[str]:
+        model = guarded(Model("fake", ask), store, Guard(RateLimiter(RateLimits())))
+        with pytest.raises(CallFailed):
+            await model.ask(ASKED)
+        assert store.failure(key_of("fake", ASKED)) is not None
+        texts = [(await model.ask(ASKED)).text for _ in range(2)]
+        await model.close()
+        return texts
+
+    assert asyncio.run(main(MemoryStore())) == ["yes", "yes"]
+    assert len(calls) == 2
 
 
 def test_pruned_replies_are_gone_and_their_room_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "replies.db"
     made(path)
     with open_store(path) as store:
-        assert upkeep.prune(store, "another", None) == 0
-        assert upkeep.prune(store, None, time.strftime("%Y-%m-%d")) == 0
-        assert upkeep.prune(store, "m", None) == 64
-        before, after = upkeep.collect_garbage(store)
+        assert maintain.prune(store, "another", None) == 0
+        assert maintain.prune(store, None, time.strftime("%Y-%m-%d")) == 0
+        assert maintain.prune(store, "m", None) == 64
+        before, after = maintain.collect_garbage(store)
         assert after < before / 2
-        assert upkeep.verify(store) == (0, ())
+        assert maintain.verify(store) == (0, ())
         with pytest.raises(BadInput, match="not a day"):
-            upkeep.prune(store, None, "yesterday")
-
-
-def test_a_network_file_system_is_known_by_its_mount(tmp_path: Path) -> None:
-    mounts = tmp_path / "mounts"
-    mounts.write_text(
-        f"/dev/sda1 / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\n", encoding="utf-8"
-    )
-    assert network_file_system(tmp_path / "coll" / "replies.db", mounts) == "nfs4"
-    assert network_file_system(Path("/etc/hosts"), mounts) is None
-    assert network_file_system(tmp_path, tmp_path / "no such file") is None
+            maintain.prune(store, None, "yesterday")

@@ -10,13 +10,12 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-LEASE_SECONDS = 60.0
-"""How long a lease outlives the last sign of life of a process that cannot be looked up."""
+from labeler.store.base import LEASE_SECONDS, Failed
 
 KEYS_OF_A_QUERY = 500
 
@@ -29,26 +28,26 @@ class Now(NamedTuple):
 
 
 def now() -> Now:
-    """What the clocks say."""
+    """The time on both clocks."""
     return Now(time.monotonic(), time.time())
 
 
-class Lessee(NamedTuple):
+class LeaseHolder(NamedTuple):
     """A process: the machine (its boot, its process namespace), its number, when it began."""
 
-    place: str
+    machine: str
     process: int
     started: str
 
 
-def this_process() -> Lessee:
+def this_process() -> LeaseHolder:
     """The process that runs this."""
     boot = _read("/proc/sys/kernel/random/boot_id")
     namespace = ""
     with suppress(OSError):
         namespace = str(Path("/proc/self/ns/pid").readlink())
-    place = f"{socket.gethostname()} {boot} {namespace}"
-    return Lessee(place, os.getpid(), _started(os.getpid()))
+    machine = f"{socket.gethostname()} {boot} {namespace}"
+    return LeaseHolder(machine, os.getpid(), _started(os.getpid()))
 
 
 def _started(process: int) -> str:
@@ -62,67 +61,65 @@ def _read(path: str) -> str:
     return ""
 
 
-def enter(connection: sqlite3.Connection, here: Lessee, moment: Now) -> int:
+def register(connection: sqlite3.Connection, this: LeaseHolder, moment: Now) -> int:
     """Register a process; the number under which it holds leases."""
     until = (moment.monotonic + LEASE_SECONDS, moment.wall + LEASE_SECONDS)
     columns = "(place, process, started, until, until_wall)"
-    connection.execute(f"INSERT INTO owners {columns} VALUES (?, ?, ?, ?, ?)", (*here, *until))
+    connection.execute(f"INSERT INTO owners {columns} VALUES (?, ?, ?, ?, ?)", (*this, *until))
     return int(connection.execute("SELECT last_insert_rowid()").fetchone()[0])
 
 
 def renew(connection: sqlite3.Connection, owner: int, moment: Now) -> None:
-    """Give a sign of life."""
+    """Give a sign of life of a process, so that its leases last."""
     until = (moment.monotonic + LEASE_SECONDS, moment.wall + LEASE_SECONDS)
     connection.execute("UPDATE owners SET until = ?, until_wall = ? WHERE id = ?", (*until, owner))
 
 
-def leave(connection: sqlite3.Connection, owner: int) -> None:
-    """Give back all leases of a process."""
+def unregister(connection: sqlite3.Connection, owner: int) -> None:
+    """Release all leases of a process, and forget it."""
     connection.execute("DELETE FROM leases WHERE owner = ?", (owner,))
     connection.execute("DELETE FROM owners WHERE id = ?", (owner,))
 
 
-def bury(connection: sqlite3.Connection, here: Lessee, moment: Now) -> None:
-    """Give back the leases of processes that are gone."""
+def release_dead(connection: sqlite3.Connection, this: LeaseHolder, moment: Now) -> None:
+    """Release the leases of processes that are gone."""
     for number, *rest in connection.execute("SELECT * FROM owners").fetchall():
-        if _is_gone(Lessee(*rest[:3]), Now(*rest[3:]), here, moment):
-            leave(connection, number)
+        if _is_gone(LeaseHolder(*rest[:3]), Now(*rest[3:]), this, moment):
+            unregister(connection, number)
 
 
-def _is_gone(owner: Lessee, until: Now, here: Lessee, moment: Now) -> bool:
-    if owner.place != here.place:
+def _is_gone(holder: LeaseHolder, until: Now, this: LeaseHolder, moment: Now) -> bool:
+    """Whether a process has ended: on this machine that can be looked up, elsewhere time tells."""
+    if holder.machine != this.machine:
         return until.wall < moment.wall
     if until.monotonic < moment.monotonic:
         return True
     try:
-        os.kill(owner.process, 0)
+        os.kill(holder.process, 0)
     except ProcessLookupError:
         return True
     except OSError:
         return False
-    return owner.started != _started(owner.process)
+    return holder.started != _started(holder.process)
 
 
-def claim(connection: sqlite3.Connection, owner: int, keys: Iterable[bytes]) -> set[bytes]:
+def claim(connection: sqlite3.Connection, owner: int, keys: Sequence[bytes]) -> set[bytes]:
     """Take a lease on each key that nobody else holds; those that are now this owner's."""
-    wanted = list(keys)
-    rows = ((key, owner) for key in wanted)
+    rows = ((key, owner) for key in keys)
     connection.executemany("INSERT OR IGNORE INTO leases VALUES (?, ?)", rows)
-    return held_by(connection, owner, wanted)
+    return held_by(connection, owner, keys)
 
 
-def held_by(connection: sqlite3.Connection, owner: int, keys: Iterable[bytes]) -> set[bytes]:
+def held_by(connection: sqlite3.Connection, owner: int, keys: Sequence[bytes]) -> set[bytes]:
     """Those of these keys that a process has leases on."""
-    wanted, mine = list(keys), set[bytes]()
-    for start in range(0, len(wanted), KEYS_OF_A_QUERY):
-        some = wanted[start : start + KEYS_OF_A_QUERY]
-        marks = ",".join("?" * len(some))
+    held = set[bytes]()
+    for some, marks in in_parts(keys):
         query = f"SELECT key FROM leases WHERE owner = ? AND key IN ({marks})"
-        mine |= {key for (key,) in connection.execute(query, (owner, *some))}
-    return mine
+        held |= {key for (key,) in connection.execute(query, (owner, *some))}
+    return held
 
 
-def give_back(connection: sqlite3.Connection, keys: Iterable[bytes]) -> None:
+def release(connection: sqlite3.Connection, keys: Iterable[bytes]) -> None:
     """End the leases on these keys."""
     connection.executemany("DELETE FROM leases WHERE key = ?", ((key,) for key in keys))
 
@@ -134,19 +131,25 @@ def last_failure(connection: sqlite3.Connection) -> float:
 
 
 def fresh_failures(
-    connection: sqlite3.Connection, keys: Iterable[bytes]
-) -> dict[bytes, tuple[float, str, str]]:
+    connection: sqlite3.Connection, keys: Sequence[bytes]
+) -> dict[bytes, tuple[float, Failed]]:
     """When and how the calls under these keys failed, where none began since."""
-    wanted, found = list(keys), dict[bytes, tuple[float, str, str]]()
-    for start in range(0, len(wanted), KEYS_OF_A_QUERY):
-        some = wanted[start : start + KEYS_OF_A_QUERY]
-        marks = ",".join("?" * len(some))
+    failures = dict[bytes, tuple[float, Failed]]()
+    for some, marks in in_parts(keys):
         query = f"SELECT key, at, status, detail FROM failures WHERE at > 0 AND key IN ({marks})"
-        found |= {key: (at, *said) for key, at, *said in connection.execute(query, some)}
-    return found
+        for key, at, status, detail in connection.execute(query, some):
+            failures[key] = (at, Failed(key, status, detail))
+    return failures
 
 
-def grow_old(connection: sqlite3.Connection, keys: Iterable[bytes]) -> None:
-    """Say that these keys are asked again."""
+def mark_asked_again(connection: sqlite3.Connection, keys: Iterable[bytes]) -> None:
+    """Note that these keys are asked again, so that how they failed is of an earlier call."""
     query = "UPDATE failures SET at = -at WHERE key = ? AND at > 0"
     connection.executemany(query, ((key,) for key in keys))
+
+
+def in_parts(keys: Sequence[bytes]) -> Iterator[tuple[Sequence[bytes], str]]:
+    """As many keys as one query takes, with a question mark for each."""
+    for start in range(0, len(keys), KEYS_OF_A_QUERY):
+        some = keys[start : start + KEYS_OF_A_QUERY]
+        yield some, ",".join("?" * len(some))

@@ -1,23 +1,18 @@
-"""Looking after a store: check it, count it, move its replies, and give back room."""
+"""Looking after a store: check it, count it, forget replies, and give their room back."""
 
 from __future__ import annotations
 
-import json
 import re
-import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput
-from labeler.files.atomic import replacing
+from labeler.report.table import Column, Table
 from labeler.store.keys import checksum
-from labeler.store.sqlite import exported
-from labeler.store.sqlite.replies import Store, rows_of
 from labeler.store.sqlite.schema import REPLY
-
-_WIRE = "checksum, request, body"
+from labeler.store.sqlite.store import SqliteStore
 
 
 class Verified(NamedTuple):
@@ -27,20 +22,33 @@ class Verified(NamedTuple):
     problems: tuple[str, ...]
 
 
-def verify(store: Store) -> Verified:
+def verify(store: SqliteStore) -> Verified:
     """Check the file's structure, and every row against its checksum."""
     with store.reading() as connection:
-        said = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
-    problems = [line for line in said if line != "ok"]
+        report = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+    problems = [line for line in report if line != "ok"]
     count = 0
-    for number, kept, *values in rows_of(store, f"checksum, {REPLY}", "replies"):
+    for number, kept_sum, *values in _rows(store, f"checksum, {REPLY}", "replies"):
         count += 1
-        if kept != checksum(*values):
+        if kept_sum != checksum(*values):
             problems.append(f"reply {number} ({values[0].hex()[:16]}…)")
-    for number, kept, request, body in rows_of(store, _WIRE, "wires"):
-        if kept != checksum(request, body):
+    for number, kept_sum, *values in _rows(store, "checksum, request, body", "wires"):
+        if kept_sum != checksum(*values):
             problems.append(f"request or body of reply {number}")
     return Verified(count, tuple(problems))
+
+
+def _rows(store: SqliteStore, columns: str, table: str) -> Iterator[tuple[Any, ...]]:
+    """All rows of a table, a few at a time, in the order in which they were written."""
+    last = 0
+    query = f"SELECT id, {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT 500"
+    while True:
+        with store.reading() as connection:
+            rows = connection.execute(query, (last,)).fetchall()
+        if not rows:
+            return
+        yield from rows
+        last = rows[-1][0]
 
 
 class ModelCount(NamedTuple):
@@ -55,7 +63,7 @@ class ModelCount(NamedTuple):
     last: float
 
 
-def statistics(store: Store) -> list[ModelCount]:
+def statistics(store: SqliteStore) -> list[ModelCount]:
     """What is kept, by model, most replies first."""
     query = (
         "SELECT model, count(*), sum(prompt_tokens), sum(completion_tokens), sum(cost), min(at),"
@@ -65,58 +73,33 @@ def statistics(store: Store) -> list[ModelCount]:
         return [ModelCount(*row) for row in connection.execute(query)]
 
 
-def export(store: Store, path: Path) -> int:
-    """Write every reply as a line of JSON, in the order of their arrival; how many."""
-    count = 0
-    with replacing(path) as out:
-        for row in _exported(store):
-            out.write(json.dumps(row, ensure_ascii=False) + "\n")
-            count += 1
-    return count
+_COLUMNS = (
+    Column("model", align="left"),
+    Column("replies", format=",d"),
+    Column("tokens in", format=",d"),
+    Column("tokens out", format=",d"),
+    Column("cost", format="$", undefined="unknown"),
+    Column("last", align="left"),
+)
 
 
-def _exported(store: Store) -> Iterator[dict[str, Any]]:
-    names = ", ".join(f"r.{name}" for name in exported.COLUMNS)
-    last = 0
-    while True:
-        query = (
-            f"SELECT r.id, r.checksum, w.checksum, w.request, w.body, {names} FROM replies r"
-            " JOIN wires w USING (id) WHERE r.id > ? ORDER BY r.id LIMIT 500"
+def statistics_table(counts: Sequence[ModelCount], note: str = "") -> Table:
+    """What is kept as a table, with the time of each model's last reply."""
+    rows = [
+        (
+            count.model,
+            count.replies,
+            count.tokens_in,
+            count.tokens_out,
+            count.cost,
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(count.last)),
         )
-        with store.reading() as connection:
-            rows = connection.execute(query, (last,)).fetchall()
-        if not rows:
-            return
-        for number, reply_sum, wire_sum, request, body, *reply in rows:
-            last = number
-            yield exported.written(exported.Row(reply, reply_sum, (request, body), wire_sum))
+        for count in counts
+    ]
+    return Table("store", _COLUMNS, rows, note=note)
 
 
-def import_rows(store: Store, rows: Iterator[tuple[int, dict[str, Any]]], path: Path) -> int:
-    """Take in what `export` wrote; a reply that is there already stays; how many were new."""
-    new = 0
-    with store.writing() as connection:
-        for number, row in rows:
-            new += _take_in(connection, row, path, number)
-    return new
-
-
-def _take_in(connection: sqlite3.Connection, row: dict[str, Any], path: Path, number: int) -> int:
-    try:
-        found = exported.read(row)
-    except ValueError as error:
-        problem = f"not a row that `labeler store export` wrote ({error})"
-        raise BadInput.at(path, number, problem) from error
-    marks = ",".join("?" * len(found.reply))
-    query = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {marks})"
-    done = connection.execute(query, (found.reply_sum, *found.reply))
-    if done.rowcount == 1:
-        placed = (done.lastrowid, found.wire_sum, *found.wire)
-        connection.execute("INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)", placed)
-    return done.rowcount
-
-
-def prune(store: Store, model: str | None, before: str | None) -> int:
+def prune(store: SqliteStore, model: str | None, before: str | None) -> int:
     """Forget the replies of a model, or from before a day (`2026-01-31`); how many."""
     conditions, values = ["1"], list[Any]()
     if model is not None:
@@ -141,7 +124,7 @@ def _timestamp(day: str) -> float:
         raise BadInput(f"{day!r} is not a day: {error}") from error
 
 
-def collect_garbage(store: Store) -> tuple[int, int]:
+def collect_garbage(store: SqliteStore) -> tuple[int, int]:
     """Give unused room back to the disk; the file's bytes before and after."""
     with store.reading() as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -149,50 +132,3 @@ def collect_garbage(store: Store) -> tuple[int, int]:
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return before, store.path.stat().st_size
-
-
-class Record(NamedTuple):
-    """One reply as it is kept: when, from whom, what was asked and what came over the wire."""
-
-    at: float
-    served: str
-    text: str
-    finish_reason: str
-    refusal: str | None
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    request: str | None
-    body: bytes
-
-
-_RECORD = (
-    "at, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, cost, request,"
-    " body"
-)
-
-
-def records_with(store: Store, model_id: str, parts: tuple[str, str]) -> list[Record]:
-    """What is kept of a model's replies to requests whose canonical text holds both parts."""
-    query = (
-        f"SELECT {_RECORD} FROM replies JOIN wires USING (id)"
-        " WHERE model = ? AND instr(request, ?) AND instr(request, ?) ORDER BY id"
-    )
-    with store.reading() as connection:
-        return [Record(*row) for row in connection.execute(query, (model_id, *parts))]
-
-
-def record_of(store: Store, key: bytes) -> Record | None:
-    """What is kept under a key."""
-    query = f"SELECT {_RECORD} FROM replies JOIN wires USING (id) WHERE key = ?"
-    with store.reading() as connection:
-        row = connection.execute(query, (key,)).fetchone()
-    return Record(*row) if row else None
-
-
-def failure_of(store: Store, key: bytes) -> tuple[float, str, str] | None:
-    """When and how the last call under a key failed for good."""
-    query = "SELECT abs(at), status, detail FROM failures WHERE key = ?"
-    with store.reading() as connection:
-        row = connection.execute(query, (key,)).fetchone()
-    return (float(row[0]), str(row[1]), str(row[2])) if row else None

@@ -1,4 +1,4 @@
-"""Opening a store: making it, refusing what is not one, and bringing old ones up to date.
+"""Opening a store: making it, and refusing what is not one.
 
 What is refused stays as it was, byte for byte: the file's head is read before SQLite touches it.
 """
@@ -6,17 +6,15 @@ What is refused stays as it was, byte for byte: the file's head is read before S
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import struct
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from labeler.errors import BadInput, FileProblem
-from labeler.store.sqlite.schema import APPLICATION_ID, TABLES, VERSION, migrate
+from labeler.store.sqlite.schema import APPLICATION_ID, TABLES, VERSION
 
 BUSY_SECONDS = 30.0
 CACHE_KILOBYTES = 16_384
@@ -36,17 +34,18 @@ def store_problems(path: Path) -> Iterator[None]:
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             advice = "`labeler store verify` says what is left; a copy of it may be whole"
             raise BadInput(f"{path}: the store is damaged ({error}); {advice}") from error
-        raise FileProblem(f"{path}: {_said(error, code)}") from error
+        raise FileProblem(f"{path}: {_explained(error, code)}") from error
 
 
-def _said(error: sqlite3.DatabaseError, code: int) -> str:
-    known = {
+def _explained(error: sqlite3.DatabaseError, code: int) -> str:
+    """What one of SQLite's errors means for whoever uses the store."""
+    meanings = {
         sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
         sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
         sqlite3.SQLITE_READONLY: "the store is read-only; this has to write to it",
         sqlite3.SQLITE_IOERR: f"could not be written ({error}); is the disk full?",
     }
-    return known.get(code, str(error))
+    return meanings.get(code, str(error))
 
 
 def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
@@ -67,7 +66,7 @@ def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
             raise FileProblem(f"{path}: the store is read-only; this has to write to it")
         connection = _connection(path)
         try:
-            _bring_up_to_date(path, connection)
+            connection.execute("SELECT count(*) FROM sqlite_schema")  # which a damaged file fails
         except BaseException:
             connection.close()
             raise
@@ -90,9 +89,7 @@ def _may_write(path: Path) -> bool:
 
 def _read_only(path: Path) -> sqlite3.Connection:
     """A connection that writes nothing, not even beside the file where no log has to be read."""
-    version = _check_head(path)
-    if version < VERSION:
-        raise FileProblem(f"{path}: read-only, and of an older labeler; make it writable once")
+    _check_head(path)
     log = Path(f"{path}-wal")
     how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     return sqlite3.connect(
@@ -146,8 +143,8 @@ def _umask() -> int:
     return mask
 
 
-def _check_head(path: Path) -> int:
-    """The store's version; what is not a store, newer, or cut short is refused."""
+def _check_head(path: Path) -> None:
+    """Refuse what is no store, a store of another version, or one that is cut short."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if len(head) < _HEAD or not head.startswith(_MAGIC):
@@ -161,53 +158,10 @@ def _check_head(path: Path) -> int:
         raise BadInput(f"{path}: made by a newer labeler (store {version}); upgrade labeler")
     if version == 0:
         raise BadInput(f"{path}: a store of no version, so damaged; bring back a copy of it")
+    if version < VERSION:
+        problem = f"a store of version {version}, from before the first release"
+        raise BadInput(f"{path}: {problem}; move it away, and a new one is made")
     log = Path(f"{path}-wal")
     whole = path.stat().st_size >= pages * (65536 if page == 1 else page)
     if not whole and not (log.exists() and log.stat().st_size):
         raise BadInput(f"{path}: the store is cut short; bring back a copy of it")
-    return int(version)
-
-
-def _bring_up_to_date(path: Path, connection: sqlite3.Connection) -> None:
-    connection.execute("SELECT count(*) FROM sqlite_schema")
-    if _version(connection) == VERSION:
-        return
-    backup = path.with_name(f"{path.name}.v{_version(connection)}-{time.strftime('%Y%m%d%H%M%S')}")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        version = _version(connection)
-        if version > VERSION:
-            raise BadInput(f"{path}: made by a newer labeler (store {version}); upgrade labeler")
-        if version < VERSION:
-            shutil.copy2(path, backup)
-            migrate(connection, version)
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        backup.unlink(missing_ok=True)
-        raise
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph", "glusterfs", "afs"}
-
-
-def network_file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
-    """The kind of network file system that `path` lies on, None where it is none or unknown.
-
-    SQLite's locks and shared memory do not work across hosts.
-    """
-    with suppress(OSError, UnicodeDecodeError):
-        found, longest = None, -1
-        for line in mounts.read_text(encoding="utf-8").splitlines():
-            _, point, kind, *_ = line.split(" ")
-            below = path.resolve().is_relative_to(point.replace("\\040", " "))
-            if below and len(point) > longest:
-                found, longest = kind, len(point)
-        return found if found in _NETWORK else None
-    return None

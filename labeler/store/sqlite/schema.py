@@ -1,10 +1,21 @@
-"""The tables of a store, by version, and how one version becomes the next."""
+"""The tables of a store: one SQLite file, in WAL mode, that any SQLite program can read.
+
+`replies` holds one row a reply: `key` is the SHA-256 of the canonical request, `model` whom it was
+asked of, `served` the name that the server gave itself, `at` the time in seconds since 1970, `cost`
+dollars or NULL where no price was known, `top_tokens` log probabilities as JSON or NULL. `wires`
+holds, under the same `id`, the canonical request (NULL in a redacted store) and the body as it came
+over the wire. `checksum` covers its row. `labeler.store.keys` makes keys, requests and checksums.
+
+`failures` holds the last call under a key that failed for good; `at` is negative once the key was
+asked again. `facts` holds what was found out about servers. `owners` (processes, each with its
+machine as `place`) and `leases` say which process is asking what; they mean nothing once none runs.
+
+A copy of a store, which may be in use: `sqlite3 replies.db ".backup copy.db"`. To take in the
+replies of another store, attach it as `other` and run `MERGE`; what is there already stays, and
+`labeler store verify` checks the rest.
+"""
 
 from __future__ import annotations
-
-import sqlite3
-
-from labeler.store.keys import checksum
 
 APPLICATION_ID = 0x6C61626C  # "labl"
 VERSION = 2
@@ -61,28 +72,12 @@ CREATE TABLE leases (
 ) STRICT, WITHOUT ROWID;
 """
 
-
-def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a store of an older version to `VERSION`, inside the caller's transaction."""
-    if version == 1:
-        _from_1_to_2(connection)
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def _from_1_to_2(connection: sqlite3.Connection) -> None:
-    """Move the wide texts to a table of their own; add checksums, failures, facts and leases."""
-    connection.execute("ALTER TABLE replies RENAME TO old")
-    for statement in filter(str.strip, TABLES.split(";")):
-        connection.execute(statement)
-    read = REPLY.replace("cost", "NULL")
-    for number, row in enumerate(connection.execute(f"SELECT {read} FROM old ORDER BY rowid"), 1):
-        marks = ",".join("?" * len(row))
-        values = (number, checksum(*row), *row)
-        connection.execute(
-            f"INSERT INTO replies (id, checksum, {REPLY}) VALUES (?, ?, {marks})", values
-        )
-    wires = connection.execute("SELECT request, body FROM old ORDER BY rowid")
-    for number, (request, body) in enumerate(wires, 1):
-        row = (number, checksum(request, body), request, body)
-        connection.execute("INSERT INTO wires VALUES (?, ?, ?, ?)", row)
-    connection.execute("DROP TABLE old")
+MERGE = f"""
+INSERT OR IGNORE INTO replies (checksum, {REPLY})
+    SELECT checksum, {REPLY} FROM other.replies ORDER BY id;
+INSERT OR IGNORE INTO wires (id, checksum, request, body)
+    SELECT here.id, wire.checksum, wire.request, wire.body
+    FROM other.wires AS wire
+    JOIN other.replies AS there USING (id)
+    JOIN replies AS here ON here.key = there.key;
+"""

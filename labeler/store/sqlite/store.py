@@ -1,4 +1,4 @@
-"""An open store: what it keeps, and the one transaction in which everything is written."""
+"""A store in one SQLite file: what it keeps, and the one transaction in which all is written."""
 
 from __future__ import annotations
 
@@ -6,77 +6,29 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from labeler.errors import BadInput, LabelerError
 from labeler.model import Reply
+from labeler.store.base import Batch, Failed, Granted, Kept, Record
 from labeler.store.keys import checksum
-from labeler.store.sqlite.leases import (
-    Now,
-    bury,
-    claim,
-    enter,
-    fresh_failures,
-    give_back,
-    grow_old,
-    held_by,
-    last_failure,
-    leave,
-    now,
-    renew,
-    this_process,
-)
+from labeler.store.sqlite import leases
+from labeler.store.sqlite.leases import Now, in_parts, now, this_process
 from labeler.store.sqlite.open import connect, store_problems
 from labeler.store.sqlite.schema import REPLY
 
-KEYS_OF_A_QUERY = 500
 _MARKS = ",".join("?" * (REPLY.count(",") + 1))
+_RECORD = (
+    "at, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, cost, request,"
+    " body"
+)
 
 
-class Kept(NamedTuple):
-    """A reply to keep: under which key, who was asked what (as `canonical` has it), the reply."""
-
-    key: bytes
-    model_id: str
-    request: str
-    reply: Reply
-
-
-class Failed(NamedTuple):
-    """A call that failed for good: nothing to keep but the news of it."""
-
-    key: bytes
-    status: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What goes into one transaction: replies, failed calls, and keys to take leases on."""
-
-    kept: Sequence[Kept] = ()
-    failed: Sequence[Failed] = ()
-    claimed: Sequence[bytes] = ()
-
-
-@dataclass(slots=True)
-class Granted:
-    """What came of a batch: replies that were there before it, what failed for another process
-    meanwhile, and leases that were given.
-
-    A claimed key in none of them is leased by another process.
-    """
-
-    replies: Mapping[bytes, Reply] = field(default_factory=dict)
-    failures: Mapping[bytes, Failed] = field(default_factory=dict)
-    leases: frozenset[bytes] = frozenset()
-
-
-class Store:
+class SqliteStore:
     """An open store; use `open_store`."""
 
     def __init__(
@@ -102,7 +54,7 @@ class Store:
         try:
             with self.reading() as connection:
                 reply = connection.execute("SELECT coalesce(max(id), 0) FROM replies").fetchone()
-                return int(reply[0]), last_failure(connection)
+                return int(reply[0]), leases.last_failure(connection)
         except LabelerError:
             self._connection.close()
             raise
@@ -113,30 +65,23 @@ class Store:
             return self._select(connection, keys)
 
     def _select(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Reply]:
-        found: dict[bytes, Reply] = {}
-        for start in range(0, len(keys), KEYS_OF_A_QUERY):
-            some = keys[start : start + KEYS_OF_A_QUERY]
-            marks = ",".join("?" * len(some))
+        replies: dict[bytes, Reply] = {}
+        for some, marks in in_parts(keys):
             query = f"SELECT id, checksum, {REPLY} FROM replies WHERE key IN ({marks})"
-            for row in connection.execute(query, some):
-                reply = row[2:]
-                if row[1] != checksum(*reply):
+            for number, kept_sum, *row in connection.execute(query, some):
+                if kept_sum != checksum(*row):
                     advice = "`labeler store verify` lists what is not as it was written"
                     raise BadInput(f"{self.path}: the store is damaged; {advice}")
-                found[row[2]] = reply_of(reply, shared=row[0] > self._newest)
-        return found
+                replies[row[0]] = reply_of(row, shared=number > self._newest)
+        return replies
 
     def write(self, batch: Batch) -> Granted:
-        """Do all of a batch in one transaction, which is on the disk when this returns.
-
-        A key that is there already keeps its first reply. A key whose call failed stays leased, so
-        that no other process that runs now asks for it again.
-        """
+        """Do all of a batch in one transaction, which is on the disk when this returns."""
         with self.writing() as connection:
             late = [kept.key for kept in batch.kept if not self._insert(connection, kept)]
             rows = ((key, time.time(), status, detail) for key, status, detail in batch.failed)
             connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
-            give_back(connection, [kept.key for kept in batch.kept])
+            leases.release(connection, [kept.key for kept in batch.kept])
             granted = self._grant(connection, batch.claimed)
             earlier = self._select(connection, late) if late else {}
         return replace(granted, replies={**earlier, **granted.replies})
@@ -160,47 +105,71 @@ class Store:
             return Granted()
         moment = self._clock()
         if self._owner is None:
-            self._owner = enter(connection, this_process(), moment)
-        renew(connection, self._owner, moment)
-        there = self._select(connection, keys)
-        open_keys = [key for key in keys if key not in there]
-        before = held_by(connection, self._owner, open_keys)
-        mine = claim(connection, self._owner, open_keys)
-        if len(mine) < len(set(open_keys)):
-            bury(connection, this_process(), moment)
-            mine = claim(connection, self._owner, open_keys)
-        failed = self._failed_elsewhere(connection, set(open_keys) - before, mine)
-        give_back(connection, mine & failed.keys())
-        grow_old(connection, mine - failed.keys())
-        return Granted(there, failed, frozenset(mine - failed.keys()))
+            self._owner = leases.register(connection, this_process(), moment)
+        leases.renew(connection, self._owner, moment)
+        kept = self._select(connection, keys)
+        unanswered = [key for key in keys if key not in kept]
+        held_before = leases.held_by(connection, self._owner, unanswered)
+        held = leases.claim(connection, self._owner, unanswered)
+        if len(held) < len(set(unanswered)):
+            leases.release_dead(connection, this_process(), moment)
+            held = leases.claim(connection, self._owner, unanswered)
+        newly_asked = [key for key in unanswered if key not in held_before]
+        failed = self._failed_elsewhere(connection, newly_asked, held)
+        leases.release(connection, held & failed.keys())
+        leases.mark_asked_again(connection, held - failed.keys())
+        return Granted(kept, failed, frozenset(held - failed.keys()))
 
     def _failed_elsewhere(
-        self, connection: sqlite3.Connection, keys: Iterable[bytes], mine: Set[bytes]
+        self, connection: sqlite3.Connection, keys: Sequence[bytes], held: Set[bytes]
     ) -> dict[bytes, Failed]:
         """What failed for a process that still runs, or since this store was opened."""
-        news = fresh_failures(connection, keys)
+        failures = leases.fresh_failures(connection, keys)
         return {
-            key: Failed(key, status, detail)
-            for key, (at, status, detail) in news.items()
-            if key not in mine or at > self._last_failure
+            key: failed
+            for key, (at, failed) in failures.items()
+            if key not in held or at > self._last_failure
         }
 
     def renew(self) -> None:
-        """Say that the leases of this process are still held."""
+        """Give a sign of life, so that the leases of this process last."""
         if self._owner is not None:
             with self.writing() as connection:
-                renew(connection, self._owner, self._clock())
+                leases.renew(connection, self._owner, self._clock())
 
     def fact(self, name: str) -> str | None:
-        """What is known under a name."""
+        """The fact that is kept under a name."""
         with self.reading() as connection:
             row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def learn(self, name: str, value: str) -> None:
-        """Keep what was found out."""
+        """Keep a fact."""
         with self.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def record(self, key: bytes) -> Record | None:
+        """All that is kept of the reply under a key."""
+        query = f"SELECT {_RECORD} FROM replies JOIN wires USING (id) WHERE key = ?"
+        with self.reading() as connection:
+            row = connection.execute(query, (key,)).fetchone()
+        return Record(*row) if row else None
+
+    def records_with(self, model_id: str, parts: tuple[str, str]) -> list[Record]:
+        """The records of a model's replies to requests whose canonical text holds both parts."""
+        query = (
+            f"SELECT {_RECORD} FROM replies JOIN wires USING (id)"
+            " WHERE model = ? AND instr(request, ?) AND instr(request, ?) ORDER BY id"
+        )
+        with self.reading() as connection:
+            return [Record(*row) for row in connection.execute(query, (model_id, *parts))]
+
+    def failure(self, key: bytes) -> tuple[float, str, str] | None:
+        """When and how the last call under a key failed for good."""
+        query = "SELECT abs(at), status, detail FROM failures WHERE key = ?"
+        with self.reading() as connection:
+            row = connection.execute(query, (key,)).fetchone()
+        return (float(row[0]), str(row[1]), str(row[2])) if row else None
 
     def __len__(self) -> int:
         with self.reading() as connection:
@@ -211,7 +180,7 @@ class Store:
         try:
             if self._owner is not None:
                 with self.writing() as connection:
-                    leave(connection, self._owner)
+                    leases.unregister(connection, self._owner)
         finally:
             self._connection.close()
 
@@ -263,27 +232,16 @@ def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
 
 
 @contextmanager
-def open_store(path: Path, *, redacted: bool = False, reading: bool = False) -> Iterator[Store]:
+def open_store(
+    path: Path, *, redacted: bool = False, reading: bool = False
+) -> Iterator[SqliteStore]:
     """The store in a file, which is made where there is none.
 
     `redacted` keeps no request texts, only the hashes under which replies are found; `reading` is
     for who writes nothing, so that the file need not be writable.
     """
-    store = Store(path, redacted, reading=reading)
+    store = SqliteStore(path, redacted, reading=reading)
     try:
         yield store
     finally:
         store.close()
-
-
-def rows_of(store: Store, columns: str, table: str) -> Iterable[tuple[Any, ...]]:
-    """All rows of a table, a few at a time, in the order in which they were written."""
-    last = 0
-    while True:
-        with store.reading() as connection:
-            query = f"SELECT id, {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT 500"
-            rows = connection.execute(query, (last,)).fetchall()
-        if not rows:
-            return
-        yield from rows
-        last = rows[-1][0]

@@ -1,0 +1,109 @@
+"""What the rest of the package needs of a store, whatever keeps it: a file, or a database's server.
+
+A store remembers replies, not grades. It also keeps how calls failed, what was found out about a
+server (facts), and leases: which process is asking what, so that several share the work. All that
+happens at one moment is one `Batch`, which a store writes in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from labeler.model import Reply
+
+LEASE_SECONDS = 60.0
+"""How long a lease outlives the last sign of life of a process that cannot be looked up."""
+
+
+class Kept(NamedTuple):
+    """A reply to keep: under which key, who was asked what (as `canonical` has it), the reply."""
+
+    key: bytes
+    model_id: str
+    request: str
+    reply: Reply
+
+
+class Failed(NamedTuple):
+    """A call that failed for good, so that there is no reply to keep."""
+
+    key: bytes
+    status: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What goes into one transaction: replies, failed calls, and keys to take leases on."""
+
+    kept: Sequence[Kept] = ()
+    failed: Sequence[Failed] = ()
+    claimed: Sequence[bytes] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What came of a batch: replies that were kept before it, calls that failed in another process
+    meanwhile, and the leases that were given.
+
+    A claimed key in none of them is leased by another process.
+    """
+
+    replies: Mapping[bytes, Reply] = field(default_factory=dict)
+    failures: Mapping[bytes, Failed] = field(default_factory=dict)
+    leases: frozenset[bytes] = frozenset()
+
+
+class Record(NamedTuple):
+    """One reply as it is kept: when, from whom, what was asked and what came over the wire."""
+
+    at: float
+    served: str
+    text: str
+    finish_reason: str
+    refusal: str | None
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    request: str | None
+    body: bytes
+
+
+class Store(Protocol):
+    """An open store; `open_store` gives one. Every method may be called from any thread."""
+
+    def replies(self, keys: Sequence[bytes]) -> Mapping[bytes, Reply]:
+        """What is kept under these keys."""
+
+    def write(self, batch: Batch) -> Granted:
+        """Do all of a batch in one transaction, which is durable when this returns.
+
+        A key that has a reply keeps that one. A key whose call failed stays leased, so that no
+        other process that runs now asks for it again.
+        """
+
+    def renew(self) -> None:
+        """Give a sign of life, so that the leases of this process last."""
+
+    def fact(self, name: str) -> str | None:
+        """The fact that is kept under a name."""
+
+    def learn(self, name: str, value: str) -> None:
+        """Keep a fact."""
+
+    def record(self, key: bytes) -> Record | None:
+        """All that is kept of the reply under a key."""
+
+    def records_with(self, model_id: str, parts: tuple[str, str]) -> list[Record]:
+        """The records of a model's replies to requests whose canonical text holds both parts."""
+
+    def failure(self, key: bytes) -> tuple[float, str, str] | None:
+        """When and how the last call under a key failed for good: time, status, detail."""
+
+    def __len__(self) -> int:
+        """How many replies are kept."""
+
+    def close(self) -> None:
+        """Give back the leases and end."""
