@@ -16,7 +16,7 @@ from labeler.arrays import Floats, Integers
 
 
 def tau_b(x: ArrayLike, y: ArrayLike) -> float:
-    """Kendall's tau-b: concordant less discordant pairs, normalised for ties in either.
+    """Kendall's tau-b: concordant less discordant pairs, normalized for ties in either.
 
     `nan` where one of the two ties all items. After Kendall (1945), Biometrika 33(3).
     """
@@ -40,9 +40,11 @@ def tau_ap(x: ArrayLike, y: ArrayLike) -> float:
         return math.nan
     total = 0.0
     for higher, agreeing, size in zip(above, concordant, tied, strict=True):
-        places = [higher + k for k in range(size) if higher + k > 0]
-        total += sum(agreeing / place for place in places) / size
-        total += sum((place - higher) / place for place in places) / (2 * size)
+        # an item in a tie of `size` stands below `higher` others, and anywhere within its tie
+        ranks = [higher + k for k in range(size) if higher + k > 0]
+        # those above it by y that x puts above it too, and half of those it ties with
+        total += sum(agreeing / rank for rank in ranks) / size
+        total += sum((rank - higher) / rank for rank in ranks) / (2 * size)
     return float(2 * total / (n - 1) - 1)
 
 
@@ -72,6 +74,7 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9) -> float:
     n = len(ranks_x)
     total, overlap = 0.0, 1.0
     for depth in range(1, n + 1):
+        # the share of the two prefixes that they have in common, weighted by p ** depth
         in_x, in_y = ranks_x <= depth, ranks_y <= depth
         overlap = 2 * int(np.sum(in_x & in_y)) / (int(in_x.sum()) + int(in_y.sum()))
         total += overlap * p**depth

@@ -12,15 +12,16 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse
+from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.student import t_quantile
 
-LEVEL = 0.05
 POWER = 0.8
+"""Four times of five, the power that studies plan for as a rule."""
 MOST_QUERIES = 10_000_000
 _POINTS = 2001
 
 
-def power(queries: int, difference: float, deviation: float, level: float = LEVEL) -> float:
+def power(queries: int, difference: float, deviation: float, level: float = SIGNIFICANT) -> float:
     """The chance that the two-sided paired t test finds a true mean difference.
 
     `deviation` is the standard deviation of the differences over queries.
@@ -33,11 +34,14 @@ def power(queries: int, difference: float, deviation: float, level: float = LEVE
 
 def _noncentral_t(t: float, freedom: int, shift: float) -> float:
     """The probability that noncentral t lies below `t`: a normal averaged over chi, by Simpson."""
+    # s is chi over sqrt(freedom), within 12 standard deviations of 1
     spread = 12 / math.sqrt(2 * freedom)
     s = np.linspace(max(1e-9, 1 - spread), 1 + spread, _POINTS)
+    # the logarithm of its density: 2 (f/2)^(f/2) / Gamma(f/2) * s^(f-1) * exp(-f s^2 / 2)
     half = freedom / 2
     log_density = math.log(2) + half * math.log(half) - math.lgamma(half)
     density = np.exp(log_density + (freedom - 1) * np.log(s) - half * s**2)
+    # Simpson's weights: 1 4 2 4 ... 2 4 1
     weights = np.where(np.arange(_POINTS) % 2, 4.0, 2.0)
     weights[[0, -1]] = 1.0
     values = _normal_below(t * s - shift) * density * weights
@@ -49,35 +53,35 @@ def _normal_below(z: Floats) -> Floats:
 
 
 def detectable(
-    queries: int, deviation: float, wanted: float = POWER, level: float = LEVEL
+    queries: int, deviation: float, target: float = POWER, level: float = SIGNIFICANT
 ) -> float:
-    """The smallest true difference that so many queries find with the wanted power."""
+    """The smallest true difference that so many queries find with a target power."""
     if queries < 2:
         raise Misuse("a paired comparison needs at least 2 queries")
     low, high = 0.0, deviation
-    while power(queries, high, deviation, level) < wanted:
+    while power(queries, high, deviation, level) < target:
         low, high = high, high * 2
     while high - low > 1e-6 * deviation:
         middle = (low + high) / 2
-        enough = power(queries, middle, deviation, level) >= wanted
+        enough = power(queries, middle, deviation, level) >= target
         low, high = (low, middle) if enough else (middle, high)
     return high
 
 
 def queries_needed(
-    difference: float, deviation: float, wanted: float = POWER, level: float = LEVEL
+    difference: float, deviation: float, target: float = POWER, level: float = SIGNIFICANT
 ) -> int:
-    """The fewest queries that find a true difference with the wanted power."""
+    """The fewest queries that find a true difference with a target power."""
     if difference == 0 or deviation == 0:
         raise Misuse("a difference and a deviation of 0 have no sample size")
     low, high = 1, 2
-    while power(high, difference, deviation, level) < wanted:
+    while power(high, difference, deviation, level) < target:
         low, high = high, high * 2
         if high > MOST_QUERIES:
             raise Misuse(f"a difference of {difference:g} needs over {MOST_QUERIES:,} queries")
     while high - low > 1:
         middle = (low + high) // 2
-        enough = power(middle, difference, deviation, level) >= wanted
+        enough = power(middle, difference, deviation, level) >= target
         low, high = (low, middle) if enough else (middle, high)
     return high
 

@@ -38,7 +38,7 @@ def two_sided(t: float, freedom: float) -> float:
 
 
 def _beta_share(x: float, rest: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function of `x`, which is 1 - `rest`."""
+    """The regularized incomplete beta function of `x`, which is 1 - `rest`."""
     if x <= 0 or rest <= 0:
         return float(rest <= 0)
     scale = math.exp(

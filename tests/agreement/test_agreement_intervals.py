@@ -15,12 +15,6 @@ from labeler.arrays import Floats
 from labeler.data import Qrels
 from labeler.stats.intervals import (
     METHODS,
-    Replicates,
-    cluster_bootstrap,
-    degrees,
-    jackknife,
-    percentile,
-    stretched,
 )
 from labeler.stats.resampling import Sample
 from labeler.trec.files import read_qrels
@@ -36,80 +30,6 @@ TABLES = simulated(RNG, 30)
 
 def kappa(tables: Floats) -> Floats:
     return find_statistic("kappa", range(4)).compute(tables, np.arange(4.0))
-
-
-def total(tables: Floats) -> Floats:
-    return tables.sum(axis=(-2, -1))
-
-
-def test_draws_are_of_whole_queries_and_as_many() -> None:
-    alike = Sample(np.repeat(TABLES[:1], 30, axis=0), draws=50)
-    np.testing.assert_array_equal(alike.resampled, np.repeat(alike.total[None], 50, axis=0))
-    sizes = Sample(np.ones((30, 1, 1)), draws=50)
-    assert set(sizes.resampled.ravel()) == {30.0}
-
-
-def test_resampled_tables_are_what_a_loop_over_draws_gives() -> None:
-    sample = Sample(TABLES, draws=20, seed=4)
-    chosen = np.random.default_rng(4).integers(0, 30, (20, 30))
-    for draw, places in zip(sample.resampled, chosen, strict=True):
-        np.testing.assert_allclose(draw, TABLES[places].sum(axis=0))
-
-
-def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
-    from scipy import stats
-
-    values = RNG.random(12)
-    sums = np.stack([values, np.ones(12)], axis=1)
-    low, high = jackknife(Replicates(Sample(sums), lambda s: s[..., 0] / s[..., 1])) or (0, 0)
-    expected = stats.t.interval(0.95, 11, values.mean(), values.std(ddof=1) / np.sqrt(12))
-    assert (low, high) == pytest.approx(expected)
-
-
-def test_percentiles_of_a_mean_equal_scipys_draw_for_draw() -> None:
-    from scipy import stats
-
-    values = RNG.gamma(1.5, size=40)
-    sample = Sample(np.stack([values, np.ones(40)], axis=1), draws=2000, seed=1)
-    ours = percentile(Replicates(sample, lambda s: s[..., 0] / s[..., 1]))
-    rng = np.random.default_rng(1)
-    found = stats.bootstrap((values,), np.mean, n_resamples=2000, method="percentile", rng=rng)
-    assert ours == pytest.approx(found.confidence_interval)
-
-
-def test_the_default_is_never_narrower_than_percentiles_or_jackknife() -> None:
-    kappas = Replicates(Sample(TABLES), kappa, bounded=True)
-    ours = cluster_bootstrap(kappas)
-    assert ours is not None
-    for other in (percentile(kappas), jackknife(kappas)):
-        assert other is not None
-        assert ours[0] <= other[0] < other[1] <= ours[1]
-
-
-def test_percentiles_are_stretched_as_far_as_t_exceeds_the_normal() -> None:
-    from scipy import stats
-
-    sample = Sample(TABLES)
-    kappas = Replicates(sample, kappa)
-    plain, ours = percentile(kappas), stretched(kappas)
-    assert plain is not None
-    assert ours is not None
-    value = float(kappa(sample.total))
-    factor = stats.t.ppf(0.975, 29 / 2.75) * np.sqrt(30 / 29) / stats.norm.ppf(0.975)
-    assert value - ours[0] == pytest.approx(factor * (value - plain[0]))
-    assert ours[1] - value == pytest.approx(factor * (plain[1] - value))
-    assert [degrees(n) for n in (2, 5, 10)] == [1, 4, 6]
-
-
-@pytest.mark.parametrize(("queries", "draws"), [(10, 10_000), (50, 5_000), (300, 1_000)])
-def test_few_queries_get_more_draws(queries: int, draws: int) -> None:
-    assert Sample(np.ones((queries, 1))).count == draws
-    assert Sample(np.ones((queries, 1)), draws=200).count == 200
-
-
-def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
-    a, b, c = (percentile(Replicates(Sample(TABLES, seed=seed), kappa)) for seed in (1, 1, 2))
-    assert a == b != c
 
 
 def test_one_query_has_no_interval_and_says_so() -> None:

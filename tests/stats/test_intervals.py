@@ -1,0 +1,166 @@
+"""One engine of intervals: what it draws, what it stretches, and that nobody gets another."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labeler.agreement.statistics import find_statistic
+from labeler.arrays import Floats
+from labeler.data import Qrels, Run
+from labeler.evaluation.compare import compare, summary_interval
+from labeler.evaluation.leaderboard import leaderboard
+from labeler.metrics import evaluate, parse
+from labeler.stats.intervals import (
+    Replicates,
+    between,
+    cluster_bootstrap,
+    degrees,
+    jackknife,
+    percentile,
+    stretched,
+)
+from labeler.stats.means import mean_interval
+from labeler.stats.resampling import Sample, drawn_counts
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
+
+from simulate_coverage import simulated
+
+RNG = np.random.default_rng(0)
+TABLES = simulated(RNG, 30)
+
+
+def kappa(tables: Floats) -> Floats:
+    return find_statistic("kappa", range(4)).compute(tables, np.arange(4.0))
+
+
+def two_rankings(queries: int) -> tuple[Qrels, Qrels, dict[str, Run]]:
+    """Two qrels, and a run that has one value of RR by each, some queries at 1."""
+    rng = np.random.default_rng(8)
+    docs = [f"d{place}" for place in range(6)]
+    ids = [f"q{number:02}" for number in range(queries)]
+    first, second = ({query: {docs[rng.integers(0, 6)]: 1} for query in ids} for _ in range(2))
+    run = {query: {doc: -float(place) for place, doc in enumerate(docs)} for query in ids}
+    return first, second, {"a": run, "b": {q: dict(row) for q, row in run.items()}}
+
+
+def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> None:
+    """Of two qrels in a leaderboard, and of two runs in a comparison."""
+    first, second, runs = two_rankings(30)
+    board = leaderboard(first, second, runs, parse("RR"), seed=3)
+    assert board is not None
+    scores = [evaluate(qrels, runs["a"], ["RR"]) for qrels in (first, second)]
+    (found,) = compare({"first": scores[0], "second": scores[1]}, "first", seed=3)
+    system = board.systems[0]
+    assert (system.difference, system.low, system.high) == pytest.approx(
+        (found.difference, found.low, found.high)
+    )
+    differences = board.scores[1, 0] - board.scores[0, 0]
+    assert (system.low, system.high) == mean_interval(differences, seed=3)
+
+
+def test_the_mean_of_a_measure_has_the_interval_of_the_engine_within_its_bounds() -> None:
+    values = RNG.beta(2, 2, size=40)
+    ours = mean_interval(values, seed=5)
+    assert ours is not None
+    assert summary_interval(parse("nDCG@10"), values, "bootstrap", 5) == pytest.approx(ours)
+    sums = np.stack([values, np.ones(40)], axis=1)
+    of = Replicates(Sample(sums, seed=5), lambda s: s[..., 0] / s[..., 1], freedom=39)
+    assert cluster_bootstrap(of) == ours
+
+
+def test_an_undefined_query_does_not_change_the_interval_of_the_others() -> None:
+    values = RNG.random(12)
+    assert mean_interval(np.append(values, np.nan)) == mean_interval(values)
+    assert mean_interval(np.array([0.5, np.nan])) is None
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 30), st.integers(0, 3))
+def test_draws_in_blocks_are_the_draws_at_once(queries: int, draws: int, seed: int) -> None:
+    import labeler.stats.resampling as engine
+
+    whole = np.concatenate(list(drawn_counts(queries, draws, seed)))
+    rng = np.random.default_rng(seed)
+    halves = [engine._counts(rng, size, queries) for size in (draws // 2, draws - draws // 2)]
+    np.testing.assert_array_equal(np.concatenate(halves), whole)
+    assert set(whole.sum(axis=1)) == {float(queries)}
+
+
+def test_one_query_has_no_interval_by_any_method() -> None:
+    assert between("cluster-bootstrap", Sample(TABLES[:1]), kappa) == (None, None)
+    assert between("percentile", Sample(TABLES[:1]), kappa) == (None, None)
+
+
+def test_draws_are_of_whole_queries_and_as_many() -> None:
+    alike = Sample(np.repeat(TABLES[:1], 30, axis=0), draws=50)
+    np.testing.assert_array_equal(alike.resampled, np.repeat(alike.total[None], 50, axis=0))
+    sizes = Sample(np.ones((30, 1, 1)), draws=50)
+    assert set(sizes.resampled.ravel()) == {30.0}
+
+
+def test_resampled_tables_are_what_a_loop_over_draws_gives() -> None:
+    sample = Sample(TABLES, draws=20, seed=4)
+    chosen = np.random.default_rng(4).integers(0, 30, (20, 30))
+    for draw, places in zip(sample.resampled, chosen, strict=True):
+        np.testing.assert_allclose(draw, TABLES[places].sum(axis=0))
+
+
+def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
+    from scipy import stats
+
+    values = RNG.random(12)
+    sums = np.stack([values, np.ones(12)], axis=1)
+    low, high = jackknife(Replicates(Sample(sums), lambda s: s[..., 0] / s[..., 1])) or (0, 0)
+    expected = stats.t.interval(0.95, 11, values.mean(), values.std(ddof=1) / np.sqrt(12))
+    assert (low, high) == pytest.approx(expected)
+
+
+def test_percentiles_of_a_mean_equal_scipys_draw_for_draw() -> None:
+    from scipy import stats
+
+    values = RNG.gamma(1.5, size=40)
+    sample = Sample(np.stack([values, np.ones(40)], axis=1), draws=2000, seed=1)
+    ours = percentile(Replicates(sample, lambda s: s[..., 0] / s[..., 1]))
+    rng = np.random.default_rng(1)
+    found = stats.bootstrap((values,), np.mean, n_resamples=2000, method="percentile", rng=rng)
+    assert ours == pytest.approx(found.confidence_interval)
+
+
+def test_the_default_is_never_narrower_than_percentiles_or_jackknife() -> None:
+    kappas = Replicates(Sample(TABLES), kappa, bounded=True)
+    ours = cluster_bootstrap(kappas)
+    assert ours is not None
+    for other in (percentile(kappas), jackknife(kappas)):
+        assert other is not None
+        assert ours[0] <= other[0] < other[1] <= ours[1]
+
+
+def test_percentiles_are_stretched_as_far_as_t_exceeds_the_normal() -> None:
+    from scipy import stats
+
+    sample = Sample(TABLES)
+    kappas = Replicates(sample, kappa)
+    plain, ours = percentile(kappas), stretched(kappas)
+    assert plain is not None
+    assert ours is not None
+    value = float(kappa(sample.total))
+    factor = stats.t.ppf(0.975, 29 / 2.75) * np.sqrt(30 / 29) / stats.norm.ppf(0.975)
+    assert value - ours[0] == pytest.approx(factor * (value - plain[0]))
+    assert ours[1] - value == pytest.approx(factor * (plain[1] - value))
+    assert [degrees(n) for n in (2, 5, 10)] == [1, 4, 6]
+
+
+@pytest.mark.parametrize(("queries", "draws"), [(10, 10_000), (50, 5_000), (300, 1_000)])
+def test_few_queries_get_more_draws(queries: int, draws: int) -> None:
+    assert Sample(np.ones((queries, 1))).count == draws
+    assert Sample(np.ones((queries, 1)), draws=200).count == 200
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
+    a, b, c = (percentile(Replicates(Sample(TABLES, seed=seed), kappa)) for seed in (1, 1, 2))
+    assert a == b != c
