@@ -159,7 +159,8 @@ def dicts(stem: Path) -> dict[str, float]:
     import pytrec_eval
 
     from labeler.metrics import evaluate
-    from labeler.trec.files import read_qrels, read_run
+    from labeler.trec.qrels import read_qrels
+    from labeler.trec.runs import read_run
 
     qrels, run = read_qrels(stem.with_suffix(".qrels")), read_run(stem.with_suffix(".trec"))
     found = {}

@@ -24,7 +24,7 @@ from labeler.collection.queries import read_queries
 from labeler.models.similarity import CUTS, cosine_of, similarity_grade, similarity_score
 from labeler.text.terms import TermStatistics, matched_share, terms, text_to_search
 from labeler.text.vectors import encode
-from labeler.trec.files import read_qrels
+from labeler.trec.qrels import read_qrels
 
 STATISTICS = ["agreement", "kappa", "kappa-quadratic"]
 GRID = np.arange(0.10, 1.00, 0.01)

@@ -20,7 +20,8 @@ from labeler.arrays import Floats
 from labeler.evaluation.leaderboard import leaderboard
 from labeler.metrics import parse
 from labeler.stats.ppi import Mean, correct_together
-from labeler.trec.files import read_qrels, read_run
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
 
 
 @dataclass(frozen=True)

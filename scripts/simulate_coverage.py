@@ -25,8 +25,8 @@ from labeler.agreement.tables import query_tables
 from labeler.arrays import Floats
 from labeler.stats.intervals import METHODS, Compute, Replicates, naive
 from labeler.stats.resampling import Sample
-from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
+from labeler.trec.qrels import read_qrels
 
 GRADES = np.array([0.0, 1.0, 2.0, 3.0])
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal", "kappa>=2", "bias")

@@ -17,8 +17,9 @@ from labeler.collection.queries import read_queries
 from labeler.collection.scale import names_of_labels
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import FileProblem, Misuse
-from labeler.trec.files import read_qrels, read_run
 from labeler.trec.labels import read_labels
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
 from labeler.trec.tags import read_tag
 
 Warn = Callable[[str], None]

@@ -18,7 +18,7 @@ from labeler.data import Pooled
 from labeler.errors import BadInput, Misuse
 from labeler.files.download import quiet
 from labeler.messages import Advance
-from labeler.trec.files import write_qrels
+from labeler.trec.write import write_qrels
 
 
 def fetch_collection(

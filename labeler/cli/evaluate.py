@@ -114,7 +114,7 @@ def command(
     from labeler.evaluation import evaluate as evaluating
     from labeler.evaluation.tables import PAIRED
     from labeler.evaluation.tables import as_json as as_json_object
-    from labeler.trec.files import read_verdicts
+    from labeler.trec.verdicts import read_verdicts
 
     form = "json" if as_json else check_format(form)
     refuse_overwriting(output, paths)

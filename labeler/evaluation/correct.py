@@ -22,7 +22,7 @@ from labeler.messages import no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all, score
 from labeler.stats.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
 from labeler.stats.randomization import holm
-from labeler.trec.files import read_qrels
+from labeler.trec.qrels import read_qrels
 from labeler.trec.rankings import Pool, pool_of, read_pool, read_rankings
 
 MOST_UNJUDGED = 0.2

@@ -8,7 +8,7 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Failure, Pair
 from labeler.judging.transitions import State, Transitions, judged, transitions
-from labeler.trec.files import read_qrels
+from labeler.trec.qrels import read_qrels
 
 
 def diff(collection: Collection | Path | str, before: str, after: str) -> Transitions:

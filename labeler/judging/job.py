@@ -19,7 +19,7 @@ from labeler.files.atomic import replacing
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.tally import Tally
-from labeler.trec.sorted_qrels import write_sorted_qrels
+from labeler.trec.write import write_sorted_qrels
 
 
 def default_name(prompt: str, model: str) -> str:

@@ -20,7 +20,7 @@ from labeler.collection.people import (
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.people.sheet import SheetAnswer, read_sheet
-from labeler.trec.files import write_qrels
+from labeler.trec.write import write_qrels
 
 
 @dataclass(frozen=True)

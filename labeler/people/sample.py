@@ -25,7 +25,7 @@ from labeler.data import Document, Failure, Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.people.draw import DrawnPair, draw, share_out
 from labeler.people.sheet import SheetRow, write_sheet
-from labeler.trec.files import read_qrels
+from labeler.trec.qrels import read_qrels
 
 Strata = dict[Pair, int | None]
 DEFAULT_SCALE = {0: "", 1: "", 2: "", 3: ""}

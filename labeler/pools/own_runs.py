@@ -13,8 +13,9 @@ from labeler.data import Run
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of, no_query_in_common
 from labeler.runs.retrieve import BUILT_IN
-from labeler.trec.files import RUN_COLUMNS, read_run, rows
 from labeler.trec.order import ranking
+from labeler.trec.rows import RUN_COLUMNS, rows
+from labeler.trec.runs import read_run
 
 
 def read_own_run(

@@ -19,8 +19,8 @@ from labeler.models.control import Control
 from labeler.pools.own_runs import read_own_run
 from labeler.runs.retrieve import retrieve, tag_of
 from labeler.text.vectors import DENSE_EXTRA, can_encode, encode
-from labeler.trec.files import write_run
 from labeler.trec.order import ranking
+from labeler.trec.write import write_run
 
 
 @dataclass(frozen=True, slots=True)

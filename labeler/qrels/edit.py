@@ -16,7 +16,7 @@ from labeler.messages import count_of
 from labeler.trec.batches import Batch
 from labeler.trec.distinct import pair_batches
 from labeler.trec.indexed import QRELS, Index, indexed
-from labeler.trec.write import Graded, write_graded
+from labeler.trec.write import GradedPart, write_graded
 
 Warn = Callable[[str], None]
 Regrade = Callable[[Integers], Integers]
@@ -53,7 +53,7 @@ def merge_qrels(
         raise Misuse(f"--conflict is {', '.join(CONFLICTS)}; not {conflict!r}")
     merged = Merged()
 
-    def graded() -> Iterator[Graded]:
+    def graded() -> Iterator[GradedPart]:
         for batch, lines, pair in pair_batches(indexes, warn):
             part, conflicts = _merged(batch, lines, pair, conflict)
             merged.pairs += len(part.query)
@@ -73,7 +73,7 @@ def merge_qrels(
 
 def _merged(
     batch: Batch, lines: Integers, pair: Integers, conflict: str
-) -> tuple[Graded, Iterator[str]]:
+) -> tuple[GradedPart, Iterator[str]]:
     """The pairs with the grades that win, and those whose grades differ, in words."""
     starts = np.flatnonzero(np.append(True, pair[1:] != pair[:-1]))
     grade = batch.grade[lines]
@@ -95,8 +95,8 @@ def _merged(
     return found, words()
 
 
-def _graded(batch: Batch, lines: Integers, grade: Integers) -> Graded:
-    return Graded(batch.names, batch.query[lines], batch.texts(lines), grade)
+def _graded(batch: Batch, lines: Integers, grade: Integers) -> GradedPart:
+    return GradedPart(batch.names, batch.query[lines], batch.texts(lines), grade)
 
 
 def regrade_qrels(path: Path, output: Path, regrade: Regrade, warn: Warn) -> int:
@@ -147,7 +147,7 @@ def map_qrels(path: Path, output: Path, mapping: Mapping[int, int], warn: Warn) 
         lacking.update(set(present.tolist()) - mapping.keys())
         return np.array([mapping.get(old, 0) for old in present.tolist()], dtype=np.int64)[place]
 
-    def parts(index: Index) -> Iterator[Graded]:
+    def parts(index: Index) -> Iterator[GradedPart]:
         for batch, lines, _ in pair_batches([index], warn):
             yield _graded(batch, lines, regrade(batch.grade[lines]))
         if lacking:
@@ -180,7 +180,7 @@ def subset_qrels(path: Path, output: Path, chosen: Chosen, warn: Warn) -> int:
     wanted = np.array([d.encode() for d in chosen.documents or ()] or [b""])
     found: list[Any] = []
 
-    def parts(index: Index, kept: Collection[bytes]) -> Iterator[Graded]:
+    def parts(index: Index, kept: Collection[bytes]) -> Iterator[GradedPart]:
         for batch, lines, _ in pair_batches([index], warn):
             keep = np.array([name in kept for name in batch.names])[batch.query[lines]]
             if chosen.documents is not None:

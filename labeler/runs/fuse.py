@@ -10,14 +10,14 @@ import numpy as np
 
 from labeler.collection.choose import run_name
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.runs import indexed_run
+from labeler.exchange.runs import indexed_run, write_run_as
 from labeler.messages import count_of
 from labeler.runs.fusion import Fusion, Lists
 from labeler.trec.batches import Batch, batches, files_per_query, places
 from labeler.trec.indexed import Index
 from labeler.trec.spread import nothing_shared
 from labeler.trec.ties import in_order
-from labeler.trec.write import FORMATS, Ranked, format_of
+from labeler.trec.write import RankedPart
 
 
 def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
@@ -56,7 +56,7 @@ def fuse_files(
         raise Misuse(f"wsum needs {len(paths)} weights, one for each run, as --weights 0.3,0.7")
     queries = 0
 
-    def fused() -> Iterator[Ranked]:
+    def fused() -> Iterator[RankedPart]:
         nonlocal queries
         for batch in batches(indexes):
             queries += len(batch.names)
@@ -65,7 +65,7 @@ def fuse_files(
     with ExitStack() as stack:
         indexes = [stack.enter_context(indexed_run(path)) for path in paths]
         _check_common(indexes, warn)
-        lines = FORMATS[format_of(output)](output, fused(), tag)
+        lines = write_run_as(output, fused(), tag)
     return queries, lines
 
 
@@ -80,7 +80,7 @@ def _check_common(indexes: Sequence[Index], warn: Callable[[str], None]) -> None
             warn(f"{index.path} lacks {missing:,} of {count} of all runs")
 
 
-def _fused(batch: Batch, fusion: Fusion) -> Ranked:
+def _fused(batch: Batch, fusion: Fusion) -> RankedPart:
     """The pairs of a batch by their fused scores, in trec_eval's order."""
     batch.refuse_repeated()
     order, number = batch.pairs()
@@ -99,4 +99,4 @@ def _fused(batch: Batch, fusion: Fusion) -> Ranked:
     query, documents = batch.query[first], batch.documents.take(first)
     best = in_order(query, score, documents)
     best = best[places(query, best)[best] <= fusion.depth]
-    return Ranked(batch.names, query[best], batch.texts(first[best]), score[best])
+    return RankedPart(batch.names, query[best], batch.texts(first[best]), score[best])

@@ -17,13 +17,13 @@ from labeler.arrays import Floats, Integers
 from labeler.collection.corpus import corpus_lines
 from labeler.data import Document
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.runs import indexed_run
+from labeler.exchange.runs import indexed_run, write_run_as
 from labeler.runs.engines.dense import BATCH
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import Encode
 from labeler.trec.batches import Batch, batches
 from labeler.trec.indexed import Index
-from labeler.trec.write import FORMATS, Ranked, format_of
+from labeler.trec.write import RankedPart
 
 Ids = NDArray[np.bytes_]
 _SHOWN = 3
@@ -78,10 +78,10 @@ def diversify(run: Path, corpus: Path, encode: Encode, output: Path, wanted: Div
     """
     with indexed_run(run) as index, _encoded(index, corpus, encode, wanted) as vectors:
         parts = (_re_ranked(batch, vectors, wanted) for batch in batches([index]))
-        return FORMATS[format_of(output)](output, parts, wanted.tag)
+        return write_run_as(output, parts, wanted.tag)
 
 
-def _re_ranked(batch: Batch, vectors: _Vectors, wanted: Diversity) -> Ranked:
+def _re_ranked(batch: Batch, vectors: _Vectors, wanted: Diversity) -> RankedPart:
     lines = _first(batch, wanted.depth)
     edges = np.searchsorted(batch.query[lines], np.arange(len(batch.names) + 1)).tolist()
     order: list[int] = []
@@ -92,7 +92,7 @@ def _re_ranked(batch: Batch, vectors: _Vectors, wanted: Diversity) -> Ranked:
         order += [first + place for place in chosen]
         scores += [1 / rank for rank in range(1, len(chosen) + 1)]
     found = lines[order]
-    return Ranked(batch.names, batch.query[found], batch.texts(found), np.array(scores))
+    return RankedPart(batch.names, batch.query[found], batch.texts(found), np.array(scores))
 
 
 def _first(batch: Batch, depth: int) -> Integers:

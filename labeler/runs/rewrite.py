@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.errors import Misuse
-from labeler.exchange.runs import indexed_run
+from labeler.exchange.runs import FORMATS, indexed_run, write_run_as
 from labeler.trec.batches import Batch, batches
-from labeler.trec.write import FORMATS, Ranked, format_of
+from labeler.trec.write import RankedPart
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,14 @@ class Change:
 
 def rewrite_run(path: Path, output: Path, change: Change) -> int:
     """Write a run changed, its documents in trec_eval's order; how many lines it has."""
-    write = FORMATS[change.write_as or format_of(output)]
     with indexed_run(path, change.read_as) as index:
         parts = (_ranked(batch, change.depth) for batch in batches([index], sort=change.sort))
-        return write(output, parts, change.tag)
+        return write_run_as(output, parts, change.tag, change.write_as)
 
 
-def _ranked(batch: Batch, depth: int | None) -> Ranked:
+def _ranked(batch: Batch, depth: int | None) -> RankedPart:
     batch.refuse_repeated()
     order = batch.ranked
     if depth is not None:
         order = order[batch.ranks[order] <= depth]
-    return Ranked(batch.names, batch.query[order], batch.texts(order), batch.score[order])
+    return RankedPart(batch.names, batch.query[order], batch.texts(order), batch.score[order])

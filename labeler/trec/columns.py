@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from labeler.arrays import Flags, Floats, Integers
 from labeler.errors import BadInput
 from labeler.files.read import byte_blocks
-from labeler.trec.files import rows
+from labeler.trec.rows import rows
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]

@@ -10,8 +10,9 @@ import numpy as np
 from labeler.arrays import Integers
 from labeler.errors import BadInput
 from labeler.trec.batches import Batch, batches
-from labeler.trec.files import SHOWN, grade_of, same_grade, two_grades
 from labeler.trec.indexed import Index
+from labeler.trec.qrels import SHOWN, same_grade, two_grades
+from labeler.trec.rows import grade_of
 
 Warn = Callable[[str], None]
 

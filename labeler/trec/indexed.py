@@ -22,7 +22,7 @@ from labeler.errors import BadInput
 from labeler.files.read import byte_blocks, file_problems, numbered_bytes, reads_once
 from labeler.files.temporary import scratch_file
 from labeler.trec.columns import Fields, Odd, Words, fields, floats, integers, keys, split, widened
-from labeler.trec.files import QRELS_COLUMNS, RUN_COLUMNS, grade_of, rows, score_of
+from labeler.trec.rows import QRELS_COLUMNS, RUN_COLUMNS, grade_of, rows, score_of
 
 Small = NDArray[np.int32]
 BLOCK = 1 << 21

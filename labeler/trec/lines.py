@@ -10,7 +10,7 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.trec.columns import Fields, Keys, fields, floats, from_lines, keys, numbers, widened
-from labeler.trec.files import RUN_COLUMNS, rows
+from labeler.trec.rows import RUN_COLUMNS, rows
 
 
 @dataclass(frozen=True)

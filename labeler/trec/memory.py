@@ -6,16 +6,16 @@ grade is an integer, a score is finite, and no pair stands there twice.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
-from labeler.trec.files import LARGEST_GRADE, read_qrels, read_run, same_grade, two_grades
+from labeler.trec.qrels import read_qrels, same_grade, two_grades
+from labeler.trec.runs import read_run
+from labeler.trec.values import grade_of, ids_of, score_of
 
 Source = str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | Iterable[Any]
 """A path, `{query: {document: value}}`, a DataFrame of pandas or polars, or rows."""
@@ -52,7 +52,7 @@ def as_qrels(
     repeated = 0
     conflicts: list[str] = []
     for where, query_id, doc_id, value in _rows(source, name, _GRADE):
-        grade = _grade(f"{where}: {query_id} {doc_id}", value)
+        grade = grade_of(f"{where}: {query_id} {doc_id}", value)
         grades = qrels.setdefault(query_id, {})
         if doc_id not in grades:
             grades[doc_id] = grade
@@ -84,7 +84,7 @@ def as_run(source: Source, *, name: str = "run") -> Run:
         scores = run.setdefault(query_id, {})
         if doc_id in scores:
             raise BadInput(f"{where}: {query_id} retrieves {doc_id} a second time")
-        scores[doc_id] = _score(f"{where}: {query_id} {doc_id}", value)
+        scores[doc_id] = score_of(f"{where}: {query_id} {doc_id}", value)
     return _or_empty(run, name)
 
 
@@ -99,7 +99,7 @@ def _rows(source: Source, name: str, columns: Columns) -> Iterator[Row]:
     else:
         raise Misuse(f"{name}: {_EXPECTED}, found {source!r:.40}")
     for where, query_id, doc_id, value in rows:
-        yield where, _id(where, "query", query_id), _id(where, "document", doc_id), value
+        yield where, *ids_of(where, query_id, doc_id), value
 
 
 _EXPECTED = "expected a path, a dict, a DataFrame or rows of (query, document, value)"
@@ -142,38 +142,6 @@ def _named(columns: Columns) -> str:
     """How the columns may be called, in words."""
     ours, others = (", ".join(names[place] for names in columns) for place in (0, 1))
     return f"{ours} (as ir_measures has them) or {others} (PyTerrier)"
-
-
-def _id(where: str, what: str, value: Any) -> str:
-    """An id as a TREC file can keep it; an integer is taken as its digits."""
-    text = str(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or text.split() != [text] or "\0" in text:
-        raise BadInput(f"{where}: expected a {what} id without white space, found {value!r:.40}")
-    if what == "query" and text.startswith("#"):
-        raise BadInput(f"{where}: the query id {text!r:.40} begins with #, as comments do in files")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise BadInput(f"{where}: half a surrogate pair in the id {text!r:.40}") from error
-    return text
-
-
-def _grade(where: str, value: Any) -> int:
-    """A grade: an integer, or a number that is one, as a column with gaps reads them."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole and isinstance(value, Real) and not isinstance(value, bool):
-        whole = float(value).is_integer()
-    if not whole or abs(value) > LARGEST_GRADE:
-        raise BadInput(f"{where}: expected an integer grade, found {value!r:.40}")
-    return int(value)
-
-
-def _score(where: str, value: Any) -> float:
-    """A score: a finite number."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):
-        raise BadInput(f"{where}: expected a finite number as score, found {value!r:.40}")
-    return float(value)
 
 
 def _or_empty(table: Table, name: str) -> Table:

@@ -18,8 +18,10 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
 from labeler.trec.columns import Keys, Odd, Words, fields, integers, keys, keys_of, mixed, widened
-from labeler.trec.files import QRELS_COLUMNS, read_qrels, read_run
 from labeler.trec.lines import Groups, Lines, Scattered, gathered, joined, run_blocks
+from labeler.trec.qrels import read_qrels
+from labeler.trec.rows import QRELS_COLUMNS
+from labeler.trec.runs import read_run
 from labeler.trec.ties import contradictions, in_order, tied_pairs
 
 BLOCK = 1 << 22

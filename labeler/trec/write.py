@@ -1,29 +1,45 @@
-"""Runs and qrels written some queries at a time, read back before they are put in place."""
+"""Qrels and runs written whole or not at all: a file is read back before it takes its place.
+
+Three shapes come in: dicts, rows that are too many for the memory, and parts of files that are
+handled some queries at a time. One way goes out: lines, written, read back, renamed.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import pairwise
+from heapq import merge
+from itertools import islice, pairwise, starmap
+from math import isfinite
+from operator import index
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.errors import BadInput, Misconfigured, Misuse
-from labeler.files.atomic import replacing, replacing_bytes
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput, Misuse
+from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.trec.columns import split
-from labeler.trec.files import QRELS_COLUMNS, RUN_COLUMNS
+from labeler.trec.order import ranking
+from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
 
-PARQUET_EXTRA = "parquet files need pyarrow: pip install pyarrow"
+Item = TypeVar("Item")
+
+ROWS_OF_A_PART = 25_000
+"""Of qrels that are sorted a part at a time."""
+
 _BLOCK = 1 << 22
+_QRELS_LINE = b"%b 0 %b %d\n"
+_RUN_LINE = b"%b Q0 %b %d %a %b\n"
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedPart:
     """Some queries' documents in their final order; `query` ascends, a place in `names`."""
 
     names: list[bytes]
@@ -31,8 +47,8 @@ class Ranked:
     documents: list[bytes]
     score: Floats
 
-    def each(self) -> Iterator[tuple[str, dict[str, float]]]:
-        """Query by query."""
+    def by_query(self) -> Iterator[tuple[str, dict[str, float]]]:
+        """Each query with the scores of its documents."""
         edges = np.searchsorted(self.query, np.arange(len(self.names) + 1)).tolist()
         for name, (first, last) in zip(self.names, pairwise(edges), strict=True):
             ids = [doc_id.decode() for doc_id in self.documents[first:last]]
@@ -40,7 +56,7 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedPart:
     """Some queries' grades, sorted; `query` is a place in `names`."""
 
     names: list[bytes]
@@ -49,111 +65,126 @@ class Graded:
     grade: Integers
 
 
-def write_ranked(path: Path, parts: Iterable[Ranked], tag: str) -> int:
-    """Write a run in TREC's columns, ranks counted from 1; how many lines it has."""
+def write_run(path: Path, run: Run, tag: str) -> None:
+    """Write a run in trec_eval's order, gzip where `path` ends in `.gz`; it reads back exactly."""
+    last = _tag(tag)
+
+    def lines(query_id: str, scores: Mapping[str, float]) -> list[bytes]:
+        _refuse_infinite(path, query_id, scores)
+        query, ranked = query_id.encode(), enumerate(ranking(scores), start=1)
+        return [_RUN_LINE % (query, d.encode(), rank, float(scores[d]), last) for rank, d in ranked]
+
+    _write(path, RUN_COLUMNS, starmap(lines, run.items()))
+
+
+def write_ranked(path: Path, parts: Iterable[RankedPart], tag: str) -> int:
+    """Write a run a part at a time, ranks counted from 1; how many lines it has."""
+    last = _tag(tag)
+
+    def lines(part: RankedPart) -> list[bytes]:
+        starts = np.searchsorted(part.query, np.arange(len(part.names)))
+        rank = np.arange(1, len(part.query) + 1) - starts[part.query]
+        names = [part.names[place] for place in part.query.tolist()]
+        rows = zip(names, part.documents, rank.tolist(), part.score.tolist(), strict=True)
+        return [_RUN_LINE % (*row, last) for row in rows]
+
+    return _write(path, RUN_COLUMNS, map(lines, parts))
+
+
+def write_qrels(path: Path, qrels: Qrels) -> None:
+    """Write qrels sorted by query and document; they read back as the same grades."""
+    rows = ((query, doc, grade) for query, grades in qrels.items() for doc, grade in grades.items())
+    write_sorted_qrels(path, rows)
+
+
+def write_sorted_qrels(path: Path, grades: Iterable[tuple[str, str, int]]) -> None:
+    """Write `(query, document, grade)` sorted by query and document, however many they are.
+
+    No pair may stand there twice.
+    """
+    with TemporaryDirectory(prefix="labeler-qrels-") as folder:
+        parts: list[Path] = []
+        for number, rows in enumerate(_in_tuples(grades, ROWS_OF_A_PART)):
+            block = b"".join([_qrels_line(path, *row) for row in sorted(rows)])
+            _refuse_irregular(path, block, QRELS_COLUMNS, len(rows))
+            parts.append(Path(folder) / str(number))
+            parts[-1].write_bytes(block)
+        _write(path, QRELS_COLUMNS, _in_tuples(_merged(parts), ROWS_OF_A_PART))
+
+
+def write_graded(path: Path, parts: Iterable[GradedPart]) -> int:
+    """Write qrels a part at a time; how many lines they have."""
+
+    def lines(part: GradedPart) -> list[bytes]:
+        names = [part.names[place] for place in part.query.tolist()]
+        rows = zip(names, part.documents, part.grade.tolist(), strict=True)
+        return [_QRELS_LINE % row for row in rows]
+
+    return _write(path, QRELS_COLUMNS, map(lines, parts))
+
+
+def _qrels_line(path: Path, query_id: str, doc_id: str, grade: int) -> bytes:
+    if abs(grade) > LARGEST_GRADE:
+        raise BadInput(f"{path}: {query_id} {doc_id}: expected an integer grade, found {grade}")
+    return _QRELS_LINE % (query_id.encode(), doc_id.encode(), index(grade))
+
+
+def _merged(parts: Sequence[Path]) -> Iterator[bytes]:
+    """The lines of sorted parts, in the order of their queries and documents."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(part.open("rb")) for part in parts]
+        yield from merge(*files, key=lambda line: line.split(b" ")[:3:2])
+
+
+def _in_tuples(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
+    """`size` items at a time."""
+    source = iter(items)
+    while some := tuple(islice(source, size)):
+        yield some
+
+
+def _tag(tag: str) -> bytes:
     if tag.split() != [tag]:
         raise Misuse(f"the tag {tag!r} must be one word, as it is a column of the run")
-    last = tag.encode()
-
-    def blocks() -> Iterator[tuple[int, bytes]]:
-        for part in parts:
-            starts = np.searchsorted(part.query, np.arange(len(part.names)))
-            rank = np.arange(1, len(part.query) + 1) - starts[part.query]
-            names = [part.names[place] for place in part.query.tolist()]
-            rows = zip(names, part.documents, rank.tolist(), part.score.tolist(), strict=True)
-            yield len(names), b"".join([b"%b Q0 %b %d %a %b\n" % (*row, last) for row in rows])
-
-    return _write(path, RUN_COLUMNS, blocks())
+    return tag.encode()
 
 
-def write_graded(path: Path, parts: Iterable[Graded]) -> int:
-    """Write qrels; how many lines they have."""
-
-    def blocks() -> Iterator[tuple[int, bytes]]:
-        for part in parts:
-            names = [part.names[place] for place in part.query.tolist()]
-            rows = zip(names, part.documents, part.grade.tolist(), strict=True)
-            yield len(names), b"".join([b"%b 0 %b %d\n" % row for row in rows])
-
-    return _write(path, QRELS_COLUMNS, blocks())
+def _refuse_infinite(path: Path, query_id: str, scores: Mapping[str, float]) -> None:
+    for doc_id, score in scores.items():
+        if not isfinite(score):
+            problem = f"expected a finite number as score, found {score!r}"
+            raise BadInput(f"{path}: {query_id} {doc_id}: {problem}")
 
 
-def _write(path: Path, columns: str, blocks: Iterable[tuple[int, bytes]]) -> int:
+def _write(path: Path, columns: str, blocks: Iterable[Sequence[bytes]]) -> int:
+    """Write blocks of lines and read them back; how many lines there are."""
     count = 0
     with replacing_bytes(path, lambda written: _check(written, path, columns, count)) as out:
-        for lines, block in blocks:
-            count += lines
-            out.write(block)
+        for lines in blocks:
+            count += len(lines)
+            out.write(b"".join(lines))
     return count
 
 
-def _check(written: Path, path: Path, columns: str, meant: int) -> None:
-    """Refuse a file in which not every line has its columns, each without white space."""
-    found = 0
+def _check(written: Path, path: Path, columns: str, count: int) -> None:
+    """Read a file back: `count` lines, each with its columns."""
+    number = 1
     for block in byte_blocks(written, _BLOCK):
-        part = split(block, columns, found + 1)
-        found += len(part.starts) if part is not None else meant + 1
-    if found != meant:
-        raise BadInput(
-            f"{path}: would not read back as it was written; an id with white space or a leading #?"
-        )
+        lines = block.count(b"\n")
+        _refuse_irregular(path, block, columns, lines, number)
+        number += lines
+    if number - 1 != count:
+        raise BadInput(f"{path}: {count:,} lines were written, but {number - 1:,} are read back")
 
 
-def write_json(path: Path, parts: Iterable[Ranked], _tag: str) -> int:
-    """Write a run as BEIR does: `{query: {document: score}}`."""
-    count = 0
-    with replacing(path) as out:
-        opening = "{"
-        for part in parts:
-            count += len(part.query)
-            for name, scores in part.each():
-                inner = json.dumps(scores, ensure_ascii=False)
-                out.write(f"{opening}{json.dumps(name, ensure_ascii=False)}: {inner}")
-                opening = ", "
-        out.write("}" if opening == ", " else "{}")
-    return count
-
-
-def write_parquet(path: Path, parts: Iterable[Ranked], _tag: str) -> int:
-    """Write the columns `query_id`, `doc_id`, `score`, as ir_measures' DataFrames have them."""
-    arrow, parquet = pyarrow()
-    types = {"query_id": arrow.string(), "doc_id": arrow.string(), "score": arrow.float64()}
-    schema = arrow.schema(types)
-    count = 0
-    with replacing_bytes(path) as out, parquet.ParquetWriter(out, schema) as writer:
-        for part in parts:
-            count += len(part.query)
-            names = [part.names[place].decode() for place in part.query.tolist()]
-            ids = [doc_id.decode() for doc_id in part.documents]
-            writer.write_table(arrow.table([names, ids, part.score], schema=schema))
-    return count
-
-
-def pyarrow() -> tuple[Any, Any]:
-    """The optional package and its parquet module."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise Misconfigured(PARQUET_EXTRA) from error
-    return pyarrow, pyarrow.parquet
-
-
-Write = Callable[[Path, Iterable[Ranked], str], int]
-FORMATS: dict[str, Write] = {"trec": write_ranked, "json": write_json, "parquet": write_parquet}
-"""How runs are written, by what the file's name ends in; `trec` for any other ending."""
-
-
-OTHERS = ("csv", "tsv", "jsonl", "ndjson", "xlsx", "feather", "arrow", "pkl", "lz4", "zip", "bz2")
-"""Endings of files that hold something else than a run as TREC has it."""
-
-
-def format_of(path: Path) -> str:
-    """The format that a file's name says; `Misuse` where that is none of ours."""
-    ending = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").casefold()
-    if ending in OTHERS or path.name.casefold().endswith(".parquet.gz"):
-        raise Misuse(f"{path}: runs are not read or written as .{ending}; {_KNOWN}")
-    return ending if ending in FORMATS else "trec"
-
-
-_KNOWN = "known: .json (BEIR's), .parquet, .trec (also .trec.gz)"
+def _refuse_irregular(path: Path, block: bytes, columns: str, lines: int, number: int = 1) -> None:
+    """`BadInput` where not every one of the lines has its columns, each without white space."""
+    part = split(block, columns, number)
+    if part is not None and len(part.starts) == lines:
+        return
+    width, problem = len(columns.split()), "an id with white space or a leading #?"
+    for line in block.split(b"\n")[:-1]:
+        if len(line.split()) != width:
+            problem = f"expected {width} columns ({columns}) in {shown(line)}"
+            break
+    raise BadInput(f"{path}: would not read back as it was written; {problem}")

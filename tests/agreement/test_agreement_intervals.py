@@ -17,8 +17,8 @@ from labeler.stats.intervals import (
     METHODS,
 )
 from labeler.stats.resampling import Sample
-from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
+from labeler.trec.qrels import read_qrels
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 

@@ -21,7 +21,8 @@ from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
 from labeler.evaluation.leaderboard import leaderboard
 from labeler.metrics import evaluate, parse
-from labeler.trec.files import read_qrels, write_qrels, write_run
+from labeler.trec.qrels import read_qrels
+from labeler.trec.write import write_qrels, write_run
 
 GRADES = (0, 1, 2, 3)
 

@@ -15,7 +15,8 @@ from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels
-from labeler.trec.files import read_qrels, write_qrels
+from labeler.trec.qrels import read_qrels
+from labeler.trec.write import write_qrels
 
 
 def made(queries: int, pairs: int, seed: int) -> tuple[Qrels, Qrels]:

@@ -18,7 +18,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
-from labeler.trec.files import read_qrels
+from labeler.trec.qrels import read_qrels
 
 TABLE = """shop query,sku,name,about,final,one
 red shoes,007,Shoe,,2,3

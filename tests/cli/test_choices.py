@@ -6,9 +6,9 @@ from typing import Any, get_args
 import pytest
 
 from labeler.cli import execute, fuse, qrels, run
+from labeler.exchange.runs import FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fusion import METHODS, NORMS
-from labeler.trec.write import FORMATS
 
 
 @pytest.mark.parametrize(

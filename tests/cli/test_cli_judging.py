@@ -18,7 +18,7 @@ from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.prices import Price
 from labeler.prompt import prompt_folder
 from labeler.testing import Answer, Call, FakeServer, completion
-from labeler.trec.files import read_qrels
+from labeler.trec.qrels import read_qrels
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,9 @@ from labeler.cli import execute
 from labeler.evaluation.leaderboard import leaderboard
 from labeler.metrics import evaluate, parse
 from labeler.stats.ppi import LIKE_THESE, correct, correct_together
-from labeler.trec.files import read_qrels, read_run, write_qrels, write_run
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
+from labeler.trec.write import write_qrels, write_run
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 

@@ -23,7 +23,7 @@ from labeler.models.server.addresses import masked
 from labeler.models.server.answers import read_answer
 from labeler.models.server.client import server_model
 from labeler.testing import Answer, Call, FakeServer, completion
-from labeler.trec.files import read_qrels
+from labeler.trec.qrels import read_qrels
 
 ASKED = Request((Message("user", "grade this"),), {"max_tokens": 5})
 

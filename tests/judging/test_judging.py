@@ -20,7 +20,7 @@ from labeler.model import Reply, Request
 from labeler.models.policies.stop import StopSignal
 from labeler.prompt import find_prompt
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
-from labeler.trec.files import read_qrels
+from labeler.trec.qrels import read_qrels
 
 
 @pytest.fixture

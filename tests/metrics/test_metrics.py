@@ -12,7 +12,8 @@ from labeler.metrics import MEASURES, evaluate, parse, parse_all
 from labeler.metrics.graded import expected_reciprocal_ranks
 from labeler.metrics.registry import renamed
 from labeler.metrics.scores import Scores
-from labeler.trec.files import read_qrels, read_run
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
 
 
 def mean(measure: str, *grades: list[int], also_relevant: int = 0) -> float:

@@ -21,7 +21,7 @@ from labeler.models.policies.stop import StopSignal, stoppable
 from labeler.models.prices import Price, price_of
 from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
-from labeler.trec.files import read_qrels
+from labeler.trec.qrels import read_qrels
 
 
 def request(number: int = 0) -> Request:

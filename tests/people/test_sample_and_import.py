@@ -26,7 +26,8 @@ from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import Misuse
 from labeler.people.draw import draw, share_out
 from labeler.people.sheet import harmless
-from labeler.trec.files import read_qrels, write_qrels, write_run
+from labeler.trec.qrels import read_qrels
+from labeler.trec.write import write_qrels, write_run
 
 
 def population(queries: int = 24, pairs: int = 30) -> tuple[Qrels, Qrels]:

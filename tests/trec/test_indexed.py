@@ -15,8 +15,9 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.trec.batches import batches
 from labeler.trec.distinct import pair_batches
-from labeler.trec.files import read_qrels, read_run
 from labeler.trec.indexed import QRELS, RUN, indexed
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 SIZES = st.sampled_from([1, 40, 200, 1 << 20])

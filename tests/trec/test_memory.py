@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, LabelerError, Misuse
-from labeler.trec.files import read_qrels, read_run, write_qrels, write_run
 from labeler.trec.memory import as_qrels, as_run
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
+from labeler.trec.write import write_qrels, write_run
 
 QRELS: Qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": -1}}
 RUN: Run = {"q1": {"d1": 2.5, "d2": 0.0}, "q2": {"d1": -1.0}}
@@ -117,7 +119,7 @@ def test_a_pair_repeated_with_its_grade_is_counted() -> None:
         ([("q", "a b", 1)], "row 1: expected a document id without white space, found 'a b'"),
         ([("", "d", 1)], "row 1: expected a query id without white space, found ''"),
         ([(np.nan, "d", 1)], "row 1: expected a query id without white space, found nan"),
-        ([("#q", "d", 1)], "the query id '#q' begins with #, as comments do in files"),
+        ([("#q", "d", 1)], "the query id '#q' begins with #, as comments do in TREC files"),
         ([("q", "\ud800", 1)], "half a surrogate pair in the id '\\ud800'"),
         ({}, "qrels: no pair of a query and a document in it"),
         ({"q": {}}, "qrels: no pair of a query and a document in it"),

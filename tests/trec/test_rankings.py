@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from labeler.errors import BadInput
 from labeler.metrics import Rankings, evaluate, rankings, score
-from labeler.trec.files import read_qrels, read_run
+from labeler.trec.qrels import read_qrels
 from labeler.trec.rankings import pool_of, rankings_of, read_pool, read_rankings
+from labeler.trec.runs import read_run
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=80)
 IDS = st.sampled_from(

@@ -18,14 +18,16 @@ from slow_tools import diverse, fused
 
 from labeler.cli import execute as labeler
 from labeler.data import Run
+from labeler.exchange.runs import FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import fuse_files
 from labeler.runs.fusion import METHODS, NORMS, Fusion, rrf
 from labeler.runs.mmr import mmr
 from labeler.text.vectors import encode
-from labeler.trec.files import read_qrels, read_run, write_run
 from labeler.trec.order import ranking
-from labeler.trec.write import FORMATS
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
+from labeler.trec.write import write_run
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 FIRST: Run = {"q": {"a": 3.0, "b": 1.0, "c": 2.0}}

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, FileProblem
-from labeler.trec.files import read_qrels, read_run, write_qrels, write_run
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
+from labeler.trec.write import write_qrels, write_run
 
 IDS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0"), min_size=1

@@ -15,8 +15,8 @@ from labeler.evaluation.trec_eval.names import RUN_ID, lines
 from labeler.messages import no_query_in_common
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
-from labeler.trec.files import read_loose_run
 from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.runs import read_loose_run
 from labeler.trec.tags import last_tag
 
 EMPTIED = ("num_ret", "utility", "relstring", "rbp_resid")

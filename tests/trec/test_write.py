@@ -1,13 +1,12 @@
-"""Qrels written a part at a time are the qrels that are written at once."""
+"""What is written: qrels of any size, sorted; and nothing that would not read back."""
 
 from pathlib import Path
 
 import pytest
 
 from labeler.errors import BadInput
-from labeler.trec import sorted_qrels
-from labeler.trec.files import write_qrels
-from labeler.trec.sorted_qrels import write_sorted_qrels
+from labeler.trec import write
+from labeler.trec.write import write_qrels, write_sorted_qrels
 
 
 @pytest.mark.parametrize("count", [1, 7, 250_000])
@@ -19,7 +18,7 @@ def test_the_file_is_the_one_that_would_be_written_at_once(tmp_path: Path, count
         together.setdefault(query, {})[document] = grade
     write_qrels(tmp_path / "once.qrels", together)
     assert (tmp_path / "parts.qrels").read_bytes() == (tmp_path / "once.qrels").read_bytes()
-    assert count < sorted_qrels.ROWS_OF_A_PART or count > 2 * sorted_qrels.ROWS_OF_A_PART
+    assert count < write.ROWS_OF_A_PART or count > 2 * write.ROWS_OF_A_PART
 
 
 def test_no_grade_at_all_is_an_empty_file(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""Runs in parquet, with the columns of ir_measures' DataFrames: `query_id`, `doc_id`, `score`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from labeler.errors import BadInput, Misconfigured
+from labeler.files.atomic import replacing_bytes
+from labeler.files.read import file_problems
+from labeler.trec.values import ids_of, score_of
+from labeler.trec.write import RankedPart
+
+NEEDS = "parquet files need pyarrow: pip install pyarrow"
+_COLUMNS = ["query_id", "doc_id", "score"]
+_ROWS = 1 << 16
+
+
+def read_parquet_run(path: Path) -> Iterator[tuple[str, str, float]]:
+    """The query, document and score of each row of a parquet file."""
+    arrow, parquet = _pyarrow()
+    number = 0
+    with file_problems(path):
+        try:
+            with parquet.ParquetFile(path) as file:
+                if missing := set(_COLUMNS) - set(file.schema_arrow.names):
+                    problem = f"no column {', '.join(sorted(missing))}"
+                    raise BadInput(f"{path}: {problem}; expected {', '.join(_COLUMNS)}")
+                for batch in file.iter_batches(_ROWS, columns=_COLUMNS):
+                    columns = [batch.column(name).to_pylist() for name in _COLUMNS]
+                    for query, document, score in zip(*columns, strict=True):
+                        number += 1
+                        where = f"{path}:{number}"
+                        yield *ids_of(where, query, document), score_of(where, score)
+        except arrow.ArrowException as error:
+            raise BadInput(f"{path}: not parquet: {error}") from error
+
+
+def write_parquet_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
+    """Write a run's queries, documents and scores, a row each; how many there are."""
+    arrow, parquet = _pyarrow()
+    types = (arrow.string(), arrow.string(), arrow.float64())
+    schema = arrow.schema(dict(zip(_COLUMNS, types, strict=True)))
+    count = 0
+    with replacing_bytes(path) as out, parquet.ParquetWriter(out, schema) as writer:
+        for part in parts:
+            count += len(part.query)
+            names = [part.names[place].decode() for place in part.query.tolist()]
+            ids = [doc_id.decode() for doc_id in part.documents]
+            writer.write_table(arrow.table([names, ids, part.score], schema=schema))
+    return count
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    """The optional package and its parquet module."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise Misconfigured(NEEDS) from error
+    return pyarrow, pyarrow.parquet

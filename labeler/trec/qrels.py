@@ -1,0 +1,53 @@
+"""Qrels in TREC's four columns, plain or gzip, read strictly: `query iteration document grade`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from labeler.data import Qrels
+from labeler.errors import BadInput
+from labeler.messages import count_of
+from labeler.trec.rows import QRELS_COLUMNS, grade_of, rows, texts
+
+SHOWN = 3
+
+
+def read_qrels(path: Path, warn: Callable[[str], None] = lambda _message: None) -> Qrels:
+    """The grades of a qrels file, queries and documents in the file's order.
+
+    A pair that stands there twice with one grade is counted in a warning; with two grades it is
+    `BadInput`, which names the pairs. Lines that begin with `#` are comments.
+    """
+    qrels: Qrels = {}
+    repeated = 0
+    conflicts: list[str] = []
+    for number, columns in rows(path, QRELS_COLUMNS):
+        query_id, doc_id = texts(path, number, columns[0], columns[2])
+        grade = grade_of(path, number, columns[3])
+        grades = qrels.setdefault(query_id, {})
+        if doc_id not in grades:
+            grades[doc_id] = grade
+        elif grades[doc_id] == grade:
+            repeated += 1
+        else:
+            problem = f"{query_id} {doc_id} has {grades[doc_id]} and {grade}"
+            conflicts.append(f"{path}:{number}: {problem}")
+    if conflicts:
+        raise BadInput(two_grades(conflicts, len(conflicts)))
+    if repeated:
+        warn(same_grade(path, repeated))
+    return qrels
+
+
+def two_grades(conflicts: list[str], total: int) -> str:
+    """What to say of lines that contradict earlier ones."""
+    more = total - len(conflicts[:SHOWN])
+    listed = "; ".join(conflicts[:SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
+    return f"{listed} (two grades for one pair)"
+
+
+def same_grade(path: Path | str, repeated: int) -> str:
+    """What to say of lines that only repeat earlier ones."""
+    lines = count_of(repeated, "repeated line", "repeated lines")
+    return f"{path}: {lines}, the same pair with the same grade"

@@ -1,0 +1,108 @@
+"""The lines of TREC's files as columns, and what each column must be, with errors that name it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from labeler.errors import BadInput
+from labeler.files.read import numbered_bytes
+
+QRELS_COLUMNS = "query iteration document grade"
+RUN_COLUMNS = "query Q0 document rank score tag"
+BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
+LARGEST_GRADE = 2**31 - 1
+
+_GRADE = re.compile(rb"[+-]?[0-9]{1,10}")
+_SCORE = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_BYTE_ORDER_MARKS = {
+    b"\xef\xbb\xbf": "a byte-order mark",
+    b"\xff\xfe": "a byte-order mark of UTF-16",
+    b"\xfe\xff": "a byte-order mark of UTF-16",
+}
+
+
+def grade_of(path: Path, number: int, text: bytes) -> int:
+    """A grade: an integer, nothing else."""
+    if not _GRADE.fullmatch(text) or abs(int(text)) > LARGEST_GRADE:
+        raise BadInput.at(path, number, f"expected an integer grade, found {shown(text)}")
+    return int(text)
+
+
+def score_of(path: Path, number: int, text: bytes) -> float:
+    """A score: a finite decimal number, read as a double."""
+    score = float(text) if _SCORE.fullmatch(text) else math.nan
+    if not math.isfinite(score):
+        raise BadInput.at(path, number, f"expected a finite number as score, found {shown(text)}")
+    return score
+
+
+def shown(text: bytes) -> str:
+    """A piece of a file as an error message quotes it."""
+    return repr(text[:40].decode("utf-8", "replace"))
+
+
+def rows(
+    path: Path,
+    names: str,
+    lines: Iterable[tuple[int, bytes]] | None = None,
+    *,
+    more: bool = False,
+) -> Iterator[tuple[int, list[bytes]]]:
+    """The columns of every line that is neither blank nor a comment, with its number.
+
+    `lines` are some of the file's, where they have been read already; `more` allows more columns.
+    """
+    width = len(names.split())
+    number = count = 0
+    for number, line in numbered_bytes(path) if lines is None else lines:
+        if number == 1:
+            refuse_byte_order_mark(path, line)
+        columns = line.split()
+        if not columns or columns[0].startswith(b"#"):
+            continue
+        if b"\0" in line:
+            raise BadInput.at(path, number, _why_nul(line) + _hint(path, names, columns))
+        if len(columns) != width and not (more and len(columns) > width):
+            problem = f"expected {width} columns ({names}), found {len(columns)}"
+            raise BadInput.at(path, number, problem + _hint(path, names, columns))
+        count += 1
+        yield number, columns
+    if not count and lines is None:
+        raise BadInput.at(path, max(number, 1), f"no line in it; expected {names}")
+
+
+def _hint(path: Path, names: str, columns: list[bytes]) -> str:
+    """What a file of another format may be, and what would make it one of this."""
+    if names == RUN_COLUMNS and path.suffix.casefold() in (".json", ".parquet"):
+        return f"; labeler run convert {path} -o {path.stem}.trec makes TREC's columns of it"
+    if columns == BEIR_HEADER:
+        return "; these are BEIR's three, with a header"
+    kinds = {len(QRELS_COLUMNS.split()): "are these qrels?", len(RUN_COLUMNS.split()): "a run?"}
+    return f"; {kinds[len(columns)]}" if len(columns) in kinds else ""
+
+
+def _why_nul(line: bytes) -> str:
+    """What a line with NUL bytes probably is: in UTF-16, every other byte of plain text is one."""
+    if 3 * line.count(b"\0") > len(line):
+        return "a NUL byte beside each letter, as in UTF-16; save the file as UTF-8"
+    return "a NUL byte; is this a binary file?"
+
+
+def refuse_byte_order_mark(path: Path, line: bytes) -> None:
+    """Stop at a file that begins with one: its first query id would silently be another."""
+    for mark, name in _BYTE_ORDER_MARKS.items():
+        if line.startswith(mark):
+            raise BadInput.at(path, 1, f"{name}; save the file as UTF-8 without one")
+
+
+def texts(path: Path, number: int, *columns: bytes) -> list[str]:
+    """Ids as text; `BadInput` where one is not UTF-8."""
+    try:
+        return [column.decode("utf-8") for column in columns]
+    except UnicodeDecodeError as error:
+        raise BadInput.at(
+            path, number, f"an id that is not UTF-8: {shown(error.object)}"
+        ) from error

@@ -1,0 +1,48 @@
+"""Ids, grades and scores that come as Python objects, checked as the columns of a file are."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+from labeler.errors import BadInput
+from labeler.trec.rows import LARGEST_GRADE
+
+
+def ids_of(where: str, query: Any, document: Any) -> tuple[str, str]:
+    """The ids of a pair as a TREC file can keep them; integers are taken as their digits."""
+    query_id = _id(where, "query", query)
+    if query_id.startswith("#"):
+        problem = f"the query id {query_id!r:.40} begins with #, as comments do in TREC files"
+        raise BadInput(f"{where}: {problem}")
+    return query_id, _id(where, "document", document)
+
+
+def _id(where: str, what: str, value: Any) -> str:
+    text = str(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or text.split() != [text] or "\0" in text:
+        raise BadInput(f"{where}: expected a {what} id without white space, found {value!r:.40}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{where}: half a surrogate pair in the id {text!r:.40}") from error
+    return text
+
+
+def grade_of(where: str, value: Any) -> int:
+    """A grade: an integer, or a number that is one, as columns with gaps have it."""
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole and isinstance(value, Real) and not isinstance(value, bool):
+        is_whole = float(value).is_integer()
+    if not is_whole or abs(value) > LARGEST_GRADE:
+        raise BadInput(f"{where}: expected an integer grade, found {value!r:.40}")
+    return int(value)
+
+
+def score_of(where: str, value: Any) -> float:
+    """A score: a finite number."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value):
+        raise BadInput(f"{where}: expected a finite number as score, found {value!r:.40}")
+    return float(value)
