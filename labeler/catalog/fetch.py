@@ -8,7 +8,7 @@ from pathlib import Path
 from labeler import __version__
 from labeler.catalog.layouts import READERS, Layout, UpstreamCollection
 from labeler.catalog.obtain import obtain
-from labeler.catalog.recipes import NamedRecipe, Recipe
+from labeler.catalog.recipes import Recipe, RecipeFile
 from labeler.collection.card import read_card, update_card
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
@@ -22,7 +22,7 @@ from labeler.trec.write import write_qrels
 
 
 def fetch_collection(
-    recipe_file: NamedRecipe,
+    recipe_file: RecipeFile,
     collection: Collection,
     advance: Advance = quiet,
     tell: Callable[[str], None] = lambda _: None,
@@ -65,7 +65,7 @@ def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollecti
     return upstream
 
 
-def _refuse_another(recipe_file: NamedRecipe, collection: Collection) -> None:
+def _refuse_another(recipe_file: RecipeFile, collection: Collection) -> None:
     """Refuse a directory that holds another collection."""
     if not collection.corpus.exists():
         return
@@ -84,7 +84,7 @@ def _write(upstream: UpstreamCollection, collection: Collection) -> None:
     write_pool(collection.pool, merge_pools(old, new) if old else new)
 
 
-def _card(recipe_file: NamedRecipe, upstream: UpstreamCollection) -> dict[str, object]:
+def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> dict[str, object]:
     recipe = recipe_file.recipe
     return {
         "labeler": __version__,

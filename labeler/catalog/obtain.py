@@ -7,7 +7,7 @@ from pathlib import Path
 
 from labeler.catalog.recipes import UpstreamFile
 from labeler.errors import FileProblem, ProviderError
-from labeler.files.cache import alone, cache_folder
+from labeler.files.cache import cache_folder, exclusive
 from labeler.files.download import Remote, check_sha256, download, quiet
 from labeler.files.read import file_problems
 from labeler.messages import Advance
@@ -25,7 +25,7 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
         return _from_mirror(Path(mirror).expanduser(), source)
     name = Path(source.path).name
     path = cache_folder() / "downloads" / source.sha256 / name
-    with file_problems(path), alone(path):
+    with file_problems(path), exclusive(path):
         if path.is_file():
             check_sha256(path, source.sha256, str(path))
             return path

@@ -80,7 +80,7 @@ class Recipe(_Part):
     counts: Counts
 
 
-class NamedRecipe(NamedTuple):
+class RecipeFile(NamedTuple):
     """A recipe, the name of its file, and its identity: name and content's hash."""
 
     name: str
@@ -100,7 +100,7 @@ def recipe_files() -> dict[str, Path]:
     return {path.stem: path for path in sorted(recipe_folder().glob("*.toml"))}
 
 
-def find_recipe(name: str) -> NamedRecipe:
+def find_recipe(name: str) -> RecipeFile:
     """Return a shipped recipe by its name, or any recipe by its file's path."""
     shipped = recipe_files()
     if name in shipped:
@@ -113,7 +113,7 @@ def find_recipe(name: str) -> NamedRecipe:
     raise Misuse(f"no recipe {name!r}; {hint}known: {', '.join(names)}, or a .toml file's path")
 
 
-def read_recipe(path: Path) -> NamedRecipe:
+def read_recipe(path: Path) -> RecipeFile:
     """Read the recipe in a file; `BadInput` says what is wrong with it."""
     try:
         raw = path.read_bytes()
@@ -123,7 +123,7 @@ def read_recipe(path: Path) -> NamedRecipe:
     except (ValidationError, ValueError) as error:
         raise BadInput(f"{path}: {_first_problem(error)}") from error
     identity = f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:8]}"
-    return NamedRecipe(name=path.stem, id=identity, recipe=recipe)
+    return RecipeFile(name=path.stem, id=identity, recipe=recipe)
 
 
 def _first_problem(error: ValueError) -> str:

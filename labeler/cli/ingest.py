@@ -69,11 +69,11 @@ def note_left_out(result: Ingested) -> None:
         kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
         files = count_of(result.other_kinds.total(), "file", "files")
         note(f"{files} of other kinds passed over: {kinds}")
-    for path in result.beside:
+    for path in result.collection_files:
         note(f"not taken as documents, since a corpus.jsonl lies beside it: {path}")
     if result.duplicates:
         twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
         note(f"{count_of(result.duplicates, *twice)} kept once")
-    if result.gone:
-        gone = count_of(result.gone, "document", "documents")
-        note(f"no longer there: {gone} of the earlier corpus.jsonl")
+    if result.removed:
+        removed = count_of(result.removed, "document", "documents")
+        note(f"no longer there: {removed} of the earlier corpus.jsonl")

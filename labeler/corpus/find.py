@@ -21,13 +21,13 @@ _COLLECTION = re.compile(
 class InputFiles:
     """Files in a fixed order; `base` is the folder to which the paths in documents are relative.
 
-    `beside` are files and folders of a collection that hold no documents; `unread` says which
-    folders could not be listed, and which files are no files to read.
+    `collection_files` are files and folders of a collection that hold no documents; `unread` says
+    which folders could not be listed, and which files are no files to read.
     """
 
     base: Path
     files: list[Path] = field(default_factory=list)
-    beside: list[Path] = field(default_factory=list)
+    collection_files: list[Path] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
 
 
@@ -39,15 +39,15 @@ def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> InputFi
     where an input names nothing.
     """
     starts = [start for pattern in inputs for start in _starts(pattern)]
-    files = InputFiles(_common_base([base for base, _ in starts]))
+    result = InputFiles(_common_base([base for base, _ in starts]))
     entered = {os.path.realpath(path) for path in leave_out}
     for _, start in starts:
-        for path in _below(start, entered, files):
+        for path in _below(start, entered, result):
             real = os.path.realpath(path)
             if real not in entered:
                 entered.add(real)
-                files.files.append(path)
-    return files
+                result.files.append(path)
+    return result
 
 
 def _starts(pattern: str) -> list[tuple[Path, Path]]:
@@ -79,11 +79,11 @@ def _common_base(bases: Sequence[Path]) -> Path:
     return Path(os.path.commonpath([os.path.abspath(base) for base in bases]))
 
 
-def _below(path: Path, entered: set[str], files: InputFiles) -> Iterator[Path]:
+def _below(path: Path, entered: set[str], result: InputFiles) -> Iterator[Path]:
     """Yield the file itself, or the files in and below a folder, in the order of names."""
     if not path.is_dir():
         if path.exists() and not path.is_file():
-            files.unread.append(f"{path}: a device or a pipe, not a file")
+            result.unread.append(f"{path}: a device or a pipe, not a file")
         else:
             yield path
         return
@@ -94,13 +94,13 @@ def _below(path: Path, entered: set[str], files: InputFiles) -> Iterator[Path]:
     try:
         entries = sorted(path.iterdir())
     except OSError as error:
-        files.unread.append(f"{path}: {error.strerror or error}")
+        result.unread.append(f"{path}: {error.strerror or error}")
         return
     is_collection = any(entry.name in ("corpus.jsonl", "corpus.jsonl.gz") for entry in entries)
     for entry in entries:
         if entry.name.startswith("."):
             continue
         if is_collection and _COLLECTION.fullmatch(entry.name):
-            files.beside.append(entry)
+            result.collection_files.append(entry)
             continue
-        yield from _below(entry, entered, files)
+        yield from _below(entry, entered, result)

@@ -33,18 +33,18 @@ class Ingested:
     """The documents by id, and what became of every file.
 
     `unread` says of each file that could not be read why; `other_kinds` counts the files of kinds
-    that are not read, by ending; `beside` are files of a collection that hold no documents;
-    `duplicates` counts passages that stood somewhere already, `gone` the documents of an earlier
-    corpus that are none of these.
+    that are not read, by ending; `collection_files` are those of a collection beside its corpus;
+    `duplicates` counts passages that an earlier file had already, `removed` the documents of an
+    earlier corpus that are not among these.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
     files: int = 0
     unread: list[str] = field(default_factory=list)
     other_kinds: Counter[str] = field(default_factory=Counter)
-    beside: list[str] = field(default_factory=list)
+    collection_files: list[str] = field(default_factory=list)
     duplicates: int = 0
-    gone: int = 0
+    removed: int = 0
     queries: dict[str, Query] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
@@ -98,7 +98,7 @@ def _ingest(
     _refuse_to_replace(collection, queries)
     result = read_documents(inputs, (collection.folder, *own), advance)
     result.queries = queries
-    result.gone = _gone(collection, result)
+    result.removed = _count_removed(collection, result)
     _refuse_to_orphan(collection, result)
     write_corpus(collection.corpus, result.documents.values())
     if queries:
@@ -116,17 +116,17 @@ def read_documents(
 
     Raises `BadInput` where none of the files holds any.
     """
-    files = find_files(inputs, leave_out)
+    input_files = find_files(inputs, leave_out)
     result = Ingested(
-        beside=[_writable(str(path)) for path in files.beside],
-        unread=[_writable(problem) for problem in files.unread],
+        collection_files=[_writable(str(path)) for path in input_files.collection_files],
+        unread=[_writable(problem) for problem in input_files.unread],
     )
     first_by_text: FirstByText = {}
-    for position, path in enumerate(files.files):
-        _add_file(path, files.base, result, first_by_text)
-        advance(position + 1, len(files.files))
+    for position, path in enumerate(input_files.files):
+        _add_file(path, input_files.base, result, first_by_text)
+        advance(position + 1, len(input_files.files))
     if not result.documents:
-        raise BadInput(_nothing_read(inputs, files, result))
+        raise BadInput(_nothing_read(inputs, input_files, result))
     return result
 
 
@@ -233,12 +233,12 @@ def _refuse_repeated_ids(path: Path, sources: Sequence[SourceDocument], result: 
             )
 
 
-def _nothing_read(inputs: Sequence[str], files: InputFiles, result: Ingested) -> str:
+def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingested) -> str:
     names = ", ".join(inputs)
     if result.unread:
         more = f" (and {len(result.unread) - 1} more)" if len(result.unread) > 1 else ""
         return f"{names}: no document could be read: {result.unread[0]}{more}"
-    if files.files:
+    if input_files.files:
         kinds = ", ".join(sorted(result.other_kinds))
         return (
             f"{names}: no file of a kind that can be read, only {kinds}; known: {', '.join(KINDS)}"
@@ -269,10 +269,13 @@ def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
 def _refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
     for path in map(Path, inputs):
         if path.is_dir() and collection.folder.resolve() == path.resolve():
-            raise Misuse(f"{collection.folder} is the input itself; choose another directory")
+            raise Misuse(
+                f"{collection.folder} is the input itself; choose another directory",
+                parameter="out",
+            )
 
 
-def _gone(collection: Collection, result: Ingested) -> int:
+def _count_removed(collection: Collection, result: Ingested) -> int:
     """Return how many documents of the collection's earlier corpus are not among the new ones."""
     if not collection.corpus.exists():
         return 0

@@ -22,7 +22,7 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def alone(path: Path, tell: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+def exclusive(path: Path, tell: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Wait until no other process is fetching the file at `path`, and make others wait."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(path.name + ".lock").open("ab") as lock:

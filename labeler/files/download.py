@@ -65,7 +65,7 @@ def download(
             timeout = httpx2.Timeout(30, connect=10)
             headers = {"User-Agent": f"labeler/{__version__}", "Accept-Encoding": "identity"}
             with httpx2.Client(timeout=timeout, headers=headers, follow_redirects=True) as client:
-                _persist(client, remote, partial, advance, pause)
+                _download_with_retries(client, remote, partial, advance, pause)
         try:
             check_sha256(partial, remote.sha256, remote.url)
         except BadInput:
@@ -74,7 +74,7 @@ def download(
         partial.replace(to)
 
 
-def _persist(
+def _download_with_retries(
     client: httpx2.Client,
     remote: Remote,
     partial: Path,
@@ -84,7 +84,7 @@ def _persist(
     """Download and resume after interruptions; give up at once where no byte ever came."""
     import httpx2
 
-    before, patience = _size(partial), 0
+    before, failures = _size(partial), 0
     while True:
         start = _size(partial)
         try:
@@ -92,10 +92,10 @@ def _persist(
             return
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             now = _size(partial)
-            patience = 0 if now > start else patience + 1
-            if now <= before or patience >= len(PAUSES):
+            failures = 0 if now > start else failures + 1
+            if now <= before or failures >= len(PAUSES):
                 raise ProviderError(f"{remote.url}: {_reason(error)}") from error
-            pause(PAUSES[patience])
+            pause(PAUSES[failures])
 
 
 def _receive(client: httpx2.Client, remote: Remote, partial: Path, advance: Advance) -> None:
@@ -103,16 +103,16 @@ def _receive(client: httpx2.Client, remote: Remote, partial: Path, advance: Adva
     have = _size(partial)
     headers = {"Range": f"bytes={have}-"} if have else {}
     with client.stream("GET", remote.url, headers=headers) as response:
-        unfit = response.status_code == 416 or _starts_at(response) not in (None, have)
+        unfit = response.status_code == 416 or _offset_of(response) not in (None, have)
         if not (have and unfit):
             response.raise_for_status()
-            _keep(response, remote, partial, advance)
+            _write_body(response, remote, partial, advance)
             return
     partial.unlink()  # what is there cannot be continued from here: from the start, then
     _receive(client, remote, partial, advance)
 
 
-def _keep(response: httpx2.Response, remote: Remote, partial: Path, advance: Advance) -> None:
+def _write_body(response: httpx2.Response, remote: Remote, partial: Path, advance: Advance) -> None:
     resumed = response.status_code == 206
     done = _size(partial) if resumed else 0
     with partial.open("ab" if resumed else "wb") as out:
@@ -125,7 +125,7 @@ def _keep(response: httpx2.Response, remote: Remote, partial: Path, advance: Adv
             advance(min(done, remote.size), remote.size)
 
 
-def _starts_at(response: httpx2.Response) -> int | None:
+def _offset_of(response: httpx2.Response) -> int | None:
     """Return the offset at which the part in a 206 response begins; `None` for a whole file."""
     if response.status_code != 206:
         return None

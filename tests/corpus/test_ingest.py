@@ -200,7 +200,7 @@ def test_of_a_collection_the_documents_alone_are_read(docs: Path) -> None:
     )
     result = read(docs)
     assert list(result.documents) == ["d"]
-    assert [Path(p).name for p in result.beside] == ["qrels", "queries.jsonl"]
+    assert [Path(p).name for p in result.collection_files] == ["qrels", "queries.jsonl"]
 
 
 def test_lines_end_at_newlines_only(docs: Path) -> None:
@@ -252,9 +252,9 @@ def test_a_file_of_queries_among_the_documents_is_none_of_them(docs: Path, tmp_p
 
 def test_a_second_run_says_which_documents_are_gone(docs: Path, tmp_path: Path) -> None:
     write(docs, a_DOT_md="text", b_DOT_md="more")
-    assert ingest([str(docs)], Collection(tmp_path / "coll")).gone == 0
+    assert ingest([str(docs)], Collection(tmp_path / "coll")).removed == 0
     (docs / "b.md").unlink()
-    assert ingest([str(docs)], Collection(tmp_path / "coll")).gone == 1
+    assert ingest([str(docs)], Collection(tmp_path / "coll")).removed == 1
 
 
 def test_the_command_reports_what_it_left_out(

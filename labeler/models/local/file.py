@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.errors import BadInput, LabelerError, ProviderError
-from labeler.files.cache import alone, cache_folder, is_verified
+from labeler.files.cache import cache_folder, exclusive, is_verified
 from labeler.files.download import Remote, download, quiet
 from labeler.files.read import file_problems
 from labeler.messages import Advance
@@ -75,7 +75,7 @@ def fetch_model(
     if path:
         return path
     path = _place(model)
-    with file_problems(path), alone(path, tell):
+    with file_problems(path), exclusive(path, tell):
         if not is_verified(path, model.sha256):  # another process may have brought it meanwhile
             _bring(model, path, advance, tell)
     if not is_verified(path, model.sha256):
