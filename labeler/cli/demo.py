@@ -128,12 +128,12 @@ def say_files(collection: Collection) -> None:
     """Where everything lies."""
     say("\nThe collection")
     rows = [
-        (str(collection.folder / "documents"), "the documents, as they were found"),
+        (str(collection.folder / "documents"), "the documents"),
         (str(collection.corpus), "their passages"),
         (str(collection.queries), "the queries, each with the passage that it was written from"),
         (str(collection.folder / "runs"), "what each system retrieved, as TREC runs"),
         (str(collection.pool), "the pairs that were judged"),
-        (str(collection.folder / "judgements"), "every verdict, with its tokens and its prompt"),
+        (str(collection.folder / "judgements"), "every judgement, with its tokens and its prompt"),
         (str(collection.folder / "qrels"), "the grades, as TREC qrels"),
         (str(collection.store), "the models' replies: nothing is asked twice"),
     ]
@@ -157,7 +157,7 @@ def say_queries(collection: Collection) -> None:
 
 
 def say_scores(collection: Collection, name: str) -> None:
-    """The systems' scores under one judge's labels."""
+    """The systems' scores by the grades of one assessor."""
     from labeler.evaluation.evaluate import Options, evaluate_collection
     from labeler.evaluation.tables import score_rows
 
@@ -165,16 +165,14 @@ def say_scores(collection: Collection, name: str) -> None:
     header, rows = score_rows(report)
     for warning in report.warnings:
         note(f"warning: {warning}")
-    say(f"\nScores of three systems, by the labels of {name}")
+    say(f"\nScores of three systems, by the grades of {name}")
     table(header, [list(map(str, row)) for row in rows])
     if name == SIMILARITY:
-        say(
-            "(similarity grades by the vectors of dense and the terms of bm25: it favours its kin.)"
-        )
+        say("(similarity grades by the vectors of dense and the terms of bm25: it favors both.)")
 
 
 def say_agreement(collection: Collection) -> None:
-    """How far the two judges agree with each other, and why nobody should trust either."""
+    """How far the two assessors agree with each other, and why nobody should trust either."""
     from labeler.agreement.agree import AgreeOptions, agree_all
     from labeler.agreement.compare import StatisticOptions
     from labeler.agreement.sentences import confusion_rows
@@ -182,18 +180,21 @@ def say_agreement(collection: Collection) -> None:
     from labeler.models.local.caveats import MEASURED, NOT_FOR_DECISIONS
 
     sources = open_sources([str(collection.folder), SIMILARITY, LLM])
-    found = agree_all(sources, AgreeOptions(statistics=StatisticOptions(STATISTICS)))[0].agreement
-    say(f"\nHow far the two judges agree ({SIMILARITY} in rows, {LLM} in columns)")
+    agreement = agree_all(sources, AgreeOptions(statistics=StatisticOptions(STATISTICS)))[
+        0
+    ].agreement
+    say(f"\nHow far the two assessors agree ({SIMILARITY} in rows, {LLM} in columns)")
     table(
-        ("grade", *map(str, found.scale), "all"), confusion_rows(found.confusion, found.scale, {})
+        ("grade", *map(str, agreement.scale), "all"),
+        confusion_rows(agreement.confusion, agreement.scale, {}),
     )
     rows = [
         (name, figure(e.value), f"[{figure(e.low)}, {figure(e.high)}]")
-        for name, e in found.statistics.items()
+        for name, e in agreement.statistics.items()
     ]
     table(("statistic", "value", "95 % interval, over queries"), rows)
-    for judge, measured in MEASURED.items():
-        say(f"{judge}: {measured}")
+    for assessor, measured in MEASURED.items():
+        say(f"{assessor}: {measured}")
     say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
 
 
@@ -209,10 +210,10 @@ def say_cost(results: dict[str, JudgeResult]) -> None:
         (name, f"{t.judged}/{t.pairs}", str(t.remembered), f"{t.prompt_tokens:,}", "0")
         for name, t in ((name, result.tally) for name, result in results.items())
     ]
-    table(("judge", "pairs judged", "from the store", "tokens read", "cost (USD)"), rows)
+    table(("assessor", "pairs judged", "from the store", "tokens read", "cost (USD)"), rows)
     failed = sum(result.failed for result in results.values())
     if failed:
-        say(f"{failed} pairs got no grade; a failure is listed in judgements/, never graded 0.")
+        say(f"{failed} pairs have no grade; a failure is listed in judgements/, never graded 0.")
 
 
 def say_next(collection: Collection) -> None:

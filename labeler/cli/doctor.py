@@ -61,7 +61,7 @@ def _show_estimate(choice: Choice, pairs: int, prices: Path | None) -> None:
     if taken.price:
         cost = f"about {dollars(taken.cost)}, {taken.price.said}"
     else:
-        cost = "unknown: no price of it is known; --prices FILE can say it"
+        cost = "unknown: its price is not listed; --prices FILE can give it"
     say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.tokens_in:,} tokens in)")
     if not taken.price:
         say(f"such a FILE      {example_of(choice.base_url, choice.name)}")

@@ -52,7 +52,7 @@ def note_generated(result: GenerateResult, queries: int) -> None:
     if result.missing:
         from labeler.queries.passages import MIN_WORDS
 
-        note(f"{queries} were wanted; the corpus has no more passages of {MIN_WORDS} words")
+        note(f"{queries} were asked for; the corpus has no more passages of {MIN_WORDS} words")
 
 
 def show_judging(result: JudgeResult) -> None:

@@ -37,7 +37,7 @@ class Assessor:
 
     @cached_property
     def schema(self) -> Mapping[str, Any] | None:
-        """The schema of a reply; None for a prompt that wants text."""
+        """The schema of a reply; None for a prompt that asks for plain text."""
         return None if self.prompt.front.reply == "text" else schema_of(self.prompt)
 
     def request(self, query: Query, document: Document) -> Request:
@@ -46,8 +46,8 @@ class Assessor:
         inputs = {**values, **self.inputs}
         return Request(self.prompt.render(values), self.asked_with, self.schema, inputs)
 
-    def verdict(self, pair: Pair, reply: Reply) -> Outcome:
-        """What a reply says about a pair."""
+    def outcome_of(self, pair: Pair, reply: Reply) -> Outcome:
+        """The grade that a reply gives a pair, or why it gives none."""
         text = self.prompt.front.reply == "text"
         return parse_grade(pair, reply, self.prompt.grades, text=text)
 
@@ -70,9 +70,13 @@ class Texts(NamedTuple):
     documents: Mapping[str, Document]
 
     def of(self, pair: Pair) -> tuple[Query, Document]:
-        """The two of a pair; `BadInput` where one is missing."""
+        """The query and the document of a pair; `BadInput` where one is missing."""
         if pair.query_id not in self.queries:
-            raise BadInput(f"the pool names the query {pair.query_id!r}, which is not there")
+            raise BadInput(
+                f"the pool names the query {pair.query_id!r}, which is not in the collection"
+            )
         if pair.doc_id not in self.documents:
-            raise BadInput(f"the pool names the document {pair.doc_id!r}, which is not there")
+            raise BadInput(
+                f"the pool names the document {pair.doc_id!r}, which is not in the collection"
+            )
         return self.queries[pair.query_id], self.documents[pair.doc_id]

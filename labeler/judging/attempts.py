@@ -70,9 +70,9 @@ class Task:
         return Judged(self.outcome, self.attempts, *spent, self.model, self.remembered, shared)
 
 
-def _sum(one: float | None, other: float | None) -> float | None:
-    """A sum of costs, unknown where either is."""
-    return None if one is None or other is None else one + other
+def _sum(first: float | None, second: float | None) -> float | None:
+    """The sum of two costs, unknown where either is."""
+    return None if first is None or second is None else first + second
 
 
 def next_request(request: Request, outcome: Outcome) -> Request:
@@ -100,7 +100,7 @@ def recalled(chunk: Sequence[Pair], texts: Texts, assessor: Assessor) -> list[Ta
     result = list[Task | Judged]()
     failed = list[Task]()
     for pair, request, reply in zip(chunk, requests, assessor.model.recall(requests), strict=True):
-        outcome = assessor.verdict(pair, reply) if reply else None
+        outcome = assessor.outcome_of(pair, reply) if reply else None
         if reply and isinstance(outcome, Judgement):
             spent = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
             result.append(Judged(outcome, 1, *spent, reply.model, reply.remembered, reply.shared))
@@ -119,5 +119,5 @@ def _recall_more(failed: list[Task], assessor: Assessor) -> None:
         replies = assessor.model.recall([task.request for task in failed])
         answered = [(t, r) for t, r in zip(failed, replies, strict=True) if r is not None]
         for task, reply in answered:
-            task.take_in(reply, assessor.verdict(task.pair, reply))
+            task.take_in(reply, assessor.outcome_of(task.pair, reply))
         failed = [task for task, _ in answered if not task.has_grade]

@@ -103,7 +103,7 @@ def story_of(pair: Pair, texts: Texts, assessor: Assessor, store: Store) -> Stor
         record, reply = store.record(key), store.replies([key]).get(key)
         if record is None or reply is None:
             return Story(first, tuple(attempts), store.failure(key))
-        outcome = assessor.verdict(pair, reply)
+        outcome = assessor.outcome_of(pair, reply)
         attempts.append(Attempt(sent, record, outcome))
         request = next_request(request, outcome)
 

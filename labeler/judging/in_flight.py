@@ -169,7 +169,7 @@ class InFlight:
         try:
             for _ in range(task.calls_left(self.options.retry_failed)):
                 reply = await self._reply(task.request)
-                task.take_in(reply, self._assessor.verdict(task.pair, reply))
+                task.take_in(reply, self._assessor.outcome_of(task.pair, reply))
                 self._failed_in_a_row = self._refused_in_a_row = 0
                 if not isinstance(task.outcome, Failure) or task.outcome.status not in REASKED:
                     return
@@ -211,7 +211,7 @@ class InFlight:
         if self._refused_in_a_row >= max(REFUSED_IN_A_ROW, self.options.at_once):
             count = self._refused_in_a_row
             problem = f"the server refused {count} requests in a row, each with: {error}"
-            raise Misconfigured(f"{problem}; does labeler doctor find what it accepts now?")
+            raise Misconfigured(f"{problem}; what the server accepts may have changed")
 
     def done(self) -> Iterator[Judged]:
         """The pairs that can be handed back; raises what ended the run."""

@@ -68,7 +68,7 @@ def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
                 path,
                 number,
                 f"the document {doc_id!r} is not in {corpus}, whose ids are as {_some(documents)};"
-                f" {len(unknown):,} of the {len(pooled):,} documents to pool {verb} not there",
+                f" {len(unknown):,} of the {len(pooled):,} documents to pool {verb} missing",
             )
 
 

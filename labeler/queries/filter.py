@@ -48,10 +48,10 @@ def reason_to_reject(query: str, passage: str, examples: Iterable[str]) -> str |
     """
     if reason := _no_query(query):
         return reason
-    found = words(query)
-    if longest_copy(found, words(passage)) > MAX_COPIED:
+    in_query = words(query)
+    if longest_copy(in_query, words(passage)) > MAX_COPIED:
         return f"copies more than {MAX_COPIED} words in a row"
-    if any(overlap(found, words(example)) > MAX_OVERLAP for example in examples):
+    if any(overlap(in_query, words(example)) > MAX_OVERLAP for example in examples):
         return "like an example of the prompt"
     return None
 
@@ -60,10 +60,10 @@ def _no_query(text: str) -> str | None:
     """What is wrong with a text by itself."""
     if _REFUSAL.match(text):
         return "a refusal"
-    found = words(text)
-    if len(found) < 2 and len(text) < 8:
+    count = len(words(text))
+    if count < 2 and len(text) < 8:
         return "too short"
-    if len(found) > MAX_WORDS:
+    if count > MAX_WORDS:
         return f"more than {MAX_WORDS} words"
     return "speaks of the passage" if _POINTS_AT_ITS_SOURCE.search(text) else None
 
@@ -78,7 +78,7 @@ def longest_copy(query: Sequence[str], passage: Sequence[str]) -> int:
     return best
 
 
-def overlap(one: Iterable[str], other: Iterable[str]) -> float:
+def overlap(first: Iterable[str], second: Iterable[str]) -> float:
     """Jaccard's coefficient of two sets of words; 0 where both are empty."""
-    a, b = set(one), set(other)
+    a, b = set(first), set(second)
     return len(a & b) / len(a | b) if a | b else 0.0
