@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from labeler.collection.layout import open_collection as open_collection
     from labeler.corpus.ingest import ingest as ingest
     from labeler.errors import LabelerError as LabelerError
+    from labeler.evaluation.compare import compare as compare
+    from labeler.evaluation.correct import correct as correct
+    from labeler.evaluation.evaluate import evaluate as evaluate
+    from labeler.evaluation.leaderboard import leaderboard as leaderboard
+    from labeler.evaluation.power import power as power
     from labeler.judging.diff import diff as diff
     from labeler.judging.judge import ajudge as ajudge
     from labeler.judging.judge import judge as judge
@@ -54,12 +59,17 @@ _PUBLIC = {
     "ajudge": "judging.judge:ajudge",
     "arelabel": "judging.relabel:arelabel",
     "build": "pipeline:build",
+    "compare": "evaluation.compare:compare",
+    "correct": "evaluation.correct:correct",
     "diff": "judging.diff:diff",
+    "evaluate": "evaluation.evaluate:evaluate",
     "generate": "queries.generate:generate",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
+    "leaderboard": "evaluation.leaderboard:leaderboard",
     "open_collection": "collection.layout:open_collection",
     "pool": "pools.pool:pool",
+    "power": "evaluation.power:power",
     "relabel": "judging.relabel:relabel",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.evaluation.leaderboard import leaderboard
+from labeler.evaluation.leaderboard import leaderboard_of_dicts
 from labeler.metrics import parse
 from labeler.stats.ppi import Mean, correct_together
 from labeler.trec.qrels import read_qrels
@@ -70,7 +70,7 @@ def main() -> None:
     for judge in ("gpt-4o", "llama-3.1-8b"):
         qrels = read_qrels(given.data / f"{judge}.qrels")
         for measure in given.measures:
-            board = leaderboard(people, qrels, runs, parse(measure))
+            board = leaderboard_of_dicts(people, qrels, runs, parse(measure))
             for labelled in (10, 20, 30):
                 trial = simulate(*board.scores, labelled, given.draws, seed=1)
                 shares = "  ".join(f"{share:8.3f}" for share in trial.covered.values())

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import scores_of
 from labeler.stats.intervals import Interval, Replicates, percentile
 from labeler.stats.rankings import RANK_STATISTICS, by_row, rank_interval
@@ -54,11 +55,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="with nist.qrels, two others and runs/")
     parser.add_argument("--repeats", type=int, default=400)
     given = parser.parse_args()
-    runs = sorted((given.folder / "runs").iterdir())
-    first = scores_of(given.folder / "nist.qrels", runs, "nDCG@10", [])[2]
+    nist = given.folder / "nist.qrels"
+    runs = runs_from(sorted((given.folder / "runs").iterdir()), nist)
+    first = scores_of(nist, runs, "nDCG@10").values
     for other in ("gpt-4o", "llama-3.1-8b"):
         print(f"nist against {other}: coverage of nominal 95 % intervals (mean width)")
-        second = scores_of(given.folder / f"{other}.qrels", runs, "nDCG@10", [])[2]
+        second = scores_of(given.folder / f"{other}.qrels", runs, "nDCG@10").values
         for n in (25, 43, 100):
             covered(first, second, n, given.repeats)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.evaluation.compare import summary_interval
+from labeler.evaluation.comparison import summary_interval
 from labeler.metrics import Scores, score
 from labeler.stats.intervals import percentile
 from labeler.stats.means import replicates_of_mean

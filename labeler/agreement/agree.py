@@ -28,7 +28,7 @@ from labeler.agreement.sources import AssessorSource, Sources
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
-from labeler.evaluation.leaderboard import Leaderboard, leaderboard
+from labeler.evaluation.leaderboard import Leaderboard, leaderboard_of_dicts
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 from labeler.trec.memory import Source as QrelsSource
@@ -152,7 +152,7 @@ def _leaderboard(
         return None
     human, assessor = _mapped(sources, source, rules)
     seed = options.statistics.seed
-    return leaderboard(human, assessor, sources.runs, parse(options.measure), seed)
+    return leaderboard_of_dicts(human, assessor, sources.runs, parse(options.measure), seed)
 
 
 def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOut:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts 
     from labeler.agreement.assessor_report import AssessorReport
     from labeler.agreement.compare import Estimate, StatisticOptions
     from labeler.agreement.registry import Statistic
-from labeler.evaluation.gates import _fail, parse_limits
+from labeler.evaluation.gates import parse_limits, raise_failed
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def check_agreement(
             estimate = found.statistics.get(statistic.name) or estimated(statistic, found, options)
             short = shortfall(gate, statistic, estimate)
             failed += [f"{finding.assessor}: {short}"] if short else []
-    _fail(failed)
+    raise_failed(failed)
 
 
 def shortfall(gate: AgreementGate, statistic: Statistic, found: Estimate) -> str | None:

@@ -14,7 +14,8 @@ from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.differences import Difference
 from labeler.agreement.joint import JointAgreement
 from labeler.arrays import Floats
-from labeler.evaluation.leaderboard import Leaderboard, System
+from labeler.evaluation.leaderboard import Leaderboard
+from labeler.evaluation.systems import System
 
 Json = dict[str, Any]
 

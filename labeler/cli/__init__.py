@@ -79,6 +79,12 @@ COMMANDS: dict[str, Command] = {
     "evaluate": Command(
         "evaluate", MEASURE, "evaluation.evaluate", "labeler evaluate qrels/human.qrels runs/*.trec"
     ),
+    "correct": Command(
+        "correct",
+        MEASURE,
+        "evaluation.correct",
+        "labeler correct human.qrels llm.qrels runs/*.trec",
+    ),
     "trec-eval": Command(
         "trec_eval",
         MEASURE,

@@ -158,15 +158,14 @@ def say_queries(collection: Collection) -> None:
 
 def say_scores(collection: Collection, name: str) -> None:
     """The systems' scores by the grades of one assessor."""
-    from labeler.evaluation.evaluate import Options, evaluate_collection
-    from labeler.evaluation.tables import score_rows
+    from labeler.cli.output import show
+    from labeler.evaluation.evaluate import evaluate
 
-    report = evaluate_collection(collection.folder, name, Options(measures=MEASURES))
-    header, rows = score_rows(report)
-    for warning in report.warnings:
-        note(f"warning: {warning}")
+    report = evaluate(collection.qrels(name), collection, MEASURES)
+    for finding in report.findings:
+        note(f"warning: {finding}")
     say(f"\nScores of three systems, by the grades of {name}")
-    table(header, [list(map(str, row)) for row in rows])
+    show(report.tables()[:1])
     if name == SIMILARITY:
         say("(similarity grades by the vectors of dense and the terms of bm25: it favors both.)")
 

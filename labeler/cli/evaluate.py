@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.screen import note
+from labeler.cli.options import unfolded
+from labeler.cli.scoring import (
+    COMPARING,
+    SCORING,
+    TABLES,
+    Baseline,
+    GateFlags,
+    OutputFlags,
+    PerQuery,
+    ScoringFlags,
+)
+from labeler.evaluation.options import IntervalKind, Unanswerable
 
 if TYPE_CHECKING:
-    from labeler.evaluation.evaluate import Options, Report
-    from labeler.evaluation.gates import ScoreGate
-    from labeler.evaluation.movers import Move
+    from labeler.collection.layout import Collection
+    from labeler.evaluation.evaluate import Report
+    from labeler.evaluation.movers import Mover
+    from labeler.report import FormName, Table
 
 
-NOT_WITH_PEOPLE = {
-    "qrels": "--assessor names the qrels of all queries",
-    "lgtm": "a person's verdict needs no correcting",
-    "movers": "people labelled some queries only; --per-query shows both scores of each",
-    "scenarios": "what people did not judge is said in a warning",
-    "comparisons": "csv and jsonl hold the corrected scores",
-    ("unanswerable", "skip"): "which queries have no relevant document people alone know",
-    ("interval", "bootstrap"): "so few queries are given t intervals",
-}
-"""What --people refuses, and why; with a value, that value alone."""
-WITHOUT_PEOPLE = ("assessor", "target")
+@dataclass(frozen=True, slots=True)
+class TableFlags:
+    """Which tables are shown beside the scores, or instead of them where a file holds one."""
+
+    per_query: PerQuery = False
+    comparisons: Annotated[
+        bool,
+        typer.Option(
+            "--comparisons",
+            help="In csv and jsonl: the comparisons of runs.",
+            rich_help_panel=TABLES,
+        ),
+    ] = False
+    scenarios: Annotated[
+        bool,
+        typer.Option(
+            "--scenarios",
+            help="What unjudged documents leave open; always in JSON.",
+            rich_help_panel=TABLES,
+        ),
+    ] = False
+    movers: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="List so many queries that gained and lost most.",
+            rich_help_panel=TABLES,
+        ),
+    ] = 0
 
 
+@unfolded
 def command(
     context: typer.Context,
     paths: Annotated[
@@ -37,216 +68,69 @@ def command(
         typer.Argument(metavar="QRELS RUN... | COLLECTION", help="Qrels, then runs; or a folder."),
     ],
     *,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option("-m", "--measure", help="A measure, as nDCG@10 or P(rel=2)@5; repeatable."),
-    ] = None,
     qrels: Annotated[
         str | None, typer.Option(help="In a collection: which of its qrels (default: human).")
     ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="The run to compare with (default: the best).")
-    ] = None,
-    missing: Annotated[
-        str, typer.Option(help="Queries that a run lacks: zero, or skip as trec_eval does.")
-    ] = "zero",
+    scoring: ScoringFlags,
     unanswerable: Annotated[
-        str, typer.Option(help="Queries without a relevant document: count, or skip.")
-    ] = "count",
-    ties: Annotated[
-        str, typer.Option(help="Order of a run: trec (score, then id), or file (as written).")
-    ] = "trec",
-    max_grade: Annotated[
-        int | None, typer.Option(min=1, help="The scale's top grade, for ERR and RBP.")
-    ] = None,
-    interval: Annotated[
-        str,
+        Unanswerable,
         typer.Option(
-            help="bootstrap over queries, at least as wide as t's; or t, with the paired t test."
+            help="Queries without a relevant document: count, or skip.", rich_help_panel=SCORING
+        ),
+    ] = "count",
+    verdicts: Annotated[
+        Path | None,
+        typer.Option(
+            "--lgtm",
+            metavar="FILE",
+            help="For LGTM@k of one run: a query and yes or no a line, by a person.",
+            rich_help_panel=SCORING,
+        ),
+    ] = None,
+    baseline: Baseline = None,
+    interval: Annotated[
+        IntervalKind,
+        typer.Option(
+            help="bootstrap over queries, at least as wide as t's; or t, with the paired t test.",
+            rich_help_panel=COMPARING,
         ),
     ] = "bootstrap",
-    lgtm: Annotated[
-        Path | None,
-        typer.Option(help="For LGTM@k of one run: a query and yes or no a line, by a person."),
-    ] = None,
-    movers: Annotated[
-        int, typer.Option(help="List so many queries that gained and lost most.", min=0)
-    ] = 0,
-    comparisons: Annotated[
-        bool, typer.Option("--comparisons", help="In csv and jsonl: the comparisons of runs.")
-    ] = False,
-    scenarios: Annotated[
-        bool | None,
-        typer.Option(
-            help="Print what unjudged documents leave open; always in JSON, unless --no-."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the resampling.")] = 0,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(help="A gate, as nDCG@10:0.45: exit 5 where a run lies below; repeatable."),
-    ] = None,
-    no_worse_than: Annotated[
-        str | None, typer.Option(metavar="RUN", help="A gate: exit 5 where a run is worse.")
-    ] = None,
-    form: Annotated[
-        str, typer.Option("--format", help="table, csv, json, jsonl, latex or markdown.")
-    ] = "table",
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    per_query: Annotated[
-        bool, typer.Option("--per-query", help="Add each query's scores.")
-    ] = False,
-    output: Annotated[Path | None, typer.Option("-o", help="Write to a file.")] = None,
-    people: Annotated[
-        str | None, typer.Option(help="People's qrels of some queries: correct the scores by them.")
-    ] = None,
-    assessor: Annotated[
-        str | None, typer.Option(help="With --people: the qrels of all queries.")
-    ] = None,
-    target: Annotated[
-        str, typer.Option(help="With --people: the mean over these queries, or all like-these.")
-    ] = "these",
+    tables: TableFlags,
+    gates: GateFlags,
+    output: OutputFlags,
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
-    from labeler.cli.output import deliver, refuse_overwriting
-    from labeler.cli.tables import check_format
-    from labeler.errors import Misuse
-    from labeler.evaluation import evaluate as evaluating
-    from labeler.evaluation.tables import PAIRED
-    from labeler.evaluation.tables import as_json as as_json_object
+    from labeler.cli.output import refuse_overwriting, show, show_json, warn
+    from labeler.evaluation.evaluate import report_of
+    from labeler.evaluation.options import EvaluationOptions, Scoring
     from labeler.trec.verdicts import read_verdicts
 
-    form = "json" if as_json else check_format(form)
-    refuse_overwriting(output, paths)
-    _check_people(context, people)
-    options = evaluating.Options(
-        tuple(measures or evaluating.DEFAULT_MEASURES),
-        missing,
-        unanswerable,
-        ties,
-        max_grade,
-        interval,
-        no_worse_than or baseline,
-        scenarios is not False,
-        seed,
-        read_verdicts(lgtm) if lgtm else None,
-    )
-    gates = _gates(require or [])
-    options = options.also([gate.measure for gate in gates])
-    if people is not None:
-        from labeler.cli.corrected import print_corrected
-        from labeler.evaluation.correct import Wanted, correct_files
-        from labeler.evaluation.gates import check_corrected
-
-        corrected = correct_files(paths, people, assessor, Wanted(options, target))
-        print_corrected(corrected, form, output, per_query=per_query)
-        check_corrected(corrected, gates, no_worse_than)
-        return
-    if lgtm and len(paths) != 2:
-        raise Misuse("--lgtm is a person's look at one run: give qrels and that run alone")
-    report = _report(paths, qrels, options)
-    for option, given in (("--no-worse-than", no_worse_than), ("--movers", movers)):
-        if given and len(report.runs) == 1:
-            raise Misuse(f"{option} compares runs, and there is one alone")
-    for warning in report.warnings:
-        note(f"warning: {warning}")
-    moved = _moves(report, movers, paths[0]) if movers else None
-    if form == "json":
-        found = as_json_object(report, per_query=per_query)
-        if moved is not None:
-            found["movers"] = [move.as_dict() for move in moved]
-        deliver(json.dumps(found, ensure_ascii=False, indent=1) + "\n", output)
+    refuse_overwriting(output.output, paths)
+    bounds = gates.score_gates()
+    passed = read_verdicts(verdicts) if verdicts else None
+    how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed)
+    measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
+    report = report_of(*_sources(paths, qrels), EvaluationOptions(measures, how, base, interval))
+    asked = {"movers": tables.movers, "comparisons": tables.comparisons}
+    _check_several(report, no_worse_than=gates.no_worse_than, **asked)
+    warn(context, report.findings)
+    movers = _movers(report, tables.movers, paths[0])
+    if output.format == "json":
+        listed = {"movers": [mover.as_dict() for mover in movers]} if tables.movers else {}
+        show_json(report.as_json(per_query=tables.per_query) | listed, output.output)
     else:
-        more = list(_asked_for(report, form, moved, scenarios=bool(scenarios)))
-        if comparisons and form not in PAIRED:
-            more.insert(0, _compared(report, form))
-        tables = [*_tables(report, form, per_query=per_query), *more]
-        # people read several tables one after another, other programs one a file
-        deliver("\n".join(tables if form in PAIRED else tables[-1:]), output)
-    if gates or no_worse_than is not None:
+        show(_shown(report, tables, movers, output.format), output.format, output.output)
+    if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_scores
 
-        check_scores(report, gates, no_worse_than)
+        check_scores(report, bounds, gates.no_worse_than)
 
 
-def _gates(texts: Sequence[str]) -> list[ScoreGate]:
-    """The gates that were asked for; the module is not loaded where none was."""
-    if not texts:
-        return []
-    from labeler.evaluation.gates import score_gates
-
-    return list(score_gates(texts))
-
-
-def _moves(report: Report, many: int, path: Path) -> list[Move]:
-    from labeler.evaluation.movers import moves
-
-    return moves(report, many, _texts(path))
-
-
-def _asked_for(
-    report: Report, form: str, moved: list[Move] | None, *, scenarios: bool
-) -> Iterable[str]:
-    """The tables that are printed only where they were asked for."""
-    from labeler.cli.tables import rendered
-    from labeler.evaluation.tables import scenario_rows
-
-    if scenarios:
-        yield rendered(*scenario_rows(report, form), form, 2)
-    if moved is not None:
-        from labeler.evaluation.movers import move_rows
-
-        yield rendered(*move_rows(moved, form), form, 3)
-
-
-def _compared(report: Report, form: str) -> str:
-    from labeler.cli.tables import rendered
+def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
+    """Qrels and runs: files, or those of a collection."""
+    from labeler.collection.choose import collection_qrels
+    from labeler.collection.layout import Collection
     from labeler.errors import Misuse
-    from labeler.evaluation.tables import comparison_rows
-
-    if not report.comparisons:
-        raise Misuse("--comparisons compares runs, and there is one alone")
-    return rendered(*comparison_rows(report, form), form)
-
-
-def _check_people(context: typer.Context, people: str | None) -> None:
-    """`Misuse` names an option given that does not go with --people, or not without it."""
-    from labeler.errors import Misuse
-
-    given = {
-        option.name: max(option.opts, key=len)
-        for option in context.command.params
-        if option.name and _is_given(context, option.name)
-    }
-    if people is None:
-        for name in WITHOUT_PEOPLE:
-            if name in given:
-                raise Misuse(f"{given[name]}: this needs --people")
-        return
-    for name, option in given.items():
-        value = context.params[name]
-        why = NOT_WITH_PEOPLE.get(name) or NOT_WITH_PEOPLE.get((name, str(value)))
-        if why and value is not False:
-            raise Misuse(f"{option}: this does not go with --people: {why}")
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def _texts(path: Path) -> dict[str, str]:
-    """The queries' texts, where the first argument is a collection or qrels in one."""
-    from labeler.collection.queries import read_queries
-
-    folder = path if path.is_dir() else path.resolve().parent.parent
-    queries = folder / "queries.jsonl"
-    return {q.id: q.text for q in read_queries(queries).values()} if queries.is_file() else {}
-
-
-def _report(paths: Sequence[Path], qrels: str | None, options: Options) -> Report:
-    from labeler.errors import Misuse
-    from labeler.evaluation.evaluate import evaluate_collection, evaluate_files
 
     first, runs = paths[0], paths[1:]
     if first.is_dir():
@@ -254,22 +138,46 @@ def _report(paths: Sequence[Path], qrels: str | None, options: Options) -> Repor
             raise Misuse(
                 f"{first} is a collection, whose runs are in its folder; no others, please"
             )
-        return evaluate_collection(first, qrels, options)
-    if qrels is not None:
-        raise Misuse(f"--qrels chooses among those of a collection, and {first} is no folder")
+        return collection_qrels(first, name), Collection(first)
+    if name is not None:
+        problem = f"this chooses among the qrels of a collection, and {first} is no folder"
+        raise Misuse(problem, parameter="qrels")
     if not runs:
         raise Misuse(f"no run to score against {first}; as in: labeler evaluate QRELS RUN...")
-    return evaluate_files(first, runs, options)
+    return first, runs
 
 
-def _tables(report: Report, form: str, *, per_query: bool) -> Iterable[str]:
-    """The scores, then the comparisons; with `per_query` a row for each query instead."""
-    from labeler.cli.tables import rendered
-    from labeler.evaluation.tables import PAIRED, comparison_rows, query_rows, score_rows
+def _check_several(report: Report, **options: object) -> None:
+    """`Misuse` names an option that compares runs, where there is one alone."""
+    from labeler.errors import Misuse
 
-    if per_query:
-        yield rendered(*query_rows(report), form, 2)
-        return
-    yield rendered(*score_rows(report, form), form)
-    if report.comparisons and form in PAIRED:
-        yield rendered(*comparison_rows(report, form), form, 2)
+    for parameter, value in options.items():
+        if value and len(report.runs) == 1:
+            raise Misuse("this compares runs, and there is one alone", parameter=parameter)
+
+
+def _movers(report: Report, count: int, path: Path) -> list[Mover]:
+    if not count:
+        return []
+    from labeler.evaluation.inputs import query_texts_beside
+
+    return report.movers(count, query_texts_beside(path))
+
+
+def _shown(
+    report: Report, flags: TableFlags, movers: Sequence[Mover], form: FormName
+) -> list[Table]:
+    """The tables that were asked for; a program gets one, the last of them."""
+    from labeler.evaluation.movers import mover_table
+    from labeler.report.render import FORMS
+
+    tables = {table.name: table for table in report.tables()}
+    for_people = FORMS[form].for_people
+    shown = [report.query_table() if flags.per_query else tables["scores"]]
+    if flags.comparisons or (for_people and not flags.per_query):
+        shown += [tables["comparisons"]] if "comparisons" in tables else []
+    if flags.scenarios:
+        shown.append(tables["scenarios"])
+    if flags.movers:
+        shown.append(mover_table(movers))
+    return shown if for_people else shown[-1:]

@@ -1,141 +1,90 @@
-"""Paired comparison of runs: differences, intervals, tests, and what to say about them."""
+"""Runs against a baseline: the differences, their intervals, and what can be told of them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from labeler.errors import BadInput, Misuse
+from labeler.evaluation.comparison import Comparison
+from labeler.evaluation.evaluate import report_on
+from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
+from labeler.evaluation.options import (
+    DEFAULT_MEASURES,
+    EvaluationOptions,
+    IntervalKind,
+    Missing,
+    Scoring,
+    names_of,
+)
+from labeler.evaluation.tables import comparison_as_json, comparison_table
+from labeler.report import Finding, Table
+from labeler.report.notebook import notebook_html
 
-from labeler.arrays import Floats
-from labeler.metrics.registry import Measure, parse
-from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
-from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.means import bounded_interval, mean_interval, share_interval
-from labeler.stats.randomization import holm, randomization_test, smallest_p, wins_ties_losses
-from labeler.stats.student import paired_t_test
-
-MEANS = ("mean", "share")
-UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
-"""Measures whose values have no highest one, and their lowest; all others lie between 0 and 1."""
-UNDEFINED = (math.nan, math.nan)
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One run against the baseline by one measure, over the queries where both are defined.
+@dataclass(frozen=True, repr=False)
+class Comparisons:
+    """Every run against the baseline by every measure, and what a reader should know."""
 
-    `p` is of this pair alone; `p_holm` and `p_max_t` allow for all runs compared by this measure.
-    `p_least` is the smallest that `p_holm` could be with so few queries and so many runs.
-    """
-
-    run: str
     baseline: str
-    measure: str
-    queries: int
-    difference: float
-    percent: float
-    low: float
-    high: float
-    wins: int
-    ties: int
-    losses: int
-    p: float
-    p_holm: float
-    p_max_t: float
-    p_least: float = 0.0
+    comparisons: tuple[Comparison, ...]
+    findings: tuple[Finding, ...] = ()
 
-    @property
-    def decidable(self) -> bool:
-        """Whether there are queries enough for a difference to be told from chance at all."""
-        return self.queries > 0 and self.p_least < SIGNIFICANT
+    def tables(self) -> list[Table]:
+        """The table `comparisons`."""
+        return [comparison_table(self.comparisons)]
 
-    @property
-    def verdict(self) -> str:
-        """In words, at the 5 % level after Holm's correction."""
-        if not self.queries:
-            return "undefined"
-        if not self.p_holm < SIGNIFICANT:
-            return "cannot tell apart"
-        higher = self.difference > 0
-        return "better" if higher != parse(self.measure).definition.lower_is_better else "worse"
+    def frame(self) -> DataFrame:
+        """A row for each run and measure, as a pandas DataFrame."""
+        return comparison_table(self.comparisons).frame()
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """The comparisons as `labeler evaluate --json` prints them."""
+        return [comparison_as_json(comparison) for comparison in self.comparisons]
+
+    def __repr__(self) -> str:
+        verdicts = Counter(comparison.verdict for comparison in self.comparisons)
+        counts = ", ".join(f"{verdict}: {count}" for verdict, count in verdicts.items())
+        return f"Comparisons(baseline={self.baseline!r}, {counts})"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.tables(), self.findings)
 
 
-def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> tuple[float, float]:
-    """The interval of what a measure's queries are summed up to; `nan` for counts."""
-    summary = measure.definition.summary
-    if summary == "sum":
-        return UNDEFINED
-    if summary == "geometric":
-        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
-        low, high = mean_interval(logs, kind, seed) or UNDEFINED
-        return math.exp(low), math.exp(high)
-    if summary == "share":
-        return share_interval(values)
-    if measure.name in UNBOUNDED:
-        low, high = mean_interval(values, kind, seed) or UNDEFINED
-        return max(low, UNBOUNDED[measure.name]), high
-    return bounded_interval(values, kind, seed, (0.0, 1.0)) or UNDEFINED
+def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
+    qrels: AnyQrels,
+    runs: AnyRuns | None = None,
+    measures: str | Sequence[object] = DEFAULT_MEASURES,
+    *,
+    baseline: str | None = None,
+    missing: Missing = "zero",
+    interval: IntervalKind = "bootstrap",
+    seed: int = 0,
+) -> Comparisons:
+    """Compare runs with a baseline: by default the best one by the first measure.
 
+    Differences of paired queries with intervals, a randomization test (the paired t test with
+    `interval="t"`), and corrections for all runs compared. Qrels, runs and measures are taken as by
+    `evaluate`.
 
-def difference_interval(
-    measure: Measure, values: Floats, kind: str, seed: int
-) -> tuple[float, float]:
-    """The interval of the mean of paired differences; `nan` for fewer than two."""
-    if measure.name in UNBOUNDED:
-        return mean_interval(values, kind, seed) or UNDEFINED
-    return bounded_interval(values, kind, seed, (-1.0, 1.0)) or UNDEFINED
-
-
-def compare(
-    runs: Mapping[str, Scores], baseline: str, kind: str = "bootstrap", seed: int = 0
-) -> list[Comparison]:
-    """Every other run against the baseline, by every measure that is a mean over queries."""
-    others = [name for name in runs if name != baseline]
-    found: list[Comparison] = []
-    for measure in runs[baseline].measures:
-        if measure.definition.summary in MEANS and others:
-            found += _by_measure(runs, baseline, measure, kind, seed)
-    return found
-
-
-def _by_measure(
-    runs: Mapping[str, Scores], baseline: str, measure: Measure, kind: str, seed: int
-) -> list[Comparison]:
-    others = [name for name in runs if name != baseline]
-    base = runs[baseline].of(measure)
-    differences = np.array([runs[name].of(measure) - base for name in others])
-    p, p_max = _p_values(differences, kind, seed)
-    corrected = holm(p)
-    found = []
-    for i, name in enumerate(others):
-        both = ~np.isnan(differences[i])
-        defined = differences[i][both]
-        difference = float(defined.mean()) if len(defined) else math.nan
-        low, high = difference_interval(measure, differences[i], kind, seed)
-        start = summed_up(measure, base[both])
-        percent = 100 * difference / start if start else math.nan
-        up, level, down = wins_ties_losses(
-            -defined if measure.definition.lower_is_better else defined
-        )
-        place = (name, baseline, str(measure), len(defined), difference, percent, low, high)
-        least = 0.0 if kind == "t" else smallest_p(len(defined)) * len(others)
-        chance = (float(p[i]), float(corrected[i]), float(p_max[i]), min(least, 1.0))
-        found.append(Comparison(*place, up, level, down, *chance))
-    return found
-
-
-def _p_values(differences: Floats, kind: str, seed: int) -> tuple[Floats, Floats]:
-    """p of each row alone and by max-T; a query undefined for a row says nothing about it."""
-    p, p_max = randomization_test(np.nan_to_num(differences), seed)
-    if kind == "t":
-        p = np.array([paired_t_test(row[~np.isnan(row)]) for row in differences])
-    return p, p_max
-
-
-def best(runs: Mapping[str, Scores], measure: Measure) -> str:
-    """The run with the best mean, the first of equals."""
-    means = {name: summed_up(measure, scores.of(measure)) for name, scores in runs.items()}
-    sign = -1 if measure.definition.lower_is_better else 1
-    return max(means, key=lambda name: (not math.isnan(means[name]), sign * means[name]))
+    >>> import labeler
+    >>> qrels = {f"q{n}": {"d1": 1} for n in range(30)}
+    >>> good = {q: {"d1": 2.0, "d2": 1.0} for q in qrels}
+    >>> bad = {q: {"d1": 1.0, "d2": 2.0} for q in qrels}
+    >>> labeler.compare(qrels, {"good": good, "bad": bad}, "P@1 RR")
+    Comparisons(baseline='good', worse: 2)
+    """
+    named = runs_from(runs, qrels)
+    if len(named) < 2:
+        raise Misuse("a comparison needs two or more runs", parameter="runs")
+    scoring = Scoring(missing)
+    options = EvaluationOptions(names_of(measures), scoring, baseline, interval, False, seed)
+    report = report_on(qrels, named, options)
+    if not report.comparisons:
+        raise BadInput("no query is scored for all runs by a measure that is a mean over queries")
+    return Comparisons(report.comparisons[0].baseline, report.comparisons, report.findings)

@@ -1,33 +1,53 @@
-"""Scores corrected by people: the assessor's labels on all queries, people's on some of them."""
+"""Scores corrected by people: the assessor's grades of all queries, people's of some of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from labeler.arrays import Floats, Integers
-from labeler.collection.choose import named_runs
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path
 from labeler.collection.scale import card_top_grade
+from labeler.data import Run
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.compare import MEANS, UNBOUNDED
-from labeler.evaluation.corrected import CorrectedDifference, CorrectedScores, Corrections, unused
-from labeler.evaluation.evaluate import Options, chosen
-from labeler.evaluation.warnings import qrels_warnings, run_warnings
-from labeler.messages import no_pair_in_common
-from labeler.metrics import Measure, Rankings, parse_all, score
-from labeler.stats.ppi import FEWEST, TARGETS, Corrected, Mean, correct_together
-from labeler.stats.randomization import holm
-from labeler.trec.qrels import read_qrels
-from labeler.trec.rankings import Pool, pool_of, read_pool, read_rankings
+from labeler.evaluation.comparison import MEANS
+from labeler.evaluation.corrected import Corrections
+from labeler.evaluation.correction import (
+    corrected_differences,
+    corrected_scores,
+    over_common_queries,
+    scored_by_both,
+)
+from labeler.evaluation.correction_warnings import correction_findings
+from labeler.evaluation.evaluate import check_baseline
+from labeler.evaluation.inputs import (
+    AnyQrels,
+    AnyRuns,
+    collection_around,
+    folder_of,
+    pool_from,
+    qrels_from,
+    qrels_path,
+    rank,
+    runs_from,
+)
+from labeler.evaluation.options import (
+    DEFAULT_MEASURES,
+    CorrectionOptions,
+    Missing,
+    Scoring,
+    Target,
+    Ties,
+    names_of,
+)
+from labeler.evaluation.scores import counted
+from labeler.evaluation.warnings import common_queries_finding, qrels_findings, run_findings
+from labeler.messages import count_of, no_pair_in_common
+from labeler.metrics import Measure, Rankings, parse_all
+from labeler.report import Finding
+from labeler.stats.ppi import FEWEST, Corrected
+from labeler.trec.rankings import Facts, Pool, pool_of
 
-MOST_UNJUDGED = 0.2
-"""With a larger share of documents that people left out, their scores say nothing."""
-FEW_LABELLED = 15
 NOT_OF_GRADES = {
     "LGTM": "is a person's verdict",
     "Judged": "says how much is judged, not what it is worth",
@@ -35,74 +55,120 @@ NOT_OF_GRADES = {
 }
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which means to correct, scored how, and over what queries."""
-
-    options: Options
-    target: str
-
-    def __post_init__(self) -> None:
-        if self.target not in TARGETS:
-            raise Misuse(f"no target {self.target!r}; known: {', '.join(TARGETS)}")
-        for measure in parse_all(self.options.measures):
-            if measure.definition.summary not in MEANS:
-                raise Misuse(f"{measure} is no mean over queries; --people corrects means alone")
-            if measure.name in NOT_OF_GRADES:
-                raise Misuse(
-                    f"{measure} {NOT_OF_GRADES[measure.name]}; there is nothing to correct"
-                )
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One run by both: its queries, the places of those that people labelled, and scores.
-
-    `people` are `(measures, labelled)`, `assessor` `(measures, queries)`.
-    """
-
-    run: str
-    queries: tuple[str, ...]
-    labelled: Integers
-    people: Floats
-    assessor: Floats
-    unjudged: float
-
-
-def correct_files(
-    paths: Sequence[Path], people: str, assessor: str | None, wanted: Wanted
+def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
+    human: AnyQrels,
+    assessor: AnyQrels | None = None,
+    runs: AnyRuns | None = None,
+    measures: str | Sequence[object] = DEFAULT_MEASURES,
+    *,
+    target: Target = "these",
+    baseline: str | None = None,
+    missing: Missing = "zero",
+    ties: Ties = "trec",
+    max_grade: int | None = None,
 ) -> Corrections:
-    """Correct the runs of a collection, `people` and `assessor` naming its qrels; or of files.
+    """Correct the scores that an assessor's grades give, by people's grades of some queries.
 
-    The files are runs, after the assessor's qrels where `assessor` is not given.
+    `assessor` has the grades of all queries, `human` those of a random sample of them, each judged
+    as a whole. Qrels and runs are taken as by `evaluate`; a collection alone stands for its human
+    qrels, the only other ones, and its runs. `target` is the mean over `these` queries, or over all
+    that are `like-these`.
+
+    >>> import labeler
+    >>> queries = [f"q{n}" for n in range(8)]
+    >>> assessor = {q: {"d1": n % 2, "d2": 1} for n, q in enumerate(queries)}
+    >>> human = {q: {"d1": n % 2, "d2": n % 3 // 2} for n, q in enumerate(queries[:6])}
+    >>> run = {q: {"d1": 2.0, "d2": 1.0} for q in queries}
+    >>> corrections = labeler.correct(human, assessor, run, "P@2")
+    >>> corrections
+    Corrections(runs=[run], measures=[P@2], human=6 of 8 queries)
+    >>> means = corrections.scores[0].means
+    >>> [round(mean.value, 3) for mean in (means.people, means.assessor, means.corrected)]
+    [0.417, 0.75, 0.417]
     """
-    runs = list(paths)
-    if paths[0].is_dir():
-        collection = open_collection(paths[0])
-        if wanted.options.max_grade is None:
-            top = card_top_grade(paths[0])
-            wanted = replace(wanted, options=replace(wanted.options, max_grade=top))
-        runs = [collection.run(name) for name in collection.run_names()]
-        named = people, assessor or _only_other(collection, people)
-        sides = [_named(collection, name) for name in named]
-    elif assessor is None:
-        sides, runs = [Path(people), paths[0]], runs[1:]
-    else:
-        sides = [Path(people), Path(assessor)]
-    if not runs:
-        raise Misuse("no run to score; as in: labeler evaluate LLM.qrels RUN --people HUMAN.qrels")
-    return _correct(sides[0], sides[1], named_runs(runs), wanted)
+    scoring = Scoring(missing, ties=ties, max_grade=max_grade)
+    options = CorrectionOptions(names_of(measures), scoring, baseline, target)
+    return corrections_of(human, assessor, runs, options)
 
 
-def _only_other(collection: Collection, people: str) -> str:
-    """The one set of labels that is not people's."""
-    folder, ours = collection.folder, {people, "human"}
-    names = [name for name in collection.qrels_names() if name not in ours]
-    names = [name for name in names if not people_path(folder, name).exists()]
+def corrections_of(
+    human: AnyQrels, assessor: AnyQrels | None, runs: AnyRuns | None, options: CorrectionOptions
+) -> Corrections:
+    """The corrections of `correct`, with its options in one place."""
+    measures, named = _means(options.measures), runs_from(runs, human)
+    check_baseline(options.baseline, named)
+    if assessor is None:
+        human, assessor = qrels_of_both(_collection_of(human))
+    findings: list[Finding] = []
+    pools = by_human, by_assessor = _pools(human, assessor, findings)
+    scoring = options.scoring.with_top_grade(_top_grade_beside(assessor))
+    findings += qrels_findings(by_assessor, measures, scoring, may_skip=False)
+    scoring = scoring.with_top_grade(max(1, by_human.max_grade, by_assessor.max_grade))
+    runs_by_both = []
+    for name, run in named.items():
+        rankings, facts = _rank_by_both(run, pools, scoring)
+        findings += run_findings(name, by_assessor, facts, scoring)
+        runs_by_both.append(scored_by_both(name, *rankings, measures))
+    scores = corrected_scores(runs_by_both, measures, options.target)
+    findings += correction_findings(runs_by_both, scores)
+    comparable = over_common_queries(runs_by_both)
+    if len(comparable[0].queries) < max(len(both.queries) for both in runs_by_both):
+        findings.append(common_queries_finding(len(comparable[0].queries)))
+    comparisons = corrected_differences(comparable, measures, options.baseline, options.target)
+    findings.insert(0, _coverage(scores[0].means, options.target))
+    return Corrections(options.target, tuple(scores), tuple(comparisons), tuple(findings))
+
+
+def _coverage(means: Corrected, target: Target) -> Finding:
+    """How many queries people judged, and over which the means are."""
+    over = f"these {means.queries}" if target == "these" else "all queries like these"
+    judged = f"people judged {means.labelled} of {means.queries} queries"
+    return Finding(f"{judged}; the mean over {over}", level="note")
+
+
+def _means(texts: Sequence[str]) -> list[Measure]:
+    """The measures; `Misuse` names one whose mean over queries grades alone do not decide."""
+    measures = parse_all(texts)
+    for measure in measures:
+        if measure.definition.summary not in MEANS:
+            problem = "is no mean over queries, and means alone can be corrected"
+            raise Misuse(f"{measure} {problem}", parameter="measures")
+        if measure.name in NOT_OF_GRADES:
+            problem = f"{NOT_OF_GRADES[measure.name]}; there is nothing to correct"
+            raise Misuse(f"{measure} {problem}", parameter="measures")
+    return measures
+
+
+def _collection_of(human: AnyQrels) -> Path:
+    folder = folder_of(human)
+    if folder is None:
+        raise Misuse("whose grades of all queries are to be corrected?", parameter="assessor")
+    return folder
+
+
+def qrels_of_both(
+    folder: Path, human: str | None = None, assessor: str | None = None
+) -> tuple[Path, Path]:
+    """Two qrels of a collection by their names, or other files: people's, and the assessor's.
+
+    Those of people are `human`, and the assessor's are the only ones that no sheet of people's
+    gave, where no name is given.
+    """
+    collection = open_collection(folder)
+    human = human or "human"
+    names = human, assessor or _only_assessor(collection, human)
+    first, second = (_named(collection, name) for name in names)
+    return first, second
+
+
+def _only_assessor(collection: Collection, human: str) -> str:
+    """The one set of qrels that is not people's."""
+    names = [name for name in collection.qrels_names() if name not in {human, "human"}]
+    names = [name for name in names if not people_path(collection.folder, name).exists()]
     if len(names) != 1:
-        known = ", ".join(names) or "none"
-        ask = "--people needs --assessor: whose labels of all queries are corrected?"
-        raise Misuse(f"{ask} there are: {known}")
+        listed = ", ".join(names) or "none"
+        problem = f"whose grades of all queries are to be corrected? there are: {listed}"
+        raise Misuse(problem, parameter="assessor")
     return names[0]
 
 
@@ -113,186 +179,37 @@ def _named(collection: Collection, name: str) -> Path:
     return collection.existing_qrels(name)
 
 
-def _correct(people: Path, assessor: Path, runs: Mapping[str, Path], wanted: Wanted) -> Corrections:
-    options, warnings = wanted.options, list[str]()
-    if options.baseline is not None and options.baseline not in runs:
-        raise Misuse(f"no run {options.baseline!r} for a baseline; runs: {', '.join(runs)}")
-    measures = parse_all(options.measures)
-    whole, labelled = read_pool(assessor, warnings.append), read_qrels(people, warnings.append)
-    extra = len(labelled.keys() - set(whole.queries))
-    some = {query: labelled[query] for query in whole.queries if query in labelled}
-    if not some:
-        ids = dict.fromkeys(whole.queries, ())
-        raise BadInput(no_pair_in_common(str(people), labelled, str(assessor), ids))
-    if len(some) < FEWEST:
-        shared = f"{people} and {assessor} share {len(some)} queries"
-        raise BadInput(f"{shared}; correcting needs {FEWEST} or more")
-    part = pool_of(some)
-    top = options.max_grade or max(whole.max_grade, part.max_grade, 1)
-    options = replace(options, max_grade=top)
-    warnings += qrels_warnings(whole, measures, skipped=False, max_grade=wanted.options.max_grade)
-    sides = []
-    for named in runs.items():
-        side, more = _side(named, (part, whole), measures, options)
-        sides.append(side)
-        warnings += more
-    rows = [row for i in range(len(measures)) for row in _rows(sides, i, measures[i], wanted)]
-    rows.sort(key=lambda row: list(runs).index(row.run))
-    warnings += _warnings(len(some), extra, sides)
-    warnings += [*_exact(rows), *unused(rows)]
-    paired = _common(sides, warnings)
-    compared = tuple(_comparisons(paired, measures, wanted)) if len(sides) > 1 else ()
-    return Corrections(wanted.target, tuple(rows), compared, tuple(warnings))
+def _top_grade_beside(assessor: AnyQrels) -> int | None:
+    """The top grade of all scales in the collection, where the qrels are a collection's."""
+    collection = collection_around(assessor)
+    return None if collection is None else card_top_grade(collection.folder)
 
 
-def _side(
-    named: tuple[str, Path],
-    pools: tuple[Pool, Pool],
-    measures: Sequence[Measure],
-    options: Options,
-) -> tuple[_Side, list[str]]:
-    """One run scored by both, and warnings; a query that it lacks scores 0, or is left out."""
-    name, path = named
-    (ours, _), (theirs, facts) = (read_rankings(path, pool, options.ties) for pool in pools)
-    warnings = run_warnings(name, pools[1], facts)
-    ours, theirs = (_chosen(name, ranked, options) for ranked in (ours, theirs))
-    place = {query: i for i, query in enumerate(theirs.queries)}
-    people, assessor = (score(ranked, measures).values for ranked in (ours, theirs))
-    for measure, *rows in zip(measures, people, assessor, strict=True):
-        if any(np.isnan(row).any() for row in rows):
-            problem = f"{name}: {measure} is undefined for some queries, so its mean is of others"
-            raise BadInput(f"{problem} with each side's labels; nothing can be corrected")
-    labelled = np.array([place[query] for query in ours.queries])
-    unjudged = _unjudged(ours, theirs, labelled)
-    return _Side(name, theirs.queries, labelled, people, assessor, unjudged), warnings
+def _pools(human: AnyQrels, assessor: AnyQrels, findings: list[Finding]) -> tuple[Pool, Pool]:
+    """People's grades of the queries that the assessor judged, too, and all of the assessor's."""
+
+    def warn(text: str) -> None:
+        findings.append(Finding(text))
+
+    by_assessor = pool_from(assessor, warn, "the assessor's qrels")
+    grades = qrels_from(human, warn, "the human qrels")
+    name = str(qrels_path(human) or "the human qrels")
+    shared = {query: grades[query] for query in by_assessor.queries if query in grades}
+    if not shared:
+        ids: dict[str, tuple[str, ...]] = dict.fromkeys(by_assessor.queries, ())
+        raise BadInput(no_pair_in_common(name, grades, by_assessor.name, ids))
+    if len(shared) < FEWEST:
+        few = f"{name} and {by_assessor.name} share {len(shared)} queries"
+        raise BadInput(f"{few}; correcting needs {FEWEST} or more")
+    if extra := len(grades) - len(shared):
+        judged = count_of(extra, "query that people judged has", "queries that people judged have")
+        findings.append(Finding(f"{judged} no grades of the assessor"))
+    return pool_of(shared, name), by_assessor
 
 
-def _chosen(name: str, ranked: Rankings, options: Options) -> Rankings:
-    found = chosen(ranked, options)
-    if found.n < FEWEST:
-        raise BadInput(f"{name} has {found.n} of the labelled queries; correcting needs {FEWEST}")
-    return found
-
-
-def _unjudged(ours: Rankings, theirs: Rankings, labelled: Integers) -> float:
-    judged = ["Judged@10"]
-    mine = np.nan_to_num(score(ours, judged).values[0]).mean()
-    other = np.nan_to_num(score(theirs, judged).values[0])[labelled].mean()
-    return float(max(other - mine, 0.0) / other) if other > 0 else 0.0
-
-
-def _rows(
-    sides: Sequence[_Side], place: int, measure: Measure, wanted: Wanted
-) -> Iterator[CorrectedScores]:
-    """Every run by one measure, each with its own lambda."""
-    for group in _alike(sides):
-        found = _together(group, [(s.people[place], s.assessor[place]) for s in group], wanted)
-        for side, corrected in zip(group, found, strict=True):
-            theirs = side.assessor[place].tolist()
-            ours = dict(zip(side.labelled.tolist(), side.people[place].tolist(), strict=True))
-            scores = {q: (ours.get(i), theirs[i]) for i, q in enumerate(side.queries)}
-            kept = corrected if measure.name in UNBOUNDED else _within(corrected)
-            yield CorrectedScores(side.run, str(measure), kept, side.unjudged, scores)
-
-
-def _within(found: Corrected) -> Corrected:
-    """The figures with no interval beyond 0 and 1, between which the measure's means lie."""
-
-    def kept(mean: Mean) -> Mean:
-        if mean.low is None or mean.high is None:
-            return mean
-        return Mean(mean.value, max(mean.low, 0.0), max(min(mean.high, 1.0), mean.value))
-
-    people, assessor, corrected = map(kept, (found.people, found.assessor, found.corrected))
-    return replace(found, people=people, assessor=assessor, corrected=corrected)
-
-
-def _alike(sides: Sequence[_Side]) -> list[list[_Side]]:
-    groups: dict[tuple[str, ...], list[_Side]] = {}
-    for side in sides:
-        groups.setdefault(side.queries, []).append(side)
-    return list(groups.values())
-
-
-def _together(
-    group: Sequence[_Side], scores: Sequence[tuple[Floats, Floats]], wanted: Wanted
-) -> list[Corrected]:
-    people, assessor = (np.array(rows) for rows in zip(*scores, strict=True))
-    return correct_together(people, assessor, group[0].labelled, wanted.target)
-
-
-def _common(sides: Sequence[_Side], warnings: list[str]) -> list[_Side]:
-    """The sides over the queries that all of them have."""
-    if len(_alike(sides)) == 1:
-        return list(sides)
-    shared = set(sides[0].queries).intersection(*(side.queries for side in sides))
-    warnings.append(f"runs are compared over the {len(shared)} queries that all of them have")
-    return [_restricted(side, shared) for side in sides]
-
-
-def _restricted(side: _Side, queries: set[str]) -> _Side:
-    kept = np.array([query in queries for query in side.queries])
-    labelled = kept[side.labelled]
-    if labelled.sum() < FEWEST:
-        raise BadInput(f"the runs share fewer than {FEWEST} labelled queries; --missing zero")
-    return _Side(
-        side.run,
-        tuple(query for query in side.queries if query in queries),
-        (np.cumsum(kept) - 1)[side.labelled[labelled]],
-        side.people[:, labelled],
-        side.assessor[:, kept],
-        side.unjudged,
-    )
-
-
-def _comparisons(
-    sides: Sequence[_Side], measures: Sequence[Measure], wanted: Wanted
-) -> Iterator[CorrectedDifference]:
-    """All runs against the baseline: the one asked for, else the best corrected one."""
-    first = [row.found.corrected.value for row in _rows(sides, 0, measures[0], wanted)]
-    sign = -1 if measures[0].definition.lower_is_better else 1
-    best = sides[int(np.argmax(np.array(first) * sign))].run
-    name = wanted.options.baseline or best
-    base = next(side for side in sides if side.run == name)
-    others = [side for side in sides if side.run != name]
-    for i, measure in enumerate(measures):
-        scores = [(s.people[i] - base.people[i], s.assessor[i] - base.assessor[i]) for s in others]
-        found = _together(others, scores, wanted)
-        p = np.array([one.chance for one in found])
-        lower = measure.definition.lower_is_better
-        for side, one, own, corrected in zip(others, found, p, holm(p), strict=True):
-            pair = side.run, name, str(measure)
-            yield CorrectedDifference(*pair, one, float(own), float(corrected), lower)
-
-
-def _exact(rows: Sequence[CorrectedScores]) -> list[str]:
-    """Where an interval has no width though queries are unlabelled."""
-    found = (f"{row.run}'s {row.measure}" for row in rows if _is_exact(row.found))
-    named = ", ".join(found)
-    why = "the assessor's scores foretell people's exactly, or never vary, on the labelled queries"
-    return [f"{named}: an interval of no width is no certainty; {why}"] if named else []
-
-
-def _is_exact(found: Corrected) -> bool:
-    mean = found.corrected
-    width = (mean.high or 0.0) - (mean.low or 0.0)
-    return mean.low is not None and width < 1e-9 and found.labelled < found.queries
-
-
-def _warnings(labelled: int, extra: int, sides: Sequence[_Side]) -> list[str]:
-    found = ["the intervals hold if the queries that people labelled are a random sample of all"]
-    if labelled < FEW_LABELLED:
-        found.append(
-            f"people labelled only {labelled} queries: on TREC DL 2019 with 10 of 43, corrected "
-            "intervals held the truth 90 to 96 times of 100, people's alone 92 to 95"
-        )
-    if extra:
-        what = "query" if extra == 1 else "queries"
-        found.append(f"{extra} {what} that people labelled have no labels of the assessor")
-    worst = max(sides, key=lambda side: side.unjudged)
-    if worst.unjudged > 0:
-        share = f"{worst.unjudged:.1%} of what the assessor did in the top ten of {worst.run}"
-        found.append(f"people did not judge {share}, so their scores are too low")
-    if worst.unjudged > MOST_UNJUDGED:
-        raise BadInput(f"{found[-1]}; correcting needs people's labels of whole queries")
-    return found
+def _rank_by_both(
+    run: Path | Run, pools: tuple[Pool, Pool], scoring: Scoring
+) -> tuple[tuple[Rankings, Rankings], Facts]:
+    """A run's rankings against both qrels; a query that it lacks scores 0, or is left out."""
+    (by_human, _), (by_assessor, facts) = (rank(run, pool, scoring.ties) for pool in pools)
+    return (counted(by_human, scoring), counted(by_assessor, scoring)), facts

@@ -1,32 +1,34 @@
-"""Scores corrected by people's labels: what was found, as JSON and as rows of tables."""
+"""Scores corrected by people's grades: the records, their tables, and the JSON of `--json`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from labeler.evaluation.tables import PAIRED
+from labeler.report import Cell, Column, Finding, Interval, Table
+from labeler.report.notebook import notebook_html
 from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.ppi import Corrected, Mean
 
-HEADER = ("run", "measure", "people alone", "assessor alone", "corrected", "lambda")
-Cells = list[list[str | int | float | None]]
-Table = tuple[list[str], Cells]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SIDES = ("human", "assessor", "corrected")
 
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """A run's figure by one measure, and what people's labels leave open in its queries.
+    """A run's means by one measure, and the scores that they were made of.
 
     `unjudged` is the share of what the assessor judged among its first ten documents, in people's
-    queries, that people did not: above 0 people's score is too low. `by_query` holds people's score
-    (`None` where they did not label) and the assessor's.
+    queries, that people did not: above 0 the human mean is too low. `by_query` holds the human
+    score (`None` where people did not judge the query) and the assessor's.
     """
 
     run: str
     measure: str
-    found: Corrected
+    means: Corrected
     unjudged: float
     by_query: Mapping[str, tuple[float | None, float]] = field(default_factory=dict)
 
@@ -41,7 +43,7 @@ class CorrectedDifference:
     run: str
     baseline: str
     measure: str
-    found: Corrected
+    means: Corrected
     p: float
     p_holm: float
     lower_is_better: bool
@@ -51,120 +53,123 @@ class CorrectedDifference:
         """In words, at the 5 % level after Holm's correction."""
         if not self.p_holm < SIGNIFICANT:
             return "cannot tell apart"
-        return "better" if (self.found.corrected.value > 0) != self.lower_is_better else "worse"
+        return "better" if (self.means.corrected.value > 0) != self.lower_is_better else "worse"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Corrections:
     """All runs by all measures, the runs against a baseline, and what a reader should know."""
 
     target: str
-    rows: tuple[CorrectedScores, ...]
-    comparisons: tuple[CorrectedDifference, ...]
-    warnings: tuple[str, ...]
+    scores: tuple[CorrectedScores, ...]
+    comparisons: tuple[CorrectedDifference, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """The tables `scores` and, of several runs, `comparisons`."""
+        tables = [score_table(self.scores)]
+        return [*tables, comparison_table(self.comparisons)] if self.comparisons else tables
+
+    def query_table(self) -> Table:
+        """The table `queries`: a row for each run, query and measure, with both scores."""
+        return query_table(self.scores)
+
+    def frame(self, *, per_query: bool = False) -> DataFrame:
+        """The scores as a pandas DataFrame: a row for each run and measure; or each query, too."""
+        return (self.query_table() if per_query else score_table(self.scores)).frame()
+
+    def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
+        """What `labeler correct --json` prints."""
+        return {
+            "target": self.target,
+            "scores": [_scores_as_json(scores, per_query=per_query) for scores in self.scores],
+            "comparisons": [_difference_as_json(difference) for difference in self.comparisons],
+            "warnings": [str(found) for found in self.findings if found.level == "warning"],
+        }
+
+    def __repr__(self) -> str:
+        runs = ", ".join(dict.fromkeys(scores.run for scores in self.scores))
+        measures = ", ".join(dict.fromkeys(scores.measure for scores in self.scores))
+        means = self.scores[0].means
+        judged = f"{means.labelled} of {means.queries} queries"
+        return f"Corrections(runs=[{runs}], measures=[{measures}], human={judged})"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.tables(), self.findings)
 
 
-def unused(rows: Sequence[CorrectedScores]) -> list[str]:
-    """Where the assessor was not followed though queries are unlabelled, and why."""
-    open_ones = [row for row in rows if row.found.labelled < row.found.queries]
-    count = sum(row.found.weight == 0 for row in open_ones)
-    if not count:
-        return []
-    why = "the labelled queries do not show that the assessor foretells people's score"
-    return [f"lambda is 0 for {count} of {len(open_ones)} scores, people's own: {why}"]
-
-
-def as_json(corrections: Corrections, *, per_query: bool = False) -> dict[str, Any]:
-    """What `labeler evaluate --people … --json` prints."""
-    rows = []
-    for row in corrections.rows:
-        head = {"run": row.run, "measure": row.measure, "unjudged": row.unjudged}
-        entry: dict[str, Any] = {**head, **_as_json(row.found)}
-        if per_query:
-            entry["per_query"] = {
-                query: {"people": ours, "assessor": theirs}
-                for query, (ours, theirs) in row.by_query.items()
-            }
-        rows.append(entry)
-    compared = [
-        {"run": c.run, "baseline": c.baseline, "measure": c.measure}
-        | _as_json(c.found)
-        | {"p": c.p, "p_holm": c.p_holm, "verdict": c.verdict}
-        for c in corrections.comparisons
-    ]
-    return {
-        "target": corrections.target,
-        "scores": rows,
-        "comparisons": compared,
-        "warnings": list(corrections.warnings),
+def _scores_as_json(scores: CorrectedScores, *, per_query: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "run": scores.run,
+        "measure": scores.measure,
+        "unjudged": scores.unjudged,
+        **_means_as_json(scores.means),
     }
+    if per_query:
+        entry["per_query"] = {
+            query: {"human": human, "assessor": assessor}
+            for query, (human, assessor) in scores.by_query.items()
+        }
+    return entry
 
 
-def _as_json(corrected: Corrected) -> dict[str, Any]:
-    """The three means; lambda under the key `power`, which PPI++ names it after."""
-    row = asdict(corrected)
-    return {"power" if key == "weight" else key: value for key, value in row.items()}
+def _difference_as_json(difference: CorrectedDifference) -> dict[str, Any]:
+    pair = {"run": difference.run, "baseline": difference.baseline, "measure": difference.measure}
+    p = {"p": difference.p, "p_holm": difference.p_holm, "verdict": difference.verdict}
+    return {**pair, **_means_as_json(difference.means), **p}
 
 
-def score_rows(corrections: Corrections, form: str = "table") -> Table:
-    """A row a run and measure: people alone, the assessor alone, corrected, lambda.
+def _means_as_json(means: Corrected) -> dict[str, Any]:
+    counts = {"human_queries": means.labelled, "queries": means.queries}
+    sides = {side: asdict(mean) for side, mean in zip(SIDES, _three(means), strict=True)}
+    return {**counts, **sides, "lambda": means.weight, "freedom": means.freedom}
 
-    Forms for programs have the ends of an interval in columns of their own.
-    """
-    rows: Cells
-    if form in PAIRED:
-        rows = [
-            [row.run, row.measure, *_three(row.found), f"{row.found.weight:.2f}"]
-            for row in corrections.rows
-        ]
-        return list(HEADER), rows
-    sides = ("people", "assessor", "corrected")
-    header = [
-        "run",
-        "measure",
-        *(f"{side}{end}" for side in sides for end in ("", " low", " high")),
+
+def score_table(scores: Sequence[CorrectedScores]) -> Table:
+    """A row for each run and measure: by people alone, by the assessor alone, and corrected."""
+    columns = [Column("run", align="left"), Column("measure", align="left")]
+    columns += [*_mean_columns(".4f", ".3f"), Column("lambda", format=".2f")]
+    rows = [[s.run, s.measure, *_mean_cells(s.means), s.means.weight] for s in scores]
+    return Table("scores", columns, rows)
+
+
+def comparison_table(differences: Sequence[CorrectedDifference]) -> Table:
+    """A row for each comparison with the baseline, which a header for people names."""
+    against = f"against {differences[0].baseline}"
+    columns = [
+        Column("run", title=against, align="left"),
+        Column("measure", align="left"),
+        *_mean_columns("+.4f", "+.3f"),
+        Column("p_holm", title="p Holm"),
+        Column("verdict"),
+    ]
+    rows = [[d.run, d.measure, *_mean_cells(d.means), d.p_holm, d.verdict] for d in differences]
+    return Table("comparisons", columns, rows)
+
+
+def query_table(scores: Sequence[CorrectedScores]) -> Table:
+    """A row for each run, query and measure, with both scores."""
+    columns = [
+        *(Column(name, align="left") for name in ("run", "query", "measure")),
+        *map(Column, ("human", "assessor")),
     ]
     rows = [
-        [
-            row.run,
-            row.measure,
-            *(x for mean in _means(row.found) for x in astuple(mean)),
-            row.found.weight,
-        ]
-        for row in corrections.rows
+        (s.run, query, s.measure, human, assessor)
+        for s in scores
+        for query, (human, assessor) in s.by_query.items()
     ]
-    return [*header, "lambda"], rows
+    return Table("queries", columns, rows)
 
 
-def comparison_rows(corrections: Corrections) -> Table:
-    """A header and a row for each comparison with the baseline."""
-    header = [f"against {corrections.comparisons[0].baseline}", *HEADER[1:5], "p Holm", "verdict"]
-    rows: Cells = [
-        [c.run, c.measure, *_three(c.found, sign="+"), c.p_holm, c.verdict]
-        for c in corrections.comparisons
-    ]
-    return header, rows
+def _mean_columns(value: str, ends: str) -> list[Column]:
+    titles = {"human": "human alone", "assessor": "assessor alone"}
+    return [Column(side, titles.get(side, ""), value, ends) for side in SIDES]
 
 
-def query_rows(corrections: Corrections) -> Table:
-    """A header and a row for each run, query and measure, with both scores."""
-    rows: Cells = [
-        [row.run, query, row.measure, ours, theirs]
-        for row in corrections.rows
-        for query, (ours, theirs) in row.by_query.items()
-    ]
-    return ["run", "query", "measure", "people", "assessor"], rows
+def _mean_cells(means: Corrected) -> list[Cell]:
+    return [Interval(*astuple(mean)) for mean in _three(means)]
 
 
-def _means(found: Corrected) -> tuple[Mean, Mean, Mean]:
-    return found.people, found.assessor, found.corrected
-
-
-def _three(found: Corrected, sign: str = "") -> list[str]:
-    return [_mean(mean, sign) for mean in _means(found)]
-
-
-def _mean(mean: Mean, sign: str) -> str:
-    if mean.low is None:
-        return f"{mean.value:{sign}.4f}"
-    return f"{mean.value:{sign}.4f} [{mean.low:{sign}.3f}, {mean.high:{sign}.3f}]"
+def _three(means: Corrected) -> tuple[Mean, Mean, Mean]:
+    """The three means, in the order of `SIDES`."""
+    return means.people, means.assessor, means.corrected

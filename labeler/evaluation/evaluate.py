@@ -1,208 +1,210 @@
-"""Scoring runs against qrels: files in, one report out."""
+"""Scoring runs against qrels: one report of means, intervals, comparisons and findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from labeler.collection.choose import collection_qrels, collection_runs, named_runs
-from labeler.collection.layout import Collection
-from labeler.collection.scale import top_grade_of
-from labeler.errors import BadInput, Misuse
-from labeler.evaluation.compare import Comparison, best, compare, summary_interval
-from labeler.evaluation.holes.scenarios import scenarios
-from labeler.evaluation.warnings import (
-    few_queries,
-    hole_warnings,
-    label_warnings,
-    name_warnings,
-    qrels_warnings,
-    run_warnings,
-    score_warnings,
-    verdict_warnings,
+from labeler.errors import Misuse
+from labeler.evaluation.comparison import Comparison, best, compare_scores
+from labeler.evaluation.inputs import (
+    AnyQrels,
+    AnyRuns,
+    NamedRuns,
+    judgements_beside,
+    pool_from,
+    rank,
+    runs_from,
+    short_name,
+    top_grade_beside,
 )
-from labeler.messages import count_of
-from labeler.metrics import Measure, Rankings, Scores, parse, parse_all, score
-from labeler.trec.rankings import read_pool, read_rankings
+from labeler.evaluation.movers import Mover, movers
+from labeler.evaluation.options import (
+    DEFAULT_MEASURES,
+    EvaluationOptions,
+    IntervalKind,
+    Missing,
+    Scoring,
+    Ties,
+    Unanswerable,
+    names_of,
+)
+from labeler.evaluation.scores import RunScores, counted, over_common_queries, run_scores
+from labeler.evaluation.tables import (
+    comparison_as_json,
+    comparison_table,
+    query_table,
+    run_as_json,
+    scenario_table,
+    score_table,
+    scores_frame,
+)
+from labeler.evaluation.warnings import (
+    common_queries_finding,
+    few_queries,
+    hole_findings,
+    judgement_findings,
+    name_findings,
+    qrels_findings,
+    run_findings,
+    score_findings,
+    verdict_findings,
+)
+from labeler.metrics import Measure, parse_all
+from labeler.report import Finding, Table
+from labeler.report.notebook import notebook_html
 
-DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
-CHOICES = {
-    "missing": ("zero", "skip"),
-    "unanswerable": ("count", "skip"),
-    "ties": ("trec", "file"),
-    "interval": ("bootstrap", "t"),
-}
-
-
-@dataclass(frozen=True)
-class Options:
-    """What to compute and how.
-
-    `missing`: queries that a run lacks are `zero` or `skip`. `unanswerable`: queries without any
-    relevant document `count` or `skip`. `interval`: `bootstrap` over queries, or Student's `t`.
-    `passed` are the queries that a person looked at, for LGTM.
-    """
-
-    measures: tuple[str, ...] = DEFAULT_MEASURES
-    missing: str = "zero"
-    unanswerable: str = "count"
-    ties: str = "trec"
-    max_grade: int | None = None
-    interval: str = "bootstrap"
-    baseline: str | None = None
-    scenarios: bool = True
-    seed: int = 0
-    passed: Mapping[str, bool] | None = None
-
-    def __post_init__(self) -> None:
-        for option, known in CHOICES.items():
-            if (value := getattr(self, option)) not in known:
-                raise Misuse(f"--{option} is {' or '.join(known)}, not {value!r}")
-
-    def also(self, measures: Sequence[Measure]) -> Options:
-        """The same with more measures."""
-        return replace(self, measures=(*self.measures, *map(str, measures)))
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
-@dataclass(frozen=True)
-class RunScores:
-    """One run's scores with their intervals, and what unjudged documents leave open."""
-
-    name: str
-    scores: Scores
-    intervals: dict[str, tuple[float, float]]
-    judged: dict[str, float]
-    scenarios: dict[str, dict[str, float]]
-
-    def values(self) -> dict[str, dict[str, float]]:
-        """Measure to value, low and high."""
-        return {
-            name: {"value": value, "low": self.intervals[name][0], "high": self.intervals[name][1]}
-            for name, value in self.scores.means().items()
-        }
-
-
-@dataclass
+@dataclass(frozen=True, repr=False)
 class Report:
-    """All that `labeler evaluate` says."""
+    """All that an evaluation says: scores of each run, comparisons with the baseline, findings."""
 
     qrels: str
-    measures: list[str]
-    runs: list[RunScores] = field(default_factory=list)
-    comparisons: list[Comparison] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    measures: tuple[str, ...]
+    runs: tuple[RunScores, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """The tables `scores`, `comparisons` and `scenarios`; those without a row are left out."""
+        tables = [
+            score_table(self.runs, self.measures),
+            comparison_table(self.comparisons),
+            scenario_table(self.runs),
+        ]
+        return [table for table in tables if table.rows]
+
+    def query_table(self) -> Table:
+        """The table `queries`: a row for each run and query, a column for each measure."""
+        return query_table(self.runs, self.measures)
+
+    def movers(self, count: int, texts: Mapping[str, str] | None = None) -> list[Mover]:
+        """So many queries that gained most, and that lost most, against the baseline, by run."""
+        baseline = self.comparisons[0].baseline if self.comparisons else None
+        return movers(self.runs, baseline, count, texts or {})
+
+    def frame(self, *, per_query: bool = False) -> DataFrame:
+        """The scores as a pandas DataFrame: a row for each run and measure, with its interval.
+
+        With `per_query` a row for each run and query, and a column for each measure.
+        """
+        return self.query_table().frame() if per_query else scores_frame(self.runs)
+
+    def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
+        """The report as `labeler evaluate --json` prints it; what is undefined is None."""
+        return {
+            "qrels": self.qrels,
+            "measures": list(self.measures),
+            "runs": [run_as_json(run, per_query=per_query) for run in self.runs],
+            "comparisons": [comparison_as_json(comparison) for comparison in self.comparisons],
+            "warnings": [str(finding) for finding in self.findings],
+        }
+
+    def __repr__(self) -> str:
+        runs, measures = ", ".join(run.name for run in self.runs), ", ".join(self.measures)
+        return f"Report({short_name(self.qrels)!r}, runs=[{runs}], measures=[{measures}])"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.tables()[:2], self.findings)
 
 
-def evaluate_files(qrels: Path, runs: Sequence[Path], options: Options) -> Report:
-    """Score the runs of some files."""
-    if options.max_grade is None:
-        options = replace(options, max_grade=top_grade_of(qrels))
+def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
+    qrels: AnyQrels,
+    runs: AnyRuns | None = None,
+    measures: str | Sequence[object] = DEFAULT_MEASURES,
+    *,
+    baseline: str | None = None,
+    missing: Missing = "zero",
+    unanswerable: Unanswerable = "count",
+    ties: Ties = "trec",
+    max_grade: int | None = None,
+    interval: IntervalKind = "bootstrap",
+    scenarios: bool = True,
+    seed: int = 0,
+    verdicts: Mapping[str, bool] | None = None,
+) -> Report:
+    """Score runs against qrels, with intervals, tests and the share that is judged.
+
+    Qrels are a path, a dict, a DataFrame or rows of (query, document, grade); so is a run. `runs`
+    is one run, several, or a dict of names to runs. Where `qrels` is a collection, its own runs are
+    scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. `Scoring` and
+    `EvaluationOptions` say what the other parameters mean.
+
+    >>> import labeler
+    >>> qrels = {"q1": {"d1": 3, "d2": 0}, "q2": {"d5": 2, "d6": 0}}
+    >>> bm25 = {"q1": {"d2": 9.1, "d1": 8.4}, "q2": {"d5": 4.0, "d6": 3.1}}
+    >>> dense = {"q1": {"d1": 0.9, "d2": 0.8}, "q2": {"d5": 0.7}}
+    >>> report = labeler.evaluate(qrels, {"bm25": bm25, "dense": dense}, ["RR@10", "P@1"])
+    >>> report.frame()[["run", "measure", "value"]].values.tolist()
+    [['bm25', 'RR@10', 0.75], ['bm25', 'P@1', 0.5], ['dense', 'RR@10', 1.0], ['dense', 'P@1', 1.0]]
+    >>> report.comparisons[0].verdict
+    'cannot tell apart'
+    """
+    scoring = Scoring(missing, unanswerable, ties, max_grade, verdicts)
+    options = EvaluationOptions(names_of(measures), scoring, baseline, interval, scenarios, seed)
+    return report_of(qrels, runs, options)
+
+
+def report_of(qrels: AnyQrels, runs: AnyRuns | None, options: EvaluationOptions) -> Report:
+    """The report of `evaluate`, with its options in one place."""
+    return report_on(qrels, runs_from(runs, qrels), options)
+
+
+def report_on(
+    qrels: AnyQrels, runs: NamedRuns, options: EvaluationOptions, name: str = "the qrels"
+) -> Report:
+    """The same of runs that have their names; messages call qrels without a file `name`."""
     measures = parse_all(options.measures)
-    report = Report(str(qrels), [str(measure) for measure in measures])
-    report.warnings += name_warnings(options.measures)
-    named = named_runs(runs)
-    if options.baseline is not None and options.baseline not in named:
-        raise Misuse(f"no run {options.baseline!r} for a baseline; runs: {', '.join(named)}")
-    pool = read_pool(qrels, report.warnings.append)
-    skipped = options.unanswerable == "skip"
-    report.warnings += qrels_warnings(pool, measures, skipped=skipped, max_grade=options.max_grade)
-    if options.passed is not None:
-        report.warnings += verdict_warnings(options.passed, pool)
-    for name, path in named.items():
-        ranked, facts = read_rankings(path, pool, options.ties)
-        skipped = options.missing == "skip"
-        report.warnings += run_warnings(name, pool, facts, ties=options.ties, skipped=skipped)
-        run = run_scores(name, chosen(ranked, options), measures, options)
-        report.warnings += score_warnings(name, run.scores)
-        report.runs.append(run)
-    if len(report.runs) > 1:
-        report.comparisons = comparisons(report.runs, measures[0], options, report.warnings.append)
-    few = min(report.runs, key=lambda run: len(run.scores.queries))
-    report.warnings += few_queries(few.name, few.scores, few.intervals)
-    least = min(report.runs, key=lambda run: next(iter(run.judged.values())))
-    report.warnings += hole_warnings(least.name, least.judged, least.scenarios)
-    return report
+    check_baseline(options.baseline, runs)
+    if options.scoring.verdicts is not None and len(runs) > 1:
+        problem = "a person looks at the documents of one run; expected that run alone"
+        raise Misuse(problem, parameter="verdicts")
+    findings = name_findings(options.measures)
+    pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name)
+    scoring = options.scoring.with_top_grade(top_grade_beside(qrels))
+    findings += qrels_findings(pool, measures, scoring)
+    findings += verdict_findings(scoring.verdicts, pool)
+    scored = []
+    for run_name, run in runs.items():
+        ranked, facts = rank(run, pool, scoring.ties)
+        findings += run_findings(run_name, pool, facts, scoring)
+        scored.append(run_scores(run_name, counted(ranked, scoring), measures, options))
+        findings += score_findings(run_name, scored[-1].scores)
+    comparisons = _comparisons(scored, measures[0], options, findings)
+    findings += [*few_queries(scored), *hole_findings(scored)]
+    findings += judgement_findings(judgements_beside(qrels))
+    texts = tuple(map(str, measures))
+    return Report(pool.name, texts, tuple(scored), tuple(comparisons), tuple(findings))
 
 
-def chosen(ranked: Rankings, options: Options) -> Rankings:
-    """The queries that count, on the scale that was asked for."""
-    wanted = np.ones(ranked.n, dtype=np.bool_)
-    if options.missing == "skip":
-        wanted &= ranked.retrieved > 0
-    if options.unanswerable == "skip":
-        wanted &= ranked.in_pool(1) > 0
-    if not wanted.any():
-        raise BadInput("no query is left to score: all are missing or have no relevant document")
-    if not wanted.all():
-        ranked = ranked.choose(wanted)
-    if options.passed is not None:
-        ranked = replace(ranked, passed=_verdicts(ranked, options.passed))
-    return ranked if options.max_grade is None else replace(ranked, max_grade=options.max_grade)
+def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
+    """`Misuse` where no run has the baseline's name."""
+    if baseline is not None and baseline not in runs:
+        listed = ", ".join(runs)
+        raise Misuse(f"no run {baseline!r} for a baseline; runs: {listed}", parameter="baseline")
 
 
-def _verdicts(ranked: Rankings, passed: Mapping[str, bool]) -> NDArray[np.float64]:
-    """1 where a person passed the query's first documents, 0 where not, `nan` where none looked."""
-    return np.array([float(passed[q]) if q in passed else np.nan for q in ranked.queries])
-
-
-def comparisons(
-    runs: Sequence[RunScores], first: Measure, options: Options, warn: Callable[[str], None]
+def _comparisons(
+    runs: Sequence[RunScores],
+    first: Measure,
+    options: EvaluationOptions,
+    findings: list[Finding],
 ) -> list[Comparison]:
     """All runs against the baseline: the one asked for, else the best by the first measure.
 
     Over the queries that all runs have.
     """
-    scores = in_common({run.name: run.scores for run in runs})
-    queries, every = (len(s.queries) for s in (next(iter(scores.values())), _longest(runs)))
-    if queries < every:
-        common = count_of(queries, "query", "queries")
-        warn(f"runs are compared over the {common} that all of them have")
+    if len(runs) < 2:
+        return []
+    scores = over_common_queries({run.name: run.scores for run in runs})
+    queries = len(next(iter(scores.values())).queries)
+    if queries < max(len(run.scores.queries) for run in runs):
+        findings.append(common_queries_finding(queries))
     if not queries:
         return []
     baseline = options.baseline or best(scores, first)
-    return compare(scores, baseline, options.interval, options.seed)
-
-
-def _longest(runs: Sequence[RunScores]) -> Scores:
-    return max((run.scores for run in runs), key=lambda scores: len(scores.queries))
-
-
-def in_common(scores: Mapping[str, Scores]) -> dict[str, Scores]:
-    """The scores of the queries that all runs have."""
-    sets = [set(s.queries) for s in scores.values()]
-    common = set.intersection(*sets)
-    if all(len(queries) == len(common) for queries in sets):
-        return dict(scores)
-    return {name: s.choose([query in common for query in s.queries]) for name, s in scores.items()}
-
-
-def run_scores(
-    name: str, ranked: Rankings, measures: Sequence[Measure], options: Options
-) -> RunScores:
-    """One run's scores, their intervals, the shares judged and the scenarios."""
-    scores = score(ranked, measures)
-    cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
-    judged = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
-    open_ends = scenarios(ranked, measures) if options.scenarios else {}
-    return RunScores(name, scores, intervals(scores, options), judged.means(), open_ends)
-
-
-def intervals(scores: Scores, options: Options) -> dict[str, tuple[float, float]]:
-    """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    return {
-        str(measure): summary_interval(measure, row, options.interval, options.seed)
-        for measure, row in zip(scores.measures, scores.values, strict=True)
-    }
-
-
-def evaluate_collection(folder: Path, qrels: str | None, options: Options) -> Report:
-    """Score the runs of a collection, `runs/*.trec[.gz]`, against one of its qrels."""
-
-    path = collection_qrels(folder, qrels)
-    report = evaluate_files(path, collection_runs(folder), options)
-    report.warnings += label_warnings(Collection(folder).judgements(path.stem))
-    return report
+    return compare_scores(scores, baseline, options.interval, options.seed)

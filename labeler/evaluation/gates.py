@@ -12,9 +12,10 @@ from labeler.messages import count_of
 from labeler.metrics import Measure, parse
 
 if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
-    from labeler.evaluation.compare import Comparison
+    from labeler.evaluation.comparison import Comparison
     from labeler.evaluation.corrected import Corrections
     from labeler.evaluation.evaluate import Report
+    from labeler.evaluation.scores import RunScores
 
 
 class Limit(NamedTuple):
@@ -42,7 +43,9 @@ def parse_limits(texts: Sequence[str], example: str) -> list[Limit]:
         except ValueError:
             limit = math.nan
         if not math.isfinite(limit):
-            raise Misuse(f"cannot read the gate {text!r}; write it as {example}")
+            raise Misuse(
+                f"cannot read the gate {text!r}; write it as {example}", parameter="require"
+            )
         limits.append(Limit(name, limit))
     return limits
 
@@ -59,39 +62,40 @@ def check_scores(report: Report, gates: Sequence[ScoreGate], no_worse_than: str 
     A run is worse where its mean is lower and the two can be told apart (Holm, 5 %). `Misuse` where
     nothing could be worse, with too few queries to tell any two runs apart.
     """
-    failed = []
+    failures = [short for run in report.runs for short in _short_scores(run, gates)]
     if no_worse_than is not None:
         _check_decidable(report.comparisons)
-    for run in report.runs:
-        means = run.scores.means()
-        for gate in gates:
-            value = means[str(gate.measure)]
-            short = _falls_short(gate, value)
-            is_what = short if math.isnan(value) else f"{value:.4f}, {short}"
-            failed += [f"{run.name}: {gate.measure} is {is_what}"] if short else []
-    if no_worse_than is not None:
-        worse = [c for c in report.comparisons if c.verdict == "worse"]
-        failed += [
+        failures += [
             f"{c.run}: {c.measure} is {abs(c.difference):.4f} worse than {c.baseline}'s"
             f" (p {c.p_holm:.2g})"
-            for c in worse
+            for c in report.comparisons
+            if c.verdict == "worse"
         ]
-    _fail(failed)
+    raise_failed(failures)
+
+
+def _short_scores(run: RunScores, gates: Sequence[ScoreGate]) -> Iterator[str]:
+    means = run.scores.means()
+    for gate in gates:
+        value = means[str(gate.measure)]
+        if short := _shortfall(gate, value):
+            is_what = short if math.isnan(value) else f"{value:.4f}, {short}"
+            yield f"{run.name}: {gate.measure} is {is_what}"
 
 
 def _check_decidable(comparisons: Sequence[Comparison]) -> None:
-    for one in comparisons:
-        if not one.queries:
-            raise Misuse(
-                f"--no-worse-than: {one.measure} of {one.run} is undefined for all queries"
-            )
-        if not one.decidable:
-            n = count_of(one.queries, "query", "queries")
-            few = f"the smallest p that {n} can give is {one.p_least:.3f}"
-            raise Misuse(f"--no-worse-than cannot fail: {few}; more queries, or --interval t")
+    """`Misuse` where no outcome of a comparison could fail the gate `no_worse_than`."""
+    for comparison in comparisons:
+        n = count_of(comparison.queries, "query", "queries")
+        problem = f"the smallest p that {n} can give is {comparison.p_least:.3f}"
+        if not comparison.queries:
+            problem = f"{comparison.measure} of {comparison.run} is undefined for all queries"
+        if not comparison.decidable:
+            more = "more queries are needed, or the interval t"
+            raise Misuse(f"the gate cannot fail: {problem}; {more}", parameter="no_worse_than")
 
 
-def _falls_short(gate: ScoreGate, value: float) -> str | None:
+def _shortfall(gate: ScoreGate, value: float) -> str | None:
     """On which side of its bound the value lies, `None` where it keeps it."""
     if math.isnan(value):
         return f"undefined, and so not held against {gate.bound:g}"
@@ -102,38 +106,38 @@ def _falls_short(gate: ScoreGate, value: float) -> str | None:
 
 
 def check_corrected(
-    found: Corrections, gates: Sequence[ScoreGate], no_worse_than: str | None
+    corrections: Corrections, gates: Sequence[ScoreGate], no_worse_than: str | None
 ) -> None:
-    """`GateFailed` names each run whose corrected figure may lie below a gate, or is worse.
+    """`GateFailed` names each run whose corrected mean may lie below a gate, or is worse.
 
     It is the interval's worse end that has to keep the gate.
     """
-    failed = list(_corrected_short(found, gates))
+    failures = [short for gate in gates for short in _short_corrections(corrections, gate)]
     if no_worse_than is not None:
-        worse = [c for c in found.comparisons if c.verdict == "worse"]
-        failed += [
-            f"{c.run}: {c.measure}, corrected, is {abs(c.found.corrected.value):.4f} worse than"
+        failures += [
+            f"{c.run}: {c.measure}, corrected, is {abs(c.means.corrected.value):.4f} worse than"
             f" {c.baseline}'s"
-            for c in worse
+            for c in corrections.comparisons
+            if c.verdict == "worse"
         ]
-    _fail(failed)
+    raise_failed(failures)
 
 
-def _corrected_short(found: Corrections, gates: Sequence[ScoreGate]) -> Iterator[str]:
-    for gate in gates:
-        for row in found.rows:
-            if row.measure != str(gate.measure):
-                continue
-            mean = row.found.corrected
-            lower = gate.measure.definition.lower_is_better
-            worst = mean.high if lower else mean.low
-            if worst is None:
-                yield f"{row.run}: {gate.measure} has no interval to hold against {gate.bound:g}"
-            elif short := _falls_short(gate, worst):
-                side = "high" if lower else "low"
-                yield f"{row.run}: {gate.measure} may be as {side} as {worst:.4f}, {short}"
+def _short_corrections(corrections: Corrections, gate: ScoreGate) -> Iterator[str]:
+    lower = gate.measure.definition.lower_is_better
+    for row in corrections.scores:
+        if row.measure != str(gate.measure):
+            continue
+        mean = row.means.corrected
+        worst = mean.high if lower else mean.low
+        if worst is None:
+            yield f"{row.run}: {gate.measure} has no interval to hold against {gate.bound:g}"
+        elif short := _shortfall(gate, worst):
+            side = "high" if lower else "low"
+            yield f"{row.run}: {gate.measure} may be as {side} as {worst:.4f}, {short}"
 
 
-def _fail(failed: Sequence[str]) -> None:
-    if failed:
-        raise GateFailed("; ".join(failed))
+def raise_failed(failures: Sequence[str]) -> None:
+    """`GateFailed` with all that did not keep its gate; nothing where all did."""
+    if failures:
+        raise GateFailed("; ".join(failures))

@@ -3,72 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats
-from labeler.collection.choose import collection_qrels, collection_runs
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.compare import MEANS, difference_interval
-from labeler.evaluation.evaluate import Options, evaluate_files
+from labeler.evaluation.comparison import MEANS, difference_interval
+from labeler.evaluation.evaluate import report_on
+from labeler.evaluation.inputs import AnyQrels, AnyRuns, NamedRuns, runs_from, short_name
+from labeler.evaluation.options import EvaluationOptions
+from labeler.evaluation.systems import (
+    Swap,
+    System,
+    statistic_table,
+    swap_table,
+    system_table,
+)
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, evaluate, parse
+from labeler.report import Finding, Table
+from labeler.report.notebook import notebook_html
 from labeler.stats.correlation import competition_ranks, swapped_pairs
-from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.randomization import holm, randomization_test
 from labeler.stats.rankings import Correlation, correlations
 
-
-@dataclass(frozen=True)
-class System:
-    """A run's mean score and rank by two qrels, and the second's mean minus the first's.
-
-    `low` and `high` are of that difference, over queries; `None` for fewer than two.
-    """
-
-    run: str
-    first: float
-    second: float
-    first_rank: int
-    second_rank: int
-    difference: float
-    low: float | None
-    high: float | None
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
-@dataclass(frozen=True)
-class Swap:
-    """Two systems whose order differs: `better` is so by the first qrels, not by the second.
-
-    `first` and `second` are their differences by each, `p_first` and `p_second` of these, after
-    Holm over all swapped pairs.
-    """
-
-    better: str
-    worse: str
-    first: float
-    second: float
-    p_first: float
-    p_second: float
-
-    @property
-    def significant(self) -> bool:
-        """Whether the first qrels tell the two apart, at 5 %."""
-        return self.p_first < SIGNIFICANT
-
-    @property
-    def verdict(self) -> str:
-        """By which qrels the difference can be told from chance."""
-        told = (self.significant, self.p_second < SIGNIFICANT)
-        words = {(True, True): "both", (True, False): "the first alone"}
-        return words.get(told, "the second alone" if told[1] else "neither")
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Leaderboard:
     """Two leaderboards of the same systems over the same queries, and how alike they are.
 
@@ -84,6 +50,45 @@ class Leaderboard:
     swaps: tuple[Swap, ...]
     scores: Floats
     undefined: int = 0
+    qrels: tuple[str, str] = ("the first qrels", "the second qrels")
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What tables call the two qrels: their files' names, numbered where these are the same."""
+        first, second = (short_name(qrels) for qrels in self.qrels)
+        return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
+
+    def tables(self) -> list[Table]:
+        """The tables `runs`, `statistics` and `swaps`."""
+        return [
+            system_table(self.systems, self.measure, self.names),
+            statistic_table(self.statistics, len(self.queries), self.names),
+            swap_table(self.swaps, self.measure, self.names),
+        ]
+
+    def frame(self) -> DataFrame:
+        """The runs as a pandas DataFrame, with their means and ranks by both qrels."""
+        return self.tables()[0].frame()
+
+    def as_json(self) -> dict[str, Any]:
+        """The comparison as `labeler leaderboard --json` prints it."""
+        return {
+            "qrels": list(self.qrels),
+            "measure": self.measure,
+            "queries": len(self.queries),
+            "runs": [_system_as_json(system) for system in self.systems],
+            "statistics": {name: found._asdict() for name, found in self.statistics.items()},
+            "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in self.swaps],
+        }
+
+    def __repr__(self) -> str:
+        tau = self.statistics["tau_b"].value
+        alike = None if tau is None else round(tau, 4)
+        return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.tables(), self.findings)
 
     @property
     def order(self) -> list[int]:
@@ -110,7 +115,17 @@ class Leaderboard:
         return (f"{self.measure} is undefined for some run in {left_out}: left out",)
 
 
-def leaderboard(
+def _system_as_json(system: System) -> dict[str, Any]:
+    return {
+        "run": system.run,
+        "first": system.first,
+        "second": system.second,
+        "rank_first": system.first_rank,
+        "rank_second": system.second_rank,
+    }
+
+
+def leaderboard_of_dicts(
     first: Qrels, second: Qrels, runs: Mapping[str, Run], measure: Measure, seed: int = 0
 ) -> Leaderboard | None:
     """Score runs by two qrels over the queries that both judge; `None` where nothing is scored."""
@@ -181,72 +196,89 @@ def _swaps(
     )
 
 
-def compare_leaderboards(
-    first: Path, second: Path, runs: Sequence[Path], measure: str, seed: int = 0
-) -> tuple[Leaderboard, list[str]]:
-    """The leaderboards of run files by two files of qrels, over the queries of both; warnings."""
-    if len(runs) < 2:
+def leaderboard(
+    first: AnyQrels,
+    second: AnyQrels,
+    runs: AnyRuns | None = None,
+    measure: object = "nDCG@10",
+    *,
+    seed: int = 0,
+) -> Leaderboard:
+    """Rank the same runs by two qrels: correlations with intervals, drops, and pairs that swap.
+
+    Over the queries that both qrels judge. `first` is the one to trust. Qrels and runs are taken as
+    by `evaluate`; a collection as `runs` stands for all of its runs.
+
+    >>> import labeler
+    >>> human = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 0, "d2": 1}}
+    >>> llm = {"q1": {"d1": 0, "d2": 3}, "q2": {"d1": 0, "d2": 2}}
+    >>> bm25 = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d1": 2.0, "d2": 1.0}}
+    >>> dense = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d2": 2.0}}
+    >>> board = labeler.leaderboard(human, llm, {"bm25": bm25, "dense": dense}, "RR")
+    >>> board
+    Leaderboard('RR', runs=2, tau_b=None)
+    >>> [(system.run, system.first, system.second) for system in board.systems]
+    [('bm25', 0.75, 0.5), ('dense', 0.75, 1.0)]
+    """
+    named = runs_from(runs, first)
+    if len(named) < 2:
         raise Misuse("a leaderboard needs at least two runs")
-    warnings: list[str] = []
-    names, ours, x = scores_of(first, runs, measure, warnings)
-    _, theirs, y = scores_of(second, runs, measure, warnings)
-    common = sorted(set(ours) & set(theirs))
+    by_first = scores_of(first, named, measure, "the first qrels")
+    by_second = scores_of(second, named, measure, "the second qrels")
+    findings = [*by_first.findings, *by_second.findings]
+    board = _over_common_queries(by_first, by_second, measure, findings, seed)
+    left_out = map(Finding, board.warnings)
+    return replace(
+        board,
+        qrels=(by_first.qrels, by_second.qrels),
+        findings=tuple(dict.fromkeys([*findings, *left_out])),
+    )
+
+
+def _over_common_queries(
+    first: SystemScores,
+    second: SystemScores,
+    measure: object,
+    findings: list[Finding],
+    seed: int,
+) -> Leaderboard:
+    common = sorted(set(first.queries) & set(second.queries))
     if not common:
-        raise BadInput(no_query_in_common(first, ours, second, theirs))
-    if dropped := len(set(ours) | set(theirs)) - len(common):
+        raise BadInput(no_query_in_common(first.qrels, first.queries, second.qrels, second.queries))
+    if dropped := len(set(first.queries) | set(second.queries)) - len(common):
         left_out = count_of(dropped, "query is", "queries are")
-        warnings.append(f"{left_out} in one of the two qrels only: left out")
-    sides = x[:, [ours.index(q) for q in common]], y[:, [theirs.index(q) for q in common]]
-    board = leaderboard_of(names, common, np.array(sides), parse(measure), seed)
+        findings.append(Finding(f"{left_out} in one of the two qrels only: left out"))
+    scores = np.array([side.over(common) for side in (first, second)])
+    board = leaderboard_of(first.runs, common, scores, parse(str(measure)), seed)
     if board is None:
         raise BadInput(f"{measure} is undefined for some run in every query")
-    return board, list(dict.fromkeys([*warnings, *board.warnings]))
+    return board
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """The values of one measure, `(runs, queries)`, and what to know of them."""
+
+    qrels: str
+    runs: list[str]
+    queries: list[str]
+    values: Floats
+    findings: tuple[Finding, ...]
+
+    def over(self, queries: Sequence[str]) -> Floats:
+        """The values of these queries, in their order."""
+        place = {query: i for i, query in enumerate(self.queries)}
+        values: Floats = self.values[:, [place[query] for query in queries]]
+        return values
 
 
 def scores_of(
-    qrels: Path, runs: Sequence[Path], measure: str, warnings: list[str]
-) -> tuple[list[str], list[str], Floats]:
-    """Names of the runs, ids of the queries, and `(runs, queries)` values of one measure."""
-    if parse(measure).definition.summary not in MEANS:
-        raise Misuse(f"{measure} is no mean over queries")
-    report = evaluate_files(qrels, runs, Options((measure,), scenarios=False))
-    warnings += report.warnings
-    queries = list(report.runs[0].scores.queries)
+    qrels: AnyQrels, runs: NamedRuns, measure: object, name: str = "the qrels"
+) -> SystemScores:
+    """The scores of some runs by one measure; messages call qrels without a file `name`."""
+    if parse(str(measure)).definition.summary not in MEANS:
+        raise Misuse(f"{measure} is no mean over queries", parameter="measure")
+    report = report_on(qrels, runs, EvaluationOptions((str(measure),), scenarios=False), name)
     values = np.array([run.scores.values[0] for run in report.runs])
-    return [run.name for run in report.runs], queries, values
-
-
-def sources_of(words: Sequence[str], qrels: int) -> tuple[list[Path], list[Path]]:
-    """Some qrels and runs: files, in this order; or a collection's folder and names in it.
-
-    With one set of qrels no name is needed where the collection has one set, or people's.
-    """
-    folder, rest = Path(words[0]), list(words[1:])
-    if not folder.is_dir():
-        paths = [Path(word) for word in words]
-        return paths[:qrels], paths[qrels:]
-    if len(rest) > qrels or (qrels > 1 and len(rest) < qrels):
-        raise Misuse(f"after the collection {folder} come the names of {qrels} of its qrels")
-    names: Sequence[str | None] = rest or [None]
-    return [collection_qrels(folder, name) for name in names], collection_runs(folder)
-
-
-def leaderboard_json(board: Leaderboard, qrels: Sequence[Path]) -> dict[str, Any]:
-    """The comparison as `labeler leaderboard --json` prints it."""
-    return {
-        "qrels": [str(path) for path in qrels],
-        "measure": board.measure,
-        "queries": len(board.queries),
-        "runs": [
-            {
-                "run": system.run,
-                "first": system.first,
-                "second": system.second,
-                "rank_first": system.first_rank,
-                "rank_second": system.second_rank,
-            }
-            for system in board.systems
-        ],
-        "statistics": {name: found._asdict() for name, found in board.statistics.items()},
-        "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in board.swaps],
-    }
+    queries = list(report.runs[0].scores.queries)
+    return SystemScores(report.qrels, list(runs), queries, values, report.findings)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from labeler.evaluation.evaluate import Report, RunScores
-from labeler.evaluation.tables import PAIRED, Cell, Table
+from labeler.evaluation.scores import RunScores
+from labeler.report import Column, Table
 
 
 @dataclass(frozen=True)
-class Move:
-    """A query's value with the baseline and with another run."""
+class Mover:
+    """A query's score with the baseline, and with a run that answers it better or worse."""
 
     run: str
     baseline: str
@@ -33,47 +33,47 @@ class Move:
         return asdict(self) | {"difference": self.difference}
 
 
-def moves(report: Report, many: int, texts: Mapping[str, str]) -> list[Move]:
+def movers(
+    runs: Sequence[RunScores], baseline: str | None, count: int, texts: Mapping[str, str]
+) -> list[Mover]:
     """The queries that gained and lost most by the first measure, for each run, best first."""
-    if not report.comparisons:
+    base = next((run for run in runs if run.name == baseline), None)
+    if base is None:
         return []
-    baseline = report.comparisons[0].baseline
-    base = next(run for run in report.runs if run.name == baseline)
-    found: list[Move] = []
-    for run in report.runs:
-        if run is not base:
-            found += _of_run(run, base, many, texts)
-    return found
+    return [mover for run in runs if run is not base for mover in _of_run(run, base, count, texts)]
 
 
-def _of_run(run: RunScores, base: RunScores, many: int, texts: Mapping[str, str]) -> list[Move]:
-    measure = str(run.scores.measures[0])
-    before = dict(zip(base.scores.queries, base.scores.values[0].tolist(), strict=True))
-    after = dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
+def _of_run(
+    run: RunScores, base: RunScores, count: int, texts: Mapping[str, str]
+) -> Iterator[Mover]:
+    measure = run.scores.measures[0]
+    before, after = (_by_query(scores) for scores in (base, run))
     listed = [
-        Move(run.name, base.name, measure, query, texts.get(query, ""), before[query], new)
-        for query, new in after.items()
-        if query in before and not math.isnan(before[query] - new)
+        Mover(run.name, base.name, str(measure), query, texts.get(query, ""), before[query], score)
+        for query, score in after.items()
+        if query in before and not math.isnan(before[query] - score)
     ]
-    better = -1 if run.scores.measures[0].definition.lower_is_better else 1
-    listed.sort(key=lambda move: (-better * move.difference, move.query))
-    gained = [move for move in listed[:many] if better * move.difference > 0]
-    lost = [move for move in listed[-many:] if better * move.difference < 0]
-    return gained + lost
+    better = -1 if measure.definition.lower_is_better else 1
+    listed.sort(key=lambda mover: (-better * mover.difference, mover.query))
+    yield from (mover for mover in listed[:count] if better * mover.difference > 0)
+    yield from (mover for mover in listed[-count:] if better * mover.difference < 0)
 
 
-def move_rows(moved: list[Move], form: str = "table") -> Table:
-    """A table of them; for people differences have a sign, in a narrow one texts are cut."""
-    widest = 60 if form == "table" else None
-    rows: list[list[Cell]] = []
-    for move in moved:
-        gained: Cell = f"{move.difference:+z.4f}" if form in PAIRED else move.difference
-        text = _cut(move.text, widest)
-        rows.append([move.run, move.query, text, move.before, move.after, gained])
-    baseline, measure = (moved[0].baseline, moved[0].measure) if moved else ("-", "-")
-    return ["run", "query", "text", f"{measure} of {baseline}", "of the run", "gained"], rows
+def _by_query(run: RunScores) -> dict[str, float]:
+    """The scores by the first measure."""
+    return dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
 
 
-def _cut(text: str, widest: int | None) -> str:
-    flat = " ".join(text.split())
-    return flat if widest is None or len(flat) <= widest else flat[: widest - 1] + "…"
+def mover_table(movers: Sequence[Mover]) -> Table:
+    """A row for each query that moved; for people the text is cut."""
+    baseline, measure = (movers[0].baseline, movers[0].measure) if movers else ("-", "-")
+    columns = [
+        Column("run", align="left"),
+        Column("query", align="left"),
+        Column("text", align="left", widest=60),
+        Column(f"{measure} of {baseline}"),
+        Column("of the run"),
+        Column("gained", format="+.4f"),
+    ]
+    rows = [(m.run, m.query, m.text, m.before, m.after, m.difference) for m in movers]
+    return Table("movers", columns, rows)

@@ -27,7 +27,8 @@ def judged(r: Rankings, cutoff: int | None = None) -> Floats:
 def looks_good(r: Rankings, cutoff: int) -> Floats:
     """Share of the queries looked at whose first k documents a person passed."""
     if r.passed is None:
-        raise Misuse(f"LGTM@{cutoff} needs a person's verdicts: --lgtm FILE, a query and yes or no")
+        problem = "needs a person's verdicts: a query and yes or no a line"
+        raise Misuse(f"LGTM@{cutoff} {problem}", parameter="verdicts")
     return r.passed
 
 

@@ -41,6 +41,8 @@ class Pool:
     query: Integers
     grade: Integers
     documents: Keys
+    name: str
+    """What messages call them."""
     twins: bool = False
     """Two pairs share a hash, so that runs must be read the slow way."""
 
@@ -53,11 +55,6 @@ class Pool:
     def starts(self) -> Integers:
         """Where each query's pairs begin, and where the last one's end."""
         return np.searchsorted(self.query, np.arange(len(self.queries) + 1))
-
-    @property
-    def name(self) -> str:
-        """What a message calls them: the file, if they came from one."""
-        return str(self.source) if isinstance(self.source, Path) else "the qrels"
 
     @cached_property
     def qrels(self) -> Qrels:
@@ -86,34 +83,34 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
     """The pairs of a qrels file; repeated pairs and bad lines as `read_qrels` has them."""
     try:
         blocks = fields(path, QRELS_COLUMNS, block)
-        pool = _pool(path, [(Groups.of(b), integers(b, 3), keys(b, 2)) for b in blocks])
+        pool = _pool(path, str(path), [(Groups.of(b), integers(b, 3), keys(b, 2)) for b in blocks])
         _refuse_twins(pool.documents.hashes + mixed(pool.query))
     except (Odd, BadInput):  # of several bad lines the slow reader names the first
-        pool = replace(pool_of(read_qrels(path, warn)), source=path)
+        pool = replace(pool_of(read_qrels(path, warn), str(path)), source=path)
     return pool
 
 
-def _pool(source: Path | Qrels, parts: list[tuple[Groups, Integers, Keys]]) -> Pool:
-    names = sorted({name for groups, _, _ in parts for name in groups.names})
-    place = {name: i for i, name in enumerate(names)}
+def _pool(source: Path | Qrels, name: str, parts: list[tuple[Groups, Integers, Keys]]) -> Pool:
+    names = sorted({query_id for groups, _, _ in parts for query_id in groups.names})
+    place = {query_id: i for i, query_id in enumerate(names)}
     query = np.concatenate(
-        [np.array([place[name] for name in groups.names])[groups.group] for groups, _, _ in parts]
+        [np.array([place[q] for q in groups.names])[groups.group] for groups, _, _ in parts]
     )
     grade = np.concatenate([grades for _, grades, _ in parts])
     order = np.lexsort((-grade, query))
     documents = joined([documents for _, _, documents in parts]).take(order)
-    names_of = tuple(name.decode() for name in names)
-    return Pool(source, names_of, query[order], grade[order], documents)
+    queries = tuple(query_id.decode() for query_id in names)
+    return Pool(source, queries, query[order], grade[order], documents, name)
 
 
-def pool_of(qrels: Qrels) -> Pool:
+def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
     """The pool of qrels that a program holds; queries without a pair are none of it."""
     qrels = {query_id: grades for query_id, grades in qrels.items() if grades}
     sizes = [len(grades) for grades in qrels.values()]
     groups = Groups([q.encode() for q in qrels], np.repeat(np.arange(len(sizes)), sizes))
     grades = np.array([grade for grades in qrels.values() for grade in grades.values()])
     ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
-    pool = _pool(qrels, [(groups, grades, keys_of(ids))])
+    pool = _pool(qrels, name, [(groups, grades, keys_of(ids))])
     try:
         _refuse_twins(pool.documents.hashes + mixed(pool.query))
     except Odd:

@@ -19,7 +19,7 @@ from labeler.agreement.joint import JOINT, grade_matrix, icc_of_many, query_coin
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
-from labeler.evaluation.leaderboard import leaderboard
+from labeler.evaluation.leaderboard import leaderboard_of_dicts
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run
@@ -151,7 +151,7 @@ def toy(queries: int = 30, seed: int = 0) -> tuple[Qrels, Qrels, dict[str, Run]]
 
 def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
     people, other, runs = toy()
-    board = leaderboard(people, other, runs, parse("nDCG@10"))
+    board = leaderboard_of_dicts(people, other, runs, parse("nDCG@10"))
     assert board is not None
     for system in board.systems:
         for qrels, mean in ((people, system.first), (other, system.second)):
@@ -165,14 +165,14 @@ def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
 
 def test_favour_to_its_own_kin_is_named_with_its_evidence() -> None:
     people, other, runs = toy()
-    board = leaderboard(people, other, runs, parse("nDCG@10"))
+    board = leaderboard_of_dicts(people, other, runs, parse("nDCG@10"))
     assert board is not None
     (found,) = circularities(board, {"other": "claude-3"}, {"assessor": "gpt-4o"})
     assert (found.run, found.family, found.role) == ("gpt-ranker", "GPT", "assessor")
     assert found.low is not None
     assert found.low > 0
     assert "favoured" in str(found)
-    fair = leaderboard(people, people, runs, parse("nDCG@10"))
+    fair = leaderboard_of_dicts(people, people, runs, parse("nDCG@10"))
     assert fair is not None
     assert "no favour" in str(circularities(fair, {}, {"assessor": "gpt-4o"})[0])
     assert circularities(board, {}, {"assessor": "mistral-large"}) == []

@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 
 from labeler.cli import execute
-from labeler.evaluation.leaderboard import leaderboard
+from labeler.evaluation.leaderboard import leaderboard_of_dicts
 from labeler.metrics import evaluate, parse
 from labeler.stats.ppi import LIKE_THESE, correct, correct_together
 from labeler.trec.qrels import read_qrels
@@ -99,7 +99,7 @@ def test_on_dl19_the_assessor_alone_misses_and_the_correction_covers(shared: Pat
     folder = shared / "dl19"
     runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
     people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
-    board = leaderboard(people, judge, runs, parse("nDCG@10"))
+    board = leaderboard_of_dicts(people, judge, runs, parse("nDCG@10"))
     assert board is not None
     found = simulate(board.scores[0], board.scores[1], labelled=20, draws=200, seed=1)
     assert found.covered["assessor"] < 0.3
@@ -116,14 +116,17 @@ def test_the_command_prints_all_three(
     some = {query: people[query] for query in sorted(people)[::3]}
     write_qrels(tmp_path / "people.qrels", some)
     files = [str(folder / "gpt-4o.qrels"), str(folder / "runs/minilm-reranker.trec.gz")]
-    option = ["--people", str(tmp_path / "people.qrels")]
-    assert execute(["evaluate", *files, *option, "-m", "nDCG@10", "--json"]) == 0
+    asked = ["correct", str(tmp_path / "people.qrels"), *files, "-m", "nDCG@10"]
+    assert execute([*asked, "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["scores"]
-    assert (row["labelled"], row["queries"]) == (15, 43)
+    assert (row["human_queries"], row["queries"]) == (15, 43)
     assert row["corrected"]["low"] < row["corrected"]["value"] < row["corrected"]["high"]
-    assert execute(["evaluate", files[1], *option, "--assessor", files[0], "-m", "nDCG@10"]) == 0
-    assert "corrected" in capsys.readouterr().out
-    assert execute(["evaluate", *files, *option, "--target", "moon"]) == 2
+    assert execute(asked) == 0
+    printed = capsys.readouterr()
+    for column in ("human alone", "assessor alone", "corrected", "lambda"):
+        assert column in printed.out
+    assert "people judged 15 of 43 queries; the mean over these 43" in printed.err
+    assert execute([*asked, "--target", "moon"]) == 2
 
 
 def test_people_who_judged_a_few_pairs_a_query_cannot_correct(
@@ -135,9 +138,8 @@ def test_people_who_judged_a_few_pairs_a_query_cannot_correct(
         tmp_path / "few.qrels", {q: dict(list(row.items())[:20]) for q, row in people.items()}
     )
     files = [str(folder / "gpt-4o.qrels"), str(folder / "runs/minilm-reranker.trec.gz")]
-    option = ["--people", str(tmp_path / "few.qrels")]
-    assert execute(["evaluate", *files, *option, "-m", "nDCG@10"]) == 65
-    assert "labels of whole queries" in capsys.readouterr().err
+    assert execute(["correct", str(tmp_path / "few.qrels"), *files, "-m", "nDCG@10"]) == 65
+    assert "people's grades of whole queries" in capsys.readouterr().err
 
 
 def with_people(tmp_path: Path) -> list[str]:
@@ -151,33 +153,17 @@ def with_people(tmp_path: Path) -> list[str]:
         f"q{i} Q0 {doc} 1 {score} t\n" for i in range(16) for doc, score in (("a", 2), ("b", 1))
     ]
     (tmp_path / "x.trec").write_text("".join(lines))
-    files = [str(tmp_path / name) for name in ("llm.qrels", "x.trec")]
-    return ["evaluate", *files, "--people", str(tmp_path / "people.qrels")]
+    return ["correct", *(str(tmp_path / name) for name in ("people.qrels", "llm.qrels", "x.trec"))]
 
 
 @pytest.mark.parametrize(
     "option",
     [
-        *(["--unanswerable", "skip"], ["--interval", "bootstrap"], ["--movers", "2"]),
-        *(["--scenarios"], ["--qrels", "human"], ["--lgtm", "x"]),
-    ],
-)
-def test_what_does_not_go_with_people_is_refused_by_name_with_its_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
-) -> None:
-    assert execute([*with_people(tmp_path), "-m", "P@1", *option]) == 2
-    assert f"{option[0]}: this does not go with --people: " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        *(["--missing", "zero"], ["--missing", "skip"], ["--unanswerable", "count"]),
-        *(["--ties", "trec"], ["--interval", "t"], ["--seed", "1"], ["--no-scenarios"]),
+        *(["--missing", "zero"], ["--missing", "skip"], ["--ties", "trec"]),
         *(["--baseline", "x"], ["--no-worse-than", "x"], ["--require", "P@1:0.7"]),
     ],
 )
-def test_what_means_the_same_with_people_changes_nothing_here(
+def test_an_option_that_changes_nothing_here_leaves_the_scores_as_they_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
 ) -> None:
     asked = [*with_people(tmp_path), "-m", "P@1", "--json"]
@@ -188,13 +174,78 @@ def test_what_means_the_same_with_people_changes_nothing_here(
     assert found["scores"][:1] == json.loads(plain)["scores"]
 
 
+def test_evaluate_leaves_correcting_to_its_own_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, people, *files = with_people(tmp_path)
+    for option in ("--people", "--assessor", "--target"):
+        assert execute(["evaluate", *files, option, people]) == 2
+        assert f"No such option: {option}" in capsys.readouterr().err
+
+
+def test_qrels_and_a_run_are_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = with_people(tmp_path)
+    for few in (asked[:2], asked[:3]):
+        assert execute(few) == 2
+        assert "as in: labeler correct HUMAN.qrels LLM.qrels RUN..." in capsys.readouterr().err
+
+
+@pytest.fixture
+def coll(tmp_path: Path) -> Path:
+    """A collection of the same: an assessor's qrels, people's of half the queries, and a run."""
+    files = [Path(path) for path in with_people(tmp_path)[1:]]
+    places = ("qrels/human.qrels", "qrels/llm.qrels", "runs/x.trec")
+    for file, place in zip(files, places, strict=True):
+        (tmp_path / "coll" / place).parent.mkdir(parents=True, exist_ok=True)
+        file.rename(tmp_path / "coll" / place)
+    return tmp_path / "coll"
+
+
+def test_a_collection_gives_what_its_files_give(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(coll / place) for place in ("qrels/human.qrels", "qrels/llm.qrels", "runs/x.trec")]
+    printed = []
+    for asked in ([str(coll)], files, [str(coll), "--human", "human", "--assessor", "llm"]):
+        assert execute(["correct", *asked, "-m", "P@1", "--json"]) == 0
+        printed.append(capsys.readouterr().out)
+    assert len(set(printed)) == 1
+
+
+def test_whose_grades_are_corrected_has_to_be_said_where_there_are_several(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (coll / "qrels/other.qrels").write_text((coll / "qrels/llm.qrels").read_text())
+    assert execute(["correct", str(coll), "-m", "P@1"]) == 2
+    shown = capsys.readouterr().err
+    assert "--assessor: whose grades of all queries are to be corrected?" in shown
+    assert "there are: llm, other" in shown
+    assert execute(["correct", str(coll), "--assessor", "other", "-m", "P@1"]) == 0
+
+
+@pytest.mark.parametrize("option", ["--human", "--assessor"])
+def test_names_of_qrels_are_for_collections(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert execute([*with_people(tmp_path), option, "llm"]) == 2
+    shown = capsys.readouterr().err
+    assert f"{option}: this chooses among the qrels of a collection" in shown
+
+
+def test_a_measure_that_is_not_corrected_is_told_of_by_the_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute([*with_people(tmp_path), "-m", "Judged@10"]) == 2
+    assert "--measure: Judged@10 says how much is judged" in capsys.readouterr().err
+
+
 def corrected_two(shared: Path, tmp_path: Path) -> list[str]:
     """Two systems of DL 2019, with NIST's labels for every third query."""
     people = read_qrels(shared / "dl19/nist.qrels")
     write_qrels(tmp_path / "some.qrels", {q: people[q] for q in sorted(people)[::3]})
     names = ("gpt-4o.qrels", "runs/bge-base-retriever.trec.gz", "runs/minilm-reranker.trec.gz")
     files = [str(shared / "dl19" / name) for name in names]
-    return ["evaluate", *files, "--people", str(tmp_path / "some.qrels"), "-m", "nDCG@10", "--json"]
+    return ["correct", str(tmp_path / "some.qrels"), *files, "-m", "nDCG@10", "--json"]
 
 
 def test_a_gate_holds_the_corrected_figures_low_end(
@@ -218,10 +269,10 @@ def test_systems_are_compared_by_their_corrected_difference(
     (one,) = found["comparisons"]
     assert (one["run"], one["baseline"]) == ("minilm-reranker", "bge-base-retriever")
     base, other = (row["per_query"] for row in found["scores"])
-    both = [q for q in base if base[q]["people"] is not None]
-    assert len(both) == one["labelled"] == 15
-    ours = np.mean([other[q]["people"] - base[q]["people"] for q in both])
-    assert one["people"]["value"] == pytest.approx(ours)
+    both = [q for q in base if base[q]["human"] is not None]
+    assert len(both) == one["human_queries"] == 15
+    ours = np.mean([other[q]["human"] - base[q]["human"] for q in both])
+    assert one["human"]["value"] == pytest.approx(ours)
     told = one["corrected"]["low"] > 0 or one["corrected"]["high"] < 0
     assert (one["p"] < 0.05) == told
     assert execute([*asked, "--no-worse-than", "minilm-reranker"]) in (0, 5)
@@ -232,10 +283,10 @@ def test_runs_with_other_queries_are_compared_over_those_they_share(
     shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = corrected_two(shared, tmp_path)
-    ranked = read_run(Path(asked[3]))
+    ranked = read_run(Path(asked[4]))
     some = {query: ranked[query] for query in sorted(ranked)[:40]}
     write_run(tmp_path / "fewer.trec", some, "fewer")
-    asked[3] = str(tmp_path / "fewer.trec")
+    asked[4] = str(tmp_path / "fewer.trec")
     assert execute([*asked, "--missing", "skip"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["queries"] for row in found["scores"]] == [43, 40]
@@ -258,7 +309,7 @@ def test_corrected_intervals_cover_and_are_narrower_than_peoples_alone(
     folder = shared / "dl19"
     runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
     people, other = (read_qrels(folder / f"{name}.qrels") for name in ("nist", judge))
-    board = leaderboard(people, other, runs, parse(measure))
+    board = leaderboard_of_dicts(people, other, runs, parse(measure))
     assert board is not None
     found = simulate(board.scores[0], board.scores[1], labelled, draws=300, seed=1)
     assert 0.91 < found.covered["corrected"] < 0.975
@@ -271,23 +322,14 @@ def test_scores_for_which_the_assessor_is_not_followed_are_counted_with_the_reas
     asked = corrected_two(shared, tmp_path)
     assert execute(asked) == 0
     assert not [w for w in json.loads(capsys.readouterr().out)["warnings"] if "lambda" in w]
-    asked[1] = str(tmp_path / "flat.qrels")
+    asked[2] = str(tmp_path / "flat.qrels")
     people = read_qrels(shared / "dl19/nist.qrels")
-    write_qrels(Path(asked[1]), {q: dict.fromkeys(row, 1) for q, row in people.items()})
+    write_qrels(Path(asked[2]), {q: dict.fromkeys(row, 1) for q, row in people.items()})
     assert execute([*asked, "-m", "RR"]) == 0
     found = json.loads(capsys.readouterr().out)
     flat = [row for row in found["scores"] if row["measure"] == "RR"]
-    assert all(row["power"] == 0 and row["corrected"] == row["people"] for row in flat)
+    assert all(row["lambda"] == 0 and row["corrected"] == row["human"] for row in flat)
     assert any("lambda is 0 for" in warning for warning in found["warnings"])
-
-
-def test_target_and_assessor_need_people(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = with_people(tmp_path)[:3]
-    for option in (["--target", "these"], ["--assessor", "llm"]):
-        assert execute([*files, *option]) == 2
-        assert f"{option[0]}: this needs --people" in capsys.readouterr().err
 
 
 def test_no_interval_of_a_share_goes_beyond_1(
@@ -295,8 +337,8 @@ def test_no_interval_of_a_share_goes_beyond_1(
 ) -> None:
     assert execute([*with_people(tmp_path), "-m", "nDCG@10", "-m", "CG@10", "--json"]) == 0
     share, gain = json.loads(capsys.readouterr().out)["scores"]
-    assert share["people"]["high"] == 1.0
-    assert gain["people"]["high"] > 1.0
+    assert share["human"]["high"] == 1.0
+    assert gain["human"]["high"] > 1.0
 
 
 def test_people_of_other_queries_are_an_error_with_a_guess(
@@ -320,7 +362,7 @@ def test_both_sides_are_scored_on_one_scale(
         (row,) = json.loads(capsys.readouterr().out)["scores"]
         wanted = [evaluate(side, ranked, ["ERR@10"], max_grade=top).means() for side in sides]
         assert row["assessor"]["value"] == pytest.approx(wanted[0]["ERR@10"])
-        assert row["people"]["value"] == pytest.approx(wanted[1]["ERR@10"])
+        assert row["human"]["value"] == pytest.approx(wanted[1]["ERR@10"])
 
 
 @pytest.mark.parametrize("measure", ["GMAP", "NumRelRet", "NumQ", "LGTM@5", "Judged@10"])

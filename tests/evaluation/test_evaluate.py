@@ -10,8 +10,7 @@ import pytest
 
 from labeler.cli import execute as labeler
 from labeler.collection.scale import card_top_grade, top_grade_of
-from labeler.evaluation.evaluate import Options, evaluate_files
-from labeler.evaluation.tables import frame
+from labeler.evaluation.evaluate import evaluate
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 c 1\nq3 0 d 0\n"
 GOOD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 a 1 3 t\nq2 Q0 c 2 2 t\nq2 Q0 x 3 1 t\n"
@@ -155,9 +154,17 @@ def test_every_format_holds_the_scores(
         (["h.qrels"], 2, "no run to score"),
         (["h.qrels", "good.trec", "-m", "nDGC"], 2, "did you mean 'nDCG'?"),
         (["h.qrels", "good.trec", "good.trec"], 2, "are both the run 'good'"),
-        (["h.qrels", "good.trec", "--format", "html"], 2, "no format 'html'"),
+        (
+            ["h.qrels", "good.trec", "--format", "html"],
+            2,
+            "--format': 'html' is not one of 'table'",
+        ),
         (["h.qrels", "good.trec", "--baseline", "x"], 2, "no run 'x' for a baseline; runs: good"),
-        (["h.qrels", "good.trec", "--missing", "no"], 2, "--missing is zero or skip, not 'no'"),
+        (
+            ["h.qrels", "good.trec", "--missing", "no"],
+            2,
+            "--missing': 'no' is not one of 'zero', 'skip'",
+        ),
         (["h.qrels", "missing.trec"], 74, "No such file"),
         (["good.trec", "h.qrels"], 65, "expected 4 columns"),
     ],
@@ -328,7 +335,7 @@ def test_what_compares_needs_two_runs(
     option: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert labeler(["evaluate", str(folder / "h.qrels"), str(folder / "good.trec"), *option]) == 2
-    assert f"{option[0]} compares runs, and there is one alone" in capsys.readouterr().err
+    assert f"{option[0]}: this compares runs, and there is one alone" in capsys.readouterr().err
 
 
 def test_movers_show_their_queries_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -402,12 +409,11 @@ def test_the_scale_is_that_of_the_labels_themselves_if_the_card_has_it(
 
 
 def test_a_report_is_a_data_frame_for_notebooks(folder: Path) -> None:
-    options = Options(("P@1", "AP"))
-    report = evaluate_files(folder / "h.qrels", [folder / "good.trec"], options)
-    scores = frame(report).set_index(["run", "measure"])
+    report = evaluate(folder / "h.qrels", folder / "good.trec", ("P@1", "AP"))
+    scores = report.frame().set_index(["run", "measure"])
     assert list(scores.columns) == ["queries", "value", "low", "high"]
     assert scores.loc[("good", "P@1"), "value"] == pytest.approx(2 / 3)
-    queries = frame(report, per_query=True)
+    queries = report.frame(per_query=True)
     assert list(queries.columns) == ["run", "query", "P@1", "AP"]
     assert len(queries) == 3
 
@@ -512,7 +518,7 @@ def test_verdicts_on_other_queries_are_named(
     asked = ["evaluate", *files, "-m", "LGTM@5", "--lgtm", str(folder / "l")]
     (folder / "l").write_text("q1 yes\nq77 no\n")
     assert labeler(asked) == 0
-    assert "1 query stands in the file of --lgtm and not in the qrels, as q77" in (
+    assert "1 query stands among the verdicts and not in the qrels, as q77" in (
         capsys.readouterr().err
     )
     (folder / "l").write_text("77 no\n1 yes\n")

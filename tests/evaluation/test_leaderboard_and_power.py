@@ -14,7 +14,8 @@ from scipy import stats
 from labeler.arrays import Floats
 from labeler.cli import execute as labeler
 from labeler.errors import Misuse
-from labeler.evaluation.compare import compare
+from labeler.evaluation.comparison import compare_scores
+from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import scores_of
 from labeler.metrics import evaluate
 from labeler.stats.intervals import quantiles
@@ -66,7 +67,8 @@ def test_power_holds_in_simulation() -> None:
 def test_power_holds_for_real_systems_whose_differences_are_no_normal_ones(shared: Path) -> None:
     folder = shared / "dl19"
     runs = sorted((folder / "runs").iterdir())
-    _, _, values = scores_of(folder / "nist.qrels", runs, "nDCG@10", [])
+    qrels = folder / "nist.qrels"
+    values = scores_of(qrels, runs_from(runs, qrels), "nDCG@10").values
     rng = np.random.default_rng(0)
     shares = []
     for i, j in combinations(range(len(runs)), 2):
@@ -146,7 +148,7 @@ def test_a_run_against_itself_cannot_be_told_apart(values: list[float]) -> None:
     qrels = {str(i): {"a": 1} for i in range(len(values))}
     run = {str(i): {"a": v, "b": 0.5} for i, v in enumerate(values)}
     scores = evaluate(qrels, run, ["RR"])
-    (found,) = compare({"x": scores, "y": scores}, "x")
+    (found,) = compare_scores({"x": scores, "y": scores}, "x")
     assert (found.difference, found.p, found.verdict) == (0, 1, "cannot tell apart")
     assert (found.wins, found.ties, found.losses) == (0, len(values), 0)
 
@@ -162,7 +164,7 @@ def test_percent_is_of_the_baseline_over_the_queries_where_both_are_defined() ->
             if rank is not None
         }
         scores[name] = evaluate(qrels, run, ["MeanRank"])
-    (found,) = compare(scores, "x")
+    (found,) = compare_scores(scores, "x")
     assert (found.queries, found.difference) == (2, -1.5)
     assert found.percent == pytest.approx(-50)  # of 3, not of x's mean over all, 5
 
@@ -182,7 +184,7 @@ def test_a_paired_t_test_equals_scipy_and_agrees_with_randomization_test(kind: s
     scores = {
         name: evaluate(qrels, run(row), ["RR"]) for name, row in zip("xy", places, strict=True)
     }
-    (found,) = compare(scores, "x", kind)
+    (found,) = compare_scores(scores, "x", kind)
     wanted = stats.ttest_rel(scores["y"].values[0], scores["x"].values[0])
     assert found.p == pytest.approx(wanted.pvalue, abs=1e-9 if kind == "t" else 0.02)
     if kind == "t":

@@ -327,10 +327,10 @@ def test_all_pairs_of_some_queries_are_what_correcting_needs(
     scores = {q: {d: -float(d[1:]) for d in row} for q, row in OTHER.items()}
     write_run(coll / "runs/first.trec", scores, "first")
     capsys.readouterr()
-    named = ["--people", "human2", "--assessor", "llm", "-m", "P@5"]
-    assert execute(["evaluate", str(coll), *named, "--json"]) == 0
+    named = ["--human", "human2", "--assessor", "llm", "-m", "P@5"]
+    assert execute(["correct", str(coll), *named, "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["scores"]
-    assert (row["labelled"], row["queries"]) == (8, 24)
+    assert (row["human_queries"], row["queries"]) == (8, 24)
 
 
 def test_before_any_judging_the_pool_alone_is_drawn_from(tmp_path: Path) -> None:

@@ -1,0 +1,96 @@
+"""`labeler correct`: an assessor's scores, corrected by people's grades of some queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.options import unfolded
+from labeler.cli.scoring import Baseline, GateFlags, OutputFlags, PerQuery, ScoringFlags
+from labeler.evaluation.options import Target
+
+if TYPE_CHECKING:
+    from labeler.collection.layout import Collection
+
+
+@unfolded
+def command(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="HUMAN ASSESSOR RUN... | COLLECTION",
+            help="People's qrels of some queries, the assessor's of all, runs; or a folder.",
+        ),
+    ],
+    *,
+    human: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="In a collection: which qrels are people's (default: human)."
+        ),
+    ] = None,
+    assessor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="In a collection: the qrels of all queries (default: the only)."
+        ),
+    ] = None,
+    target: Annotated[
+        Target, typer.Option(help="The mean over these queries, or over all like-these.")
+    ] = "these",
+    scoring: ScoringFlags,
+    baseline: Baseline = None,
+    per_query: PerQuery = False,
+    gates: GateFlags,
+    output: OutputFlags,
+) -> None:
+    """Correct the scores by an assessor's qrels with people's qrels of some queries."""
+    from labeler.cli.output import refuse_overwriting, show, show_json, warn
+    from labeler.evaluation.correct import corrections_of
+    from labeler.evaluation.options import CorrectionOptions, Scoring
+
+    refuse_overwriting(output.output, paths)
+    bounds = gates.score_gates()
+    how = Scoring(scoring.missing, ties=scoring.ties, max_grade=scoring.max_grade)
+    measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
+    options = CorrectionOptions(measures, how, base, target)
+    corrections = corrections_of(*_sources(paths, human, assessor), options)
+    warn(context, corrections.findings)
+    if output.format == "json":
+        show_json(corrections.as_json(per_query=per_query), output.output)
+    else:
+        tables = [corrections.query_table()] if per_query else corrections.tables()
+        show(tables, output.format, output.output)
+    if bounds or gates.no_worse_than:
+        from labeler.evaluation.gates import check_corrected
+
+        check_corrected(corrections, bounds, gates.no_worse_than)
+
+
+def _sources(
+    paths: Sequence[Path], human: str | None, assessor: str | None
+) -> tuple[Path, Path, Sequence[Path] | Collection]:
+    """People's qrels, the assessor's, and runs: files, or those of a collection."""
+    from labeler.collection.layout import Collection
+    from labeler.errors import Misuse
+    from labeler.evaluation.correct import qrels_of_both
+
+    first, *others = paths
+    if first.is_dir():
+        if others:
+            raise Misuse(
+                f"{first} is a collection, whose runs are in its folder; no others, please"
+            )
+        return *qrels_of_both(first, human, assessor), Collection(first)
+    for parameter, name in (("human", human), ("assessor", assessor)):
+        if name is not None:
+            problem = f"this chooses among the qrels of a collection, and {first} is no folder"
+            raise Misuse(problem, parameter=parameter)
+    if len(others) < 2:
+        expected = "expected people's qrels, the assessor's and a run or more"
+        raise Misuse(f"{expected}; as in: labeler correct HUMAN.qrels LLM.qrels RUN...")
+    return first, others[0], others[1:]

@@ -1,0 +1,113 @@
+"""Options of commands that score runs: how they are scored, what must hold, and what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.options import AsJson, Form, ToFile
+from labeler.evaluation.options import DEFAULT_MEASURES, Missing, Ties
+
+if TYPE_CHECKING:
+    from labeler.evaluation.gates import ScoreGate
+    from labeler.report.render import FormName
+
+SCORING = "Scoring"
+COMPARING = "Comparing runs"
+TABLES = "Tables"
+GATES = "Gates"
+
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RUN",
+        help="The run to compare with (default: the best).",
+        rich_help_panel=COMPARING,
+    ),
+]
+
+PerQuery = Annotated[
+    bool, typer.Option("--per-query", help="Add each query's scores.", rich_help_panel=TABLES)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringFlags:
+    """How runs are scored."""
+
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            *("-m", "--measure"),
+            help="A measure, as nDCG@10 or P(rel=2)@5; repeatable.",
+            rich_help_panel=SCORING,
+        ),
+    ] = None
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="Queries that a run lacks: zero, or skip as trec_eval does.",
+            rich_help_panel=SCORING,
+        ),
+    ] = "zero"
+    ties: Annotated[
+        Ties,
+        typer.Option(
+            help="Order of a run: trec (score, then id), or file (as written).",
+            rich_help_panel=SCORING,
+        ),
+    ] = "trec"
+    max_grade: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="The scale's top grade, for ERR and RBP.", rich_help_panel=SCORING
+        ),
+    ] = None
+
+    def measures_with(self, gates: Sequence[ScoreGate]) -> tuple[str, ...]:
+        """The measures asked for, and those of the gates."""
+        return (*(self.measures or DEFAULT_MEASURES), *(str(gate.measure) for gate in gates))
+
+
+@dataclass(frozen=True, slots=True)
+class GateFlags:
+    """What must hold, else the command ends with exit code 5."""
+
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A gate, as nDCG@10:0.45: exit 5 where a run lies below; repeatable.",
+            rich_help_panel=GATES,
+        ),
+    ] = None
+    no_worse_than: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help="A gate: exit 5 where a run is worse.", rich_help_panel=GATES
+        ),
+    ] = None
+
+    def score_gates(self) -> list[ScoreGate]:
+        """The gates that were asked for; the module is not loaded where none was."""
+        if not self.require:
+            return []
+        from labeler.evaluation.gates import score_gates
+
+        return score_gates(self.require)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFlags:
+    """In which form results are written, and where to."""
+
+    form: Form = "table"
+    as_json: AsJson = False
+    output: ToFile = None
+
+    @property
+    def format(self) -> FormName:
+        """The form that was asked for."""
+        return "json" if self.as_json else self.form

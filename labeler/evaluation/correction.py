@@ -1,0 +1,165 @@
+"""Corrected means of runs that both people and an assessor judged, and their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from labeler.arrays import Floats, Integers
+from labeler.errors import BadInput
+from labeler.evaluation.comparison import UNBOUNDED
+from labeler.evaluation.corrected import CorrectedDifference, CorrectedScores
+from labeler.metrics import Measure, Rankings, score
+from labeler.stats.ppi import FEWEST, Corrected, Mean, correct_together
+from labeler.stats.randomization import holm
+
+
+@dataclass(frozen=True)
+class ScoredByBoth:
+    """One run's scores by people's grades, `(measures, judged)`, and by the assessor's.
+
+    Those of the assessor are `(measures, queries)`; `judged` are the places among them of the
+    queries that people judged. `unjudged` is the share of what the assessor judged among the first
+    ten documents of those queries that people did not.
+    """
+
+    run: str
+    queries: tuple[str, ...]
+    judged: Integers
+    human: Floats
+    assessor: Floats
+    unjudged: float
+
+
+def scored_by_both(
+    name: str, by_human: Rankings, by_assessor: Rankings, measures: Sequence[Measure]
+) -> ScoredByBoth:
+    """One run's scores from its rankings against both qrels."""
+    if by_human.n < FEWEST:
+        has = f"{name} has {by_human.n} of the queries that people judged"
+        raise BadInput(f"{has}; correcting needs {FEWEST}")
+    human, assessor = (score(ranked, measures).values for ranked in (by_human, by_assessor))
+    for measure, *rows in zip(measures, human, assessor, strict=True):
+        if any(np.isnan(row).any() for row in rows):
+            problem = f"{name}: {measure} is undefined for some queries, so its mean is of others"
+            raise BadInput(f"{problem} with each side's grades; nothing can be corrected")
+    place = {query: i for i, query in enumerate(by_assessor.queries)}
+    judged = np.array([place[query] for query in by_human.queries])
+    unjudged = _unjudged(by_human, by_assessor, judged)
+    return ScoredByBoth(name, by_assessor.queries, judged, human, assessor, unjudged)
+
+
+def _unjudged(by_human: Rankings, by_assessor: Rankings, judged: Integers) -> float:
+    shares = [np.nan_to_num(score(r, ["Judged@10"]).values[0]) for r in (by_human, by_assessor)]
+    human, assessor = shares[0].mean(), shares[1][judged].mean()
+    return float(max(assessor - human, 0.0) / assessor) if assessor > 0 else 0.0
+
+
+def corrected_scores(
+    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], target: str
+) -> list[CorrectedScores]:
+    """Every run by every measure, each with a lambda of its own."""
+    rows = [row for i, m in enumerate(measures) for row in _by_measure(runs, i, m, target)]
+    order = {both.run: place for place, both in enumerate(runs)}
+    return sorted(rows, key=lambda row: order[row.run])
+
+
+def _by_measure(
+    runs: Sequence[ScoredByBoth], place: int, measure: Measure, target: str
+) -> Iterator[CorrectedScores]:
+    for group in _with_the_same_queries(runs):
+        scores = [(both.human[place], both.assessor[place]) for both in group]
+        for both, means in zip(group, _together(group, scores, target), strict=True):
+            bounded = means if measure.name in UNBOUNDED else _within_0_and_1(means)
+            by_query = _by_query(both, place)
+            yield CorrectedScores(both.run, str(measure), bounded, both.unjudged, by_query)
+
+
+def _by_query(both: ScoredByBoth, place: int) -> dict[str, tuple[float | None, float]]:
+    """Each query's scores by both; `None` where people did not judge it."""
+    human = dict(zip(both.judged.tolist(), both.human[place].tolist(), strict=True))
+    assessor = both.assessor[place].tolist()
+    return {query: (human.get(i), assessor[i]) for i, query in enumerate(both.queries)}
+
+
+def _within_0_and_1(means: Corrected) -> Corrected:
+    """The means with no interval beyond 0 and 1, between which those of the measure lie."""
+
+    def bounded(mean: Mean) -> Mean:
+        if mean.low is None or mean.high is None:
+            return mean
+        return Mean(mean.value, max(mean.low, 0.0), max(min(mean.high, 1.0), mean.value))
+
+    human, assessor, corrected = map(bounded, (means.people, means.assessor, means.corrected))
+    return replace(means, people=human, assessor=assessor, corrected=corrected)
+
+
+def _with_the_same_queries(runs: Sequence[ScoredByBoth]) -> list[list[ScoredByBoth]]:
+    groups: dict[tuple[str, ...], list[ScoredByBoth]] = {}
+    for both in runs:
+        groups.setdefault(both.queries, []).append(both)
+    return list(groups.values())
+
+
+def _together(
+    group: Sequence[ScoredByBoth], scores: Sequence[tuple[Floats, Floats]], target: str
+) -> list[Corrected]:
+    human, assessor = (np.array(rows) for rows in zip(*scores, strict=True))
+    return correct_together(human, assessor, group[0].judged, target)
+
+
+def over_common_queries(runs: Sequence[ScoredByBoth]) -> list[ScoredByBoth]:
+    """The runs over the queries that all of them have."""
+    if len(_with_the_same_queries(runs)) == 1:
+        return list(runs)
+    common = set(runs[0].queries).intersection(*(both.queries for both in runs))
+    return [_restricted(both, common) for both in runs]
+
+
+def _restricted(both: ScoredByBoth, queries: set[str]) -> ScoredByBoth:
+    remains = np.array([query in queries for query in both.queries])
+    judged = remains[both.judged]
+    if judged.sum() < FEWEST:
+        few = f"the runs share fewer than {FEWEST} queries that people judged"
+        raise BadInput(f"{few}; queries that a run lacks may count as 0", parameter="missing")
+    return replace(
+        both,
+        queries=tuple(query for query in both.queries if query in queries),
+        judged=(np.cumsum(remains) - 1)[both.judged[judged]],
+        human=both.human[:, judged],
+        assessor=both.assessor[:, remains],
+    )
+
+
+def corrected_differences(
+    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], baseline: str | None, target: str
+) -> Iterator[CorrectedDifference]:
+    """All runs against the baseline: the one asked for, else the best corrected one.
+
+    The runs are over the same queries.
+    """
+    base = _baseline(runs, measures[0], baseline, target)
+    others = [both for both in runs if both is not base]
+    for place, measure in enumerate(measures if others else ()):
+        scores = [
+            (both.human[place] - base.human[place], both.assessor[place] - base.assessor[place])
+            for both in others
+        ]
+        differences = _together(others, scores, target)
+        p = np.array([difference.chance for difference in differences])
+        lower = measure.definition.lower_is_better
+        for both, means, own, adjusted in zip(others, differences, p, holm(p), strict=True):
+            names = both.run, base.run, str(measure)
+            yield CorrectedDifference(*names, means, float(own), float(adjusted), lower)
+
+
+def _baseline(
+    runs: Sequence[ScoredByBoth], first: Measure, name: str | None, target: str
+) -> ScoredByBoth:
+    if name is not None:
+        return next(both for both in runs if both.run == name)
+    means = [row.means.corrected.value for row in _by_measure(runs, 0, first, target)]
+    sign = -1 if first.definition.lower_is_better else 1
+    return runs[int(np.argmax(np.array(means) * sign))]

@@ -1,0 +1,188 @@
+"""Qrels and runs as they are given: files, a collection, dicts, DataFrames or rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from numbers import Real
+from pathlib import Path
+from typing import Any, cast
+
+from labeler.collection.choose import collection_qrels, collection_runs, run_name
+from labeler.collection.layout import Collection
+from labeler.collection.scale import top_grade_of
+from labeler.data import Qrels, Run
+from labeler.errors import Misuse
+from labeler.metrics import Rankings
+from labeler.trec.memory import Source, as_qrels, as_run
+from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
+
+AnyQrels = Source | Collection
+"""A file, a collection (its human qrels, or the only ones), a dict, a DataFrame or rows."""
+
+AnyRuns = Source | Collection | Mapping[str, Source] | Iterable[Source]
+"""One run, several, a dict of names to runs, or a collection (all of its runs)."""
+
+NamedRuns = dict[str, Path | Run]
+
+
+def qrels_path(qrels: AnyQrels) -> Path | None:
+    """The file that holds the qrels, `None` where a program holds them."""
+    folder = folder_of(qrels)
+    if folder is not None:
+        return collection_qrels(folder, None)
+    return Path(qrels) if isinstance(qrels, str | os.PathLike) else None
+
+
+def folder_of(given: object) -> Path | None:
+    """The collection's folder, where that is what was given."""
+    if isinstance(given, Collection):
+        return given.folder
+    if isinstance(given, str | os.PathLike) and Path(given).is_dir():
+        return Path(given)
+    return None
+
+
+def pool_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels") -> Pool:
+    """The pool of any qrels; messages call those without a file `name`."""
+    path = qrels_path(qrels)
+    if path is not None:
+        return read_pool(path, warn)
+    return pool_of(as_qrels(_held(qrels), warn, name=name), name)
+
+
+def qrels_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels") -> Qrels:
+    """The grades of any qrels as a dict."""
+    return as_qrels(qrels_path(qrels) or _held(qrels), warn, name=name)
+
+
+def _held(qrels: AnyQrels) -> Source:
+    """Qrels that are no collection, as `qrels_path` has tested."""
+    return cast("Source", qrels)
+
+
+def collection_around(qrels: AnyQrels) -> Collection | None:
+    """The collection in whose `qrels/` the file stands."""
+    path = qrels_path(qrels)
+    return Collection(path.parent.parent) if path and path.parent.name == "qrels" else None
+
+
+def top_grade_beside(qrels: AnyQrels) -> int | None:
+    """The top grade of the qrels' scale, as the card of their collection says."""
+    path = qrels_path(qrels)
+    return None if path is None else top_grade_of(path)
+
+
+def judgements_beside(qrels: AnyQrels) -> Path | None:
+    """The judgements that the qrels of a collection were written from."""
+    path, collection = qrels_path(qrels), collection_around(qrels)
+    if path is None or collection is None:
+        return None
+    return collection.judgements(short_name(path.name))
+
+
+def short_name(qrels: str) -> str:
+    """What a table calls qrels: the name of their file without its ending."""
+    return Path(qrels).name.removesuffix(".gz").removesuffix(".qrels")
+
+
+def query_texts_beside(qrels: AnyQrels) -> dict[str, str]:
+    """The queries' texts, where the qrels are a collection, or stand in the folder of one."""
+    folder = folder_of(qrels)
+    path = qrels_path(qrels) if folder is None else None
+    if path is not None:
+        folder = path.resolve().parent.parent
+    file = None if folder is None else Collection(folder).queries
+    if file is None or not file.is_file():
+        return {}
+    from labeler.collection.queries import read_queries  # takes long to load
+
+    return {query.id: query.text for query in read_queries(file).values()}
+
+
+def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> NamedRuns:
+    """Runs by name; without any, those of the collection that `qrels` is.
+
+    Files give their own names. Of runs without one, a single one is `run`, and several are `run1`,
+    `run2` and so on.
+    """
+    folder = folder_of(qrels if runs is None else runs)
+    if folder is not None:
+        return _by_name(collection_runs(folder))
+    if runs is None:
+        against = f" against {qrels}" if isinstance(qrels, str | os.PathLike) else ""
+        raise Misuse(f"no run to score{against}", parameter="runs")
+    if isinstance(runs, Mapping) and not _is_run(runs):
+        return {name: _run(run, name) for name, run in runs.items()}
+    return _by_name(_listed(runs))
+
+
+def _is_run(runs: Mapping[Any, Any]) -> bool:
+    """Whether a dict is a run, `{query: {document: score}}`, and not one of names to runs."""
+    return all(
+        isinstance(scores, Mapping)
+        and not any(isinstance(score, Mapping) for score in islice(scores.values(), 1))
+        for scores in runs.values()
+    )
+
+
+def _listed(runs: Any) -> list[Any]:
+    """Several runs as a list; one run as a list of it."""
+    if isinstance(runs, str | os.PathLike | Mapping) or hasattr(runs, "columns"):
+        return [runs]
+    items = list(runs)
+    return [items] if items and _is_row(items[0]) else items
+
+
+def _is_row(item: Any) -> bool:
+    """Whether this is a row of a run: a query, a document and a score, or an object with them."""
+    if hasattr(item, "columns"):  # a DataFrame has its columns as attributes, too
+        return False
+    is_triple = isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[2], Real)
+    return is_triple or hasattr(item, "score")
+
+
+def _by_name(runs: Sequence[Any]) -> NamedRuns:
+    if not runs:
+        raise Misuse("no run to score", parameter="runs")
+    named: NamedRuns = {}
+    for number, run in enumerate(runs, start=1):
+        name = "run" if len(runs) == 1 else f"run{number}"
+        if isinstance(run, str | os.PathLike):
+            name = run_name(Path(run))
+        if name in named:
+            first, second = named[name], run
+            raise Misuse(f"{first} and {second} are both the run {name!r}; rename one")
+        named[name] = _run(run, name)
+    return named
+
+
+def _run(run: Source, name: str) -> Path | Run:
+    """A run's file, or its scores where a program holds them."""
+    if isinstance(run, str | os.PathLike):
+        return Path(run)
+    return as_run(run, name=f"the run {name}")
+
+
+def rank(run: Path | Run, pool: Pool, ties: str) -> tuple[Rankings, Facts]:
+    """A run's rankings of the queries of the qrels, and facts to warn of."""
+    if isinstance(run, Path):
+        return read_rankings(run, pool, ties)
+    return rankings_of(run, pool, ties)
+
+
+def files_named(words: Sequence[str], qrels: int) -> tuple[list[Path], list[Path]]:
+    """So many qrels and then runs, from the words of a command.
+
+    They are files in this order; or a collection's folder and names of its qrels, of which none is
+    needed where one set of qrels is asked for and the collection has one set, or people's.
+    """
+    folder, names = Path(words[0]), list(words[1:])
+    if not folder.is_dir():
+        paths = [Path(word) for word in words]
+        return paths[:qrels], paths[qrels:]
+    if len(names) > qrels or (qrels > 1 and len(names) < qrels):
+        raise Misuse(f"after the collection {folder} come the names of {qrels} of its qrels")
+    asked: list[str | None] = [*names] or [None]
+    return [collection_qrels(folder, name) for name in asked], collection_runs(folder)

@@ -1,0 +1,82 @@
+"""One run's scores: means, intervals, shares judged, and what unjudged documents leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.errors import BadInput
+from labeler.evaluation.comparison import summary_interval
+from labeler.evaluation.holes.scenarios import scenarios
+from labeler.evaluation.options import EvaluationOptions, Scoring
+from labeler.metrics import Measure, Rankings, Scores, parse, score
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """One run's scores with their intervals, and what unjudged documents leave open."""
+
+    name: str
+    scores: Scores
+    intervals: dict[str, tuple[float, float]]
+    judged: dict[str, float]
+    scenarios: dict[str, dict[str, float]]
+
+    def values(self) -> dict[str, dict[str, float]]:
+        """Measure to value, low and high."""
+        return {
+            name: {"value": value, "low": self.intervals[name][0], "high": self.intervals[name][1]}
+            for name, value in self.scores.means().items()
+        }
+
+
+def run_scores(
+    name: str, ranked: Rankings, measures: Sequence[Measure], options: EvaluationOptions
+) -> RunScores:
+    """One run's scores, their intervals, the shares judged and the scenarios."""
+    scores = score(ranked, measures)
+    cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
+    judged = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
+    unjudged = scenarios(ranked, measures) if options.scenarios else {}
+    return RunScores(name, scores, intervals(scores, options), judged.means(), unjudged)
+
+
+def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[float, float]]:
+    """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
+    return {
+        str(measure): summary_interval(measure, row, options.interval, options.seed)
+        for measure, row in zip(scores.measures, scores.values, strict=True)
+    }
+
+
+def counted(ranked: Rankings, scoring: Scoring) -> Rankings:
+    """The rankings of the queries that count, with the top grade and the verdicts given."""
+    counts = np.ones(ranked.n, dtype=np.bool_)
+    if scoring.missing == "skip":
+        counts &= ranked.retrieved > 0
+    if scoring.unanswerable == "skip":
+        counts &= ranked.in_pool(1) > 0
+    if not counts.any():
+        raise BadInput("no query is left to score: all are missing or have no relevant document")
+    if not counts.all():
+        ranked = ranked.choose(counts)
+    if scoring.verdicts is not None:
+        ranked = replace(ranked, passed=_passed(ranked.queries, scoring.verdicts))
+    return ranked if scoring.max_grade is None else replace(ranked, max_grade=scoring.max_grade)
+
+
+def _passed(queries: Sequence[str], verdicts: Mapping[str, bool]) -> Floats:
+    """1 where a person passed the query's first documents, 0 where not, `nan` where none looked."""
+    return np.array([float(verdicts[q]) if q in verdicts else np.nan for q in queries])
+
+
+def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
+    """The scores of the queries that all runs have."""
+    sets = [set(s.queries) for s in scores.values()]
+    common = set.intersection(*sets)
+    if all(len(queries) == len(common) for queries in sets):
+        return dict(scores)
+    return {name: s.choose([query in common for query in s.queries]) for name, s in scores.items()}

@@ -1,0 +1,133 @@
+"""Systems with their means by two qrels, the pairs that swap, and both as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from labeler.messages import count_of
+from labeler.report import Cell, Column, Table
+from labeler.stats.levels import SIGNIFICANT
+from labeler.stats.rankings import Correlation
+
+
+@dataclass(frozen=True)
+class System:
+    """A run's mean score and rank by two qrels, and the second's mean minus the first's.
+
+    `low` and `high` are of that difference, over queries; `None` for fewer than two.
+    """
+
+    run: str
+    first: float
+    second: float
+    first_rank: int
+    second_rank: int
+    difference: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Two systems whose order differs: `better` is so by the first qrels, not by the second.
+
+    `first` and `second` are their differences by each, `p_first` and `p_second` of these, after
+    Holm over all swapped pairs.
+    """
+
+    better: str
+    worse: str
+    first: float
+    second: float
+    p_first: float
+    p_second: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether the first qrels tell the two apart, at 5 %."""
+        return self.p_first < SIGNIFICANT
+
+    @property
+    def verdict(self) -> str:
+        """By which qrels the difference can be told from chance."""
+        told = (self.significant, self.p_second < SIGNIFICANT)
+        words = {(True, True): "both", (True, False): "the first alone"}
+        return words.get(told, "the second alone" if told[1] else "neither")
+
+
+def system_table(systems: Sequence[System], measure: str, names: tuple[str, str]) -> Table:
+    """A row for each system, from the first qrels' best: means, ranks, and how far it moves up."""
+    means = [Column(f"{measure} by {name}") for name in names]
+    ranks = [Column(f"rank by {name}") for name in names]
+    columns = [
+        Column("run", align="left"),
+        *(column for pair in zip(means, ranks, strict=True) for column in pair),
+        Column("moves", only="programs"),
+        Column("moves", only="people"),
+    ]
+    ordered = sorted(systems, key=lambda system: (system.first_rank, system.run))
+    return Table("runs", columns, [list(_system_row(system)) for system in ordered])
+
+
+def _system_row(system: System) -> Iterator[Cell]:
+    up = system.first_rank - system.second_rank
+    yield from (system.run, system.first, system.first_rank, system.second, system.second_rank)
+    yield from (up, f"{up:+d}" if up else "=")
+
+
+def statistic_table(
+    statistics: Mapping[str, Correlation], queries: int, names: tuple[str, str]
+) -> Table:
+    """How alike the two orders are, a row for each statistic."""
+    columns = [
+        Column("statistic", only="programs"),
+        Column(f"over {count_of(queries, 'query', 'queries')}", align="left", only="people"),
+        *(Column(name, only="programs") for name in ("value", "low", "high")),
+        *(Column(name, only="people") for name in ("value", "95 % interval")),
+    ]
+    titles = {
+        "tau_b": "Kendall's tau-b",
+        "tau_ap": f"tau-ap ({names[0]} is the truth)",
+        "tau_ap_b": "tau-ap,b (neither is)",
+        "rbo": "RBO, p .9",
+        "max_drop": "max drop",
+    }
+    rows: list[list[Cell]] = [
+        [name, titles[name], *correlation, *_texts(name, correlation)]
+        for name, correlation in statistics.items()
+    ]
+    return Table("statistics", columns, rows)
+
+
+def _texts(name: str, correlation: Correlation) -> tuple[str, str]:
+    """The value and its interval; a drop is in whole ranks."""
+    spec = ".0f" if name == "max_drop" else ".3f"
+    value, low, high = correlation
+    ends = "-" if low is None or high is None else f"[{low:{spec}}, {high:{spec}}]"
+    return "undefined" if value is None else f"{value:{spec}}", ends
+
+
+def swap_table(swaps: Sequence[Swap], measure: str, names: tuple[str, str]) -> Table:
+    """A row for each pair of systems whose order differs."""
+    first, second = names
+    columns = [
+        *(Column(name, align="left") for name in (f"better by {first}", "than")),
+        *(Column(name, format="+.4f") for name in (f"{measure} by {first}", f"by {second}")),
+        *(Column(f"p Holm, {name}") for name in names),
+        Column("told apart by"),
+    ]
+    words = {"the first alone": f"{first} alone", "the second alone": f"{second} alone"}
+    rows = [
+        (
+            s.better,
+            s.worse,
+            s.first,
+            s.second,
+            s.p_first,
+            s.p_second,
+            words.get(s.verdict, s.verdict),
+        )
+        for s in swaps
+    ]
+    return Table("swaps", columns, rows)

@@ -1,0 +1,219 @@
+"""`labeler.evaluate` and its kin: qrels and runs in any form, results as tables, JSON and HTML."""
+
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import pandas as pd
+import pytest
+
+import labeler
+from labeler.cli import execute
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput, LabelerError, Misuse
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
+from labeler.trec.write import write_qrels, write_run
+
+Row = tuple[str, str, float]
+QUERIES = [f"q{n}" for n in range(12)]
+QRELS: Qrels = {q: {"a": n % 3, "b": 1, "c": 0} for n, q in enumerate(QUERIES)}
+OTHER: Qrels = {q: {"a": 1, "b": n % 2, "c": 0} for n, q in enumerate(QUERIES)}
+RUNS: dict[str, Run] = {
+    "up": {q: {"a": 3.0, "b": 2.0, "x": 1.0} for q in QUERIES},
+    "down": {q: {"c": 3.0, "b": 2.0, "a": 2.0} for q in QUERIES[1:]},
+}
+
+
+def rows_of(table: Qrels | Run) -> list[Row]:
+    return [(query, doc, value) for query, values in table.items() for doc, value in values.items()]
+
+
+def frame_of(table: Qrels | Run, *names: str) -> pd.DataFrame:
+    return pd.DataFrame(rows_of(table), columns=list(names))
+
+
+@pytest.fixture
+def coll(tmp_path: Path) -> Path:
+    """A collection with two sets of qrels and two runs."""
+    folder = tmp_path / "coll"
+    for part in ("qrels", "runs"):
+        (folder / part).mkdir(parents=True)
+    write_qrels(folder / "qrels/human.qrels", QRELS)
+    write_qrels(folder / "qrels/llm.qrels", OTHER)
+    for name, run in RUNS.items():
+        write_run(folder / f"runs/{name}.trec", run, name)
+    return folder
+
+
+QRELS_FORMS: dict[str, Callable[[Path], Any]] = {
+    "a dict": lambda _: QRELS,
+    "a path": lambda coll: coll / "qrels/human.qrels",
+    "a path as text": lambda coll: str(coll / "qrels/human.qrels"),
+    "a collection": lambda coll: coll,
+    "rows": lambda _: iter(rows_of(QRELS)),
+    "ir_measures' rows": lambda coll: ir_measures.read_trec_qrels(str(coll / "qrels/human.qrels")),
+    "ir_measures' frame": lambda _: frame_of(QRELS, "query_id", "doc_id", "relevance"),
+    "PyTerrier's frame": lambda _: frame_of(QRELS, "qid", "docno", "label"),
+}
+RUN_FORMS: dict[str, Callable[[Path, str], Any]] = {
+    "a dict": lambda _, name: RUNS[name],
+    "a path": lambda coll, name: coll / f"runs/{name}.trec",
+    "rows": lambda _, name: rows_of(RUNS[name]),
+    "ir_measures' frame": lambda _, name: frame_of(RUNS[name], "query_id", "doc_id", "score"),
+    "PyTerrier's frame": lambda _, name: frame_of(RUNS[name], "qid", "docno", "score"),
+}
+
+
+def figures(report: Any) -> Any:
+    """All that a report says, whatever its qrels are called."""
+    return {**report.as_json(per_query=True), "qrels": ""}
+
+
+@pytest.mark.parametrize("form", QRELS_FORMS)
+def test_qrels_of_every_form_give_the_same_report(form: str, coll: Path) -> None:
+    wanted = labeler.evaluate(coll / "qrels/human.qrels", RUNS)
+    assert figures(labeler.evaluate(QRELS_FORMS[form](coll), RUNS)) == figures(wanted)
+
+
+@pytest.mark.parametrize(("form", "as_dict"), list(product(RUN_FORMS, [True, False])))
+def test_runs_of_every_form_give_the_same_report(form: str, as_dict: bool, coll: Path) -> None:
+    wanted = labeler.evaluate(QRELS, {name: coll / f"runs/{name}.trec" for name in RUNS})
+    runs = {name: RUN_FORMS[form](coll, name) for name in RUNS}
+    if as_dict:
+        assert figures(labeler.evaluate(QRELS, runs)) == figures(wanted)
+    else:
+        report = labeler.evaluate(QRELS, list(runs.values()))
+        values = [run.values() for run in report.runs]
+        assert values == [run.values() for run in wanted.runs]
+
+
+def test_real_systems_score_the_same_from_files_and_from_dicts(shared: Path) -> None:
+    folder = shared / "dl19"
+    paths = sorted((folder / "runs").glob("b*.gz"))
+    measures = "nDCG@10 AP(rel=2) Bpref AUC ERR@20"
+    of_files = labeler.evaluate(folder / "nist.qrels", paths, measures)
+    runs = {path.name.removesuffix(".trec.gz"): read_run(path) for path in paths}
+    of_dicts = labeler.evaluate(read_qrels(folder / "nist.qrels"), runs, measures)
+    assert figures(of_dicts)["runs"] == figures(of_files)["runs"]
+    assert figures(of_dicts)["comparisons"] == figures(of_files)["comparisons"]
+
+
+def test_a_collection_is_scored_with_all_of_its_runs(coll: Path) -> None:
+    opened = labeler.open_collection(coll)
+    for qrels, runs in (
+        (coll, None),
+        (opened, None),
+        (QRELS, opened),
+        (opened.qrels("human"), coll),
+    ):
+        report = labeler.evaluate(qrels, runs)
+        assert [run.name for run in report.runs] == ["down", "up"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "names"),
+    [
+        (RUNS["up"], ["run"]),
+        (rows_of(RUNS["up"]), ["run"]),
+        ([RUNS["up"], RUNS["down"]], ["run1", "run2"]),
+        (iter([RUNS["up"], RUNS["down"]]), ["run1", "run2"]),
+        ({"first": rows_of(RUNS["up"]), "second": RUNS["down"]}, ["first", "second"]),
+    ],
+)
+def test_one_run_several_and_named_ones_are_told_apart(runs: Any, names: list[str]) -> None:
+    assert [run.name for run in labeler.evaluate(QRELS, runs).runs] == names
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "problem"),
+    [
+        (lambda: labeler.evaluate(QRELS), Misuse, "no run to score"),
+        (lambda: labeler.evaluate(QRELS, []), Misuse, "no run to score"),
+        (lambda: labeler.evaluate(QRELS, RUNS, "nDGC"), Misuse, "did you mean 'nDCG'?"),
+        (lambda: labeler.evaluate(QRELS, RUNS, missing="no"), Misuse, "missing is zero or skip"),
+        (lambda: labeler.evaluate(QRELS, RUNS, baseline="x"), Misuse, "no run 'x' for a baseline"),
+        (lambda: labeler.evaluate({"q": {"a": 0.5}}, RUNS), BadInput, "expected an integer grade"),
+        (lambda: labeler.evaluate({"z": {"a": 1}}, RUNS), BadInput, "the qrels and the run up"),
+        (lambda: labeler.evaluate("nowhere.qrels", RUNS), LabelerError, "nowhere.qrels"),
+        (lambda: labeler.compare(QRELS, RUNS["up"]), Misuse, "two or more runs"),
+        (lambda: labeler.leaderboard(QRELS, OTHER, RUNS["up"]), Misuse, "at least two runs"),
+        (lambda: labeler.leaderboard(QRELS, OTHER, RUNS, "GMAP"), Misuse, "no mean over queries"),
+        (lambda: labeler.power(QRELS, RUNS, level=2), Misuse, "level lies between 0 and 1"),
+        (lambda: labeler.power(QRELS, RUNS, differences=[0]), Misuse, "a number above 0"),
+        (lambda: labeler.correct(QRELS, None, RUNS), Misuse, "whose grades of all queries"),
+        (lambda: labeler.correct({"z": {"a": 1}}, QRELS, RUNS), BadInput, "the human qrels"),
+        (lambda: labeler.correct(QRELS, OTHER, RUNS, target="me"), Misuse, "these or like-these"),
+    ],
+)
+def test_errors_are_the_librarys_and_name_no_option_of_a_command(
+    call: Callable[[], object], error: type[LabelerError], problem: str
+) -> None:
+    with pytest.raises(error, match=problem) as caught:
+        call()
+    assert "--" not in str(caught.value)
+
+
+def test_findings_name_parameters_and_the_command_its_options(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = labeler.evaluate(coll)
+    assert any('missing="skip" leaves them out' in str(f) for f in report.findings)
+    assert not any("--" in str(finding) for finding in report.findings)
+    assert execute(["evaluate", str(coll)]) == 0
+    assert "--missing skip leaves them out" in capsys.readouterr().err
+
+
+COMMANDS: dict[str, Callable[[Path], Any]] = {
+    "evaluate": labeler.evaluate,
+    "leaderboard": lambda coll: labeler.leaderboard(
+        coll / "qrels/human.qrels", coll / "qrels/llm.qrels", coll
+    ),
+    "power": labeler.power,
+    "correct": labeler.correct,
+}
+WORDS = {"leaderboard": ["human", "llm"]}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_result_has_the_json_of_its_command(
+    name: str, coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = COMMANDS[name](coll)
+    assert execute([name, str(coll), *WORDS.get(name, []), "--json"]) == 0
+    assert json.loads(json.dumps(result.as_json())) == json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "compare"])
+def test_a_result_shows_itself_in_a_notebook(name: str, coll: Path) -> None:
+    result = labeler.compare(coll) if name == "compare" else COMMANDS[name](coll)
+    tables = result.tables()
+    assert len({table.name for table in tables}) == len(tables) > 0
+    assert repr(result).count("\n") == 0
+    assert len(repr(result)) < 120
+    shown = result._repr_html_()
+    assert shown.count("<table>") >= 1
+    assert "up" in shown or name == "power"
+    assert list(result.frame().columns)
+
+
+def test_the_text_of_a_finding_is_no_markup_in_a_notebook() -> None:
+    runs = {"<b>": RUNS["up"], "down": RUNS["down"]}
+    assert "<b>" not in labeler.evaluate(QRELS, runs)._repr_html_()
+
+
+def test_runs_are_compared_as_in_the_report(coll: Path) -> None:
+    compared = labeler.compare(coll, measures="P@1 AP", baseline="down")
+    report = labeler.evaluate(coll, measures="P@1 AP", baseline="down")
+    assert compared.comparisons == report.comparisons
+    assert compared.as_json() == report.as_json()["comparisons"]
+
+
+def test_movers_come_with_a_report() -> None:
+    report = labeler.evaluate(QRELS, RUNS, "P@1", baseline="down")
+    movers = report.movers(2, {"q1": "where do cats sleep"})
+    assert all(mover.difference == 1.0 for mover in movers)
+    assert "where do cats sleep" in [mover.text for mover in movers]
