@@ -1,12 +1,18 @@
 """What tools add to Markdown comes out as the words that a reader of the page sees."""
 
+import re
 import time
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from labeler.corpus.chunk import Block
 from labeler.corpus.readers.markdown import read_markdown, read_mdx
+
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
+settings.load_profile("steady")
 
 
 def texts(source: str) -> list[str]:
@@ -301,6 +307,7 @@ def test_the_title_of_a_code_block_leads_up_to_it() -> None:
         ("<ul>\n<li>a</li>\n<li>b</li>\n</ul>", ["- a", "- b"]),
         ("<dl><dt>a</dt><dd>b</dd></dl>", ["a", "b"]),
         ("a<br>b<br/>c", ["a\nb\nc"]),
+        ("> <pre>a\n>\n> b</pre>\n>\n> c", ["```\na\n\nb\n```", "c"]),
         ("- a\n\n  > b\n  >\n  > - c", ["- a", "b", "  - c"]),
         ("- ```\n  x\n  ```", ["-", "```\nx\n```"]),
         ("1. a\n   | h |\n   |---|\n   | c |", ["1. a", "| h |", "| c |"]),
@@ -342,3 +349,43 @@ def test_hostile_marks_take_no_longer_than_their_length_allows(
     started = time.process_time()
     read(unit * (20_000 // len(unit)))
     assert time.process_time() - started < 3
+
+
+def indented(text: str, by: str) -> str:
+    return "\n".join(by + line if line else line for line in text.split("\n"))
+
+
+words = st.lists(st.text("ABCDßÑ漢", min_size=2, max_size=6), min_size=1, max_size=5).map(" ".join)
+leaves = st.one_of(
+    words,
+    words.map("## {} {{ #id }}".format),
+    words.map("```py\n{}\n```".format),
+    words.map("**{0}** [{0}](u) <b>{0}</b>".format),
+    words.map("| {0} | x |\n|---|---|\n| {0} | `{0}` |".format),
+    words.map("<h3>{0}</h3>\n<p>{0}<br>{0}</p>".format),
+    words.map("<pre>\n{0}\n\n{0}</pre>".format),
+    words.map("{0}\n: {0}\n\n  {0}".format),
+)
+
+
+def nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    pages = st.lists(inner, min_size=1, max_size=3).map("\n\n".join)
+    return st.one_of(
+        pages.map(lambda page: f"- {indented(page, '  ')[2:]}"),
+        pages.map(lambda page: "> [!NOTE]\n" + "\n".join(f"> {li}" for li in page.split("\n"))),
+        pages.map(lambda page: f'!!! note "xx"\n\n{indented(page, "    ")}'),
+        pages.map(lambda page: f'=== "xx"\n\n{indented(page, "    ")}'),
+        pages.map(lambda page: f"/// tip | xx\n\n{page}\n\n///"),
+        pages.map(lambda page: f":::note xx\n\n{page}\n\n:::"),
+        pages.map(lambda page: f"~~~~{{note}} xx\n:class: x\n\n{page}\n~~~~"),
+        pages.map(lambda page: f"<details>\n<summary>xx</summary>\n\n{page}\n\n</details>"),
+    )
+
+
+@given(st.lists(st.recursive(leaves, nested, max_leaves=8), min_size=1, max_size=4))
+def test_every_word_is_shown_however_the_dialects_are_nested(parts: list[str]) -> None:
+    source = "\n\n".join(parts)
+    blocks = read_markdown(source)[1]
+    shown = " ".join([*(b.text for b in blocks), *(h for b in blocks for h in b.headings)])
+    letters = re.compile("[ABCDßÑ漢]+")
+    assert set(letters.findall(source)) <= set(letters.findall(shown))
