@@ -59,7 +59,7 @@ def _show_estimate(choice: Choice, pairs: int, prices: Path | None) -> None:
 
     taken = estimate(choice, pairs, prices)
     if taken.price:
-        cost = f"about {dollars(taken.cost)}, {taken.price.said}"
+        cost = f"about {dollars(taken.cost)}, {taken.price.basis}"
     else:
         cost = "unknown: its price is not listed; --prices FILE can give it"
     say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.tokens_in:,} tokens in)")

@@ -37,7 +37,7 @@ def show_calls(plan: CallPlan) -> None:
     if plan.price:
         full = f"about {dollars(plan.about_cost)} with replies of full length, "
         most = plan.at_most_cost
-        cost = f"{full if most else ''}at most {dollars(most)}, {plan.price.said}"
+        cost = f"{full if most else ''}at most {dollars(most)}, {plan.price.basis}"
     say(f"calls       {plan.calls:,}, without re-asks{probe if plan.calls else ''}")
     say(f"tokens      about {plan.about.inside:,} in, at most {plan.at_most.outside:,} out")
     say(f"cost        {cost if plan.calls else '$0: nothing to ask'}")

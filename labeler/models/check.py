@@ -37,7 +37,7 @@ class Estimate:
     @property
     def cost(self) -> float | None:
         """About what it costs in dollars."""
-        return self.price.of(self.tokens_in, self.tokens_out) if self.price else None
+        return self.price.of(self.tokens_in, self.tokens_out, self.pairs) if self.price else None
 
 
 def has_key() -> bool:

@@ -1,35 +1,65 @@
-"""What models cost: one dated file of prices, and the user's own over it."""
+"""What models cost: the user's own file of prices, then the list that `genai-prices` keeps.
+
+That list comes with the package, and is read from it: nothing is asked over the network. It counts
+only for the provider's own address: a server of another name has no price until a file gives one.
+"""
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import tomllib
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from labeler.errors import BadInput
 
-SHIPPED = Path(__file__).parent / "prices.toml"
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
+
+_NAMED_BY_USERS = {"azure", "databricks", "modal"}
+"""Providers whose models bear the names that users gave them, so that a name tells no price."""
+
+_CHARGED_BESIDE = ("requests_kcount", "output_reasoning_mtok", "output_citation_mtok")
+"""What is charged for a chat beside its tokens; a model with such a price has none that we know."""
+
+
+class Tier(NamedTuple):
+    """Dollars for a million tokens of a call with more tokens in than `above`."""
+
+    above: int
+    tokens_in: float
+    tokens_out: float
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars for a million tokens, in and out, and the day on which that was looked up."""
+    """Dollars for a million tokens, in and out, and as of when: a day, or the version of a list.
+
+    `tiers` hold what longer calls cost, those of the longest first.
+    """
 
     tokens_in: float
     tokens_out: float
     as_of: str = ""
+    tiers: tuple[Tier, ...] = ()
 
     @property
-    def said(self) -> str:
+    def basis(self) -> str:
         """Where the price comes from; one of no day is that of a model on this machine."""
         return f"at prices of {self.as_of}" if self.as_of else "it runs here"
 
-    def of(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost."""
-        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1_000_000
+    def of(self, tokens_in: int, tokens_out: int, calls: int = 1) -> float:
+        """What so many tokens cost, in so many calls of the same length."""
+        longer = (tier for tier in self.tiers if tokens_in > tier.above * calls)
+        rate = next(longer, self)
+        return (tokens_in * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
 
 
 class _Entry(BaseModel):
@@ -54,13 +84,84 @@ def price_of(address: str | None, model: str, own: Path | None = None) -> Price 
     if address is None:
         return Price(0.0, 0.0)
     host = urlsplit(address).hostname or ""
-    for path in (own, SHIPPED):
-        if path is not None:
-            file = _read(path)
-            entry = file.hosts.get(host, {}).get(model)
-            if entry is not None:
-                return Price(entry.tokens_in, entry.tokens_out, file.as_of)
+    if own is not None:
+        file = _read(own)
+        entry = file.hosts.get(host, {}).get(model)
+        if entry is not None:
+            return Price(entry.tokens_in, entry.tokens_out, file.as_of)
+    return _listed(address, model) if _may_be_listed(host) else None
+
+
+def _may_be_listed(host: str) -> bool:
+    """Whether a host may be a provider's: not one of a local network, nor a bare IP address."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return "." in host
+    return False
+
+
+def _listed(address: str, model: str) -> Price | None:
+    """The price in the package's list; its parts are read here alone, as they take a moment."""
+    from importlib.metadata import version
+
+    from genai_prices.data import providers
+
+    for provider in providers:
+        if provider.id not in _NAMED_BY_USERS and _is_at(provider, address):
+            info = provider.find_model(model.lower(), all_providers=providers)
+            if info is not None:
+                return _price(info, f"genai-prices {version('genai-prices')}")
     return None
+
+
+def _is_at(provider: Provider, address: str) -> bool:
+    """Whether an address is a provider's; its pattern must not end inside a longer host name."""
+    found = re.match(provider.api_pattern, address)
+    if not found:
+        return False
+    return found[0].endswith(("/", ".")) or address[found.end() :][:1] in {"", "/", ":"}
+
+
+def _price(info: ModelInfo, as_of: str) -> Price | None:
+    """The price of a chat, where tokens are all that is charged; the highest of a day's."""
+    prices = [price for price in _prices_of_today(info) if _counts_tokens_alone(price)]
+    if not prices:
+        return None
+    highest = max(prices, key=lambda price: (_at(price.output_mtok), _at(price.input_mtok)))
+    starts = sorted({*_starts(highest.input_mtok), *_starts(highest.output_mtok)}, reverse=True)
+    rate_in, rate_out = highest.input_mtok, highest.output_mtok
+    tiers = tuple(Tier(n, _at(rate_in, n + 1), _at(rate_out, n + 1)) for n in starts)
+    return Price(_at(rate_in), _at(rate_out), as_of, tiers)
+
+
+def _prices_of_today(info: ModelInfo) -> list[ModelPrice]:
+    """The prices that hold today, at any hour of it."""
+    from genai_prices.types import TimeOfDateConstraint
+
+    now = info.get_prices(datetime.now(UTC))
+    if not isinstance(info.prices, list):
+        return [now]
+    hours = [p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]
+    return [now, *hours]
+
+
+def _counts_tokens_alone(price: ModelPrice) -> bool:
+    charged = [name for name in _CHARGED_BESIDE if getattr(price, name) is not None]
+    return not charged and price.input_mtok is not None and price.output_mtok is not None
+
+
+def _at(rate: Decimal | TieredPrices | None, tokens_in: int = 0) -> float:
+    """A rate for a call with so many tokens in."""
+    if rate is None or isinstance(rate, Decimal):
+        return float(rate or 0)
+    prices = [rate.base, *(tier.price for tier in rate.tiers if tokens_in > tier.start)]
+    return float(prices[-1])
+
+
+def _starts(rate: Decimal | TieredPrices | None) -> list[int]:
+    """The lengths of calls beyond which a rate is another."""
+    return [] if rate is None or isinstance(rate, Decimal) else [tier.start for tier in rate.tiers]
 
 
 def example_of(address: str | None, model: str) -> str:
@@ -75,6 +176,7 @@ def example_of(address: str | None, model: str) -> str:
 
 
 def _read(path: Path) -> _File:
+    """A user's file of prices; `BadInput` shows what one looks like."""
     try:
         return _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, ValidationError, UnicodeDecodeError) as error:

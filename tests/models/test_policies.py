@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from labeler.models.policies.budget import Budget, budgeted
 from labeler.models.policies.rate import Bucket, RateLimiter, RateLimits, limited
 from labeler.models.policies.retry import Patience, retried
 from labeler.models.policies.stop import StopSignal, stoppable
-from labeler.models.prices import Price, price_of
+from labeler.models.prices import Price, Tier, price_of
 from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 from labeler.trec.qrels import read_qrels
@@ -514,16 +515,79 @@ def test_a_price_is_known_for_its_host_alone(tmp_path: Path) -> None:
     known = price_of("https://api.openai.com/v1", "gpt-4.1-mini")
     assert known is not None
     assert known.of(1_000_000, 1_000_000) == pytest.approx(2.0)
-    assert price_of("http://127.0.0.1:1/v1", "gpt-4.1-mini") is None
+    assert known.basis == f"at prices of genai-prices {version('genai-prices')}"
+    for host in (
+        "127.0.0.1:1",
+        "[::1]:1",
+        "vllm",
+        "vllm.example.com",
+        "api.openai.com.example.com",
+    ):
+        assert price_of(f"http://{host}/v1", "gpt-4.1-mini") is None
+        assert price_of(f"https://{host}/v1", "gpt-4.1-mini") is None
+    assert price_of("https://me.openai.azure.com/openai/v1", "gpt-4.1-mini") is None
     assert price_of(None, "local") == Price(0.0, 0.0)
     own = tmp_path / "prices.toml"
     own.write_text(
         'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
     )
     assert price_of("http://127.0.0.1:1/v1", "fake", own) == Price(1.0, 2.0, "2026-11-01")
+    own.write_text(
+        'as_of = "2026-11-01"\n[hosts."api.openai.com"]\n'
+        "gpt-4o = { tokens_in = 1.0, tokens_out = 2.0 }\n"
+    )
+    assert price_of("https://api.openai.com/v1", "gpt-4o", own) == Price(1.0, 2.0, "2026-11-01")
+    assert price_of("https://api.openai.com/v1", "gpt-4.1-mini", own) == known
     own.write_text("as_of = 3")
     with pytest.raises(BadInput, match="tokens_in"):
         price_of("http://127.0.0.1:1/v1", "fake", own)
+
+
+@pytest.mark.parametrize(
+    ("address", "model"),
+    [
+        ("https://api.openai.com/v1", "gpt-99"),
+        ("https://api.openai.com/v1", "ft:gpt-4.1-mini:acme"),
+        ("https://api.openai.com/v1", "text-embedding-3-small"),  # which has no price of replies
+        ("https://api.perplexity.ai", "sonar"),  # which charges for requests, too
+    ],
+)
+def test_what_is_not_listed_as_a_price_of_tokens_is_unknown(address: str, model: str) -> None:
+    assert price_of(address, model) is None
+
+
+def test_a_longer_call_has_the_price_of_its_length() -> None:
+    price = Price(1.0, 2.0, "today", (Tier(200_000, 3.0, 4.0), Tier(100_000, 2.0, 3.0)))
+    assert price.of(100_000, 0) == pytest.approx(0.1)
+    assert price.of(150_000, 0) == pytest.approx(0.3)
+    assert price.of(300_000, 100_000) == pytest.approx(0.9 + 0.4)
+    assert price.of(300_000, 0, calls=3) == pytest.approx(0.3)
+    assert price_of("https://api.openai.com/v1", "gpt-4o") == Price(
+        2.5, 10.0, f"genai-prices {version('genai-prices')}"
+    )
+    tiered = price_of("https://api.openai.com/v1", "gpt-5.5")
+    assert tiered is not None
+    assert tiered.of(300_000, 0) > 300 * tiered.of(1000, 0)
+
+
+def test_of_prices_that_change_in_a_day_the_highest_counts() -> None:
+    from genai_prices.data import providers
+    from genai_prices.types import TimeOfDateConstraint
+
+    (deepseek,) = [provider for provider in providers if provider.id == "deepseek"]
+    changing = [
+        (model.id, part.prices)
+        for model in deepseek.models
+        if isinstance(model.prices, list)
+        for part in model.prices
+        if isinstance(part.constraint, TimeOfDateConstraint)
+    ]
+    assert changing
+    for name, prices in changing:
+        price = price_of("https://api.deepseek.com/v1", name)
+        assert price is not None
+        assert price.tokens_in >= float(str(prices.input_mtok))
+        assert price.tokens_out >= float(str(prices.output_mtok))
 
 
 def test_with_a_price_the_cost_is_shown_and_kept(
