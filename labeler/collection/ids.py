@@ -15,8 +15,8 @@ from labeler.collection.queries import read_queries
 from labeler.errors import BadInput, Misuse
 from labeler.files.read import numbered_lines
 from labeler.messages import count_of
-from labeler.trec.batches import Batch
-from labeler.trec.indexed import Index
+from labeler.trec.blocks import Batch
+from labeler.trec.index import Index
 
 _PART = 100_000
 _SHOWN = 3

@@ -11,7 +11,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.json_runs import read_json_run, write_json_run
 from labeler.exchange.parquet import read_parquet_run, write_parquet_run
 from labeler.files.temporary import scratch_file
-from labeler.trec.indexed import RUN, Index, indexed
+from labeler.trec.index import RUN, Index, indexed
 from labeler.trec.write import RankedPart, write_ranked
 
 

@@ -46,7 +46,13 @@ def file_problems(path: Path) -> Iterator[None]:
 
 @contextmanager
 def rereadable() -> Iterator[None]:
-    """Let standard input and pipes be read as often as any file, from a copy, until the end."""
+    """Let standard input and pipes be read as often as any file, from one copy, until the end.
+
+    A block inside such a block shares its copies.
+    """
+    if _COPIES.get() is not None:
+        yield
+        return
     with ExitStack() as stack:
         token = _COPIES.set(_Copies(stack))
         try:
@@ -55,7 +61,20 @@ def rereadable() -> Iterator[None]:
             _COPIES.reset(token)
 
 
-def reads_once(path: Path) -> bool:
+def file_of(path: Path) -> Path:
+    """The file that holds a path's bytes: itself, or the copy of what can be read only once."""
+    copies = _COPIES.get()
+    if copies is None or not _reads_once(path):
+        return path
+    if path not in copies.files:
+        copy = copies.stack.enter_context(scratch_file())
+        with _stream(path) as source, copy.open("wb") as out:
+            shutil.copyfileobj(source, out)
+        copies.files[path] = copy
+    return copies.files[path]
+
+
+def _reads_once(path: Path) -> bool:
     """Whether a path can be read only once, as standard input and pipes can."""
     if path == STANDARD:
         return True
@@ -121,22 +140,10 @@ def text_of_line(path: Path, number: int, raw: bytes) -> str:
 
 def _open_for_reading(path: Path) -> IO[bytes]:
     """The file's bytes, unpacked where they begin as gzip's do, whatever its name."""
-    plain = _opened(path)
+    plain = _stream(file_of(path))
     if plain.peek(2)[:2] == b"\x1f\x8b":
         return cast("IO[bytes]", _Unpacked(plain))
     return plain
-
-
-def _opened(path: Path) -> BufferedReader:
-    copies = _COPIES.get()
-    if not reads_once(path) or copies is None:
-        return _stream(path)
-    if path not in copies.files:
-        copy = copies.stack.enter_context(scratch_file())
-        with _stream(path) as source, copy.open("wb") as out:
-            shutil.copyfileobj(source, out)
-        copies.files[path] = copy
-    return copies.files[path].open("rb")
 
 
 def _stream(path: Path) -> BufferedReader:

@@ -12,9 +12,9 @@ import numpy as np
 from labeler.arrays import Flags
 from labeler.qrels.stats import Warn
 from labeler.report.table import Column, Table
-from labeler.trec.batches import files_per_query
+from labeler.trec.blocks import files_per_query
 from labeler.trec.distinct import pair_batches
-from labeler.trec.indexed import QRELS, indexed
+from labeler.trec.index import QRELS, indexed
 from labeler.trec.spread import nothing_shared
 
 

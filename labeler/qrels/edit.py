@@ -13,9 +13,9 @@ import numpy as np
 from labeler.arrays import Integers
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of
-from labeler.trec.batches import Batch
+from labeler.trec.blocks import Batch
 from labeler.trec.distinct import pair_batches
-from labeler.trec.indexed import QRELS, Index, indexed
+from labeler.trec.index import QRELS, Index, indexed
 from labeler.trec.write import GradedPart, write_graded
 
 Warn = Callable[[str], None]
@@ -90,7 +90,7 @@ def _merged(
             line = int(lines[starts[place]])
             grades = ", ".join(map(str, grade[starts[place] : ends[place]].tolist()))
             query = batch.names[int(batch.query[line])].decode()
-            yield f"{query} {batch.part.bytes(line, 2).decode()}: {grades}"
+            yield f"{query} {batch.part.cell(line, 2).decode()}: {grades}"
 
     return found, words()
 

@@ -14,7 +14,7 @@ from labeler.collection.ids import KnownIds, Unknown
 from labeler.errors import BadInput
 from labeler.report.table import Column, Table
 from labeler.trec.distinct import pair_batches
-from labeler.trec.indexed import QRELS, indexed
+from labeler.trec.index import QRELS, indexed
 from labeler.trec.spread import SPREAD_HEADER, short_names, spread
 
 Warn = Callable[[str], None]

@@ -13,8 +13,8 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run, write_run_as
 from labeler.messages import count_of
 from labeler.runs.fusion import Fusion, Lists
-from labeler.trec.batches import Batch, batches, files_per_query, places
-from labeler.trec.indexed import Index
+from labeler.trec.blocks import Batch, batches, files_per_query, places
+from labeler.trec.index import Index
 from labeler.trec.spread import nothing_shared
 from labeler.trec.ties import in_order
 from labeler.trec.write import RankedPart

@@ -21,8 +21,8 @@ from labeler.exchange.runs import indexed_run, write_run_as
 from labeler.runs.engines.dense import BATCH
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import Encode
-from labeler.trec.batches import Batch, batches
-from labeler.trec.indexed import Index
+from labeler.trec.blocks import Batch, batches
+from labeler.trec.index import Index
 from labeler.trec.write import RankedPart
 
 Ids = NDArray[np.bytes_]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from labeler.errors import Misuse
 from labeler.exchange.runs import FORMATS, indexed_run, write_run_as
-from labeler.trec.batches import Batch, batches
+from labeler.trec.blocks import Batch, batches
 from labeler.trec.write import RankedPart
 
 

@@ -12,8 +12,7 @@ from labeler.arrays import Integers
 from labeler.collection.ids import KnownIds, Unknown
 from labeler.exchange.runs import indexed_run
 from labeler.report.table import Column, Table
-from labeler.trec.batches import Batch, batches
-from labeler.trec.columns import numbers
+from labeler.trec.blocks import batches
 from labeler.trec.spread import SPREAD_HEADER, short_names, spread
 from labeler.trec.ties import contradictions, tied_pairs
 
@@ -33,7 +32,7 @@ def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
             score, order = batch.score, batch.ranked
             sizes.append(np.bincount(batch.group))
             ties += tied_pairs(batch.group[order], score[order])
-            contradicting += contradictions(batch.group, _declared(batch), score)
+            contradicting += contradictions(batch.group, batch.declared, score)
             lowest, highest = min(lowest, score.min()), max(highest, score.max())
             if unknown:
                 unknown.look(batch)
@@ -74,9 +73,3 @@ def stats_table(counts: Sequence[Mapping[str, Any]]) -> Table:
         *map(Column, ("tied pairs", "contradicting ranks")),
     ]
     return Table("runs", columns, rows)
-
-
-def _declared(batch: Batch) -> Integers:
-    """The rank that each line says it has, -1 where it says none."""
-    rank = numbers(batch.part, 3)
-    return np.where(rank.odd | rank.pointed | rank.negative, -1, rank.value)

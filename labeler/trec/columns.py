@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.arrays import Flags, Floats, Integers
+from labeler.arrays import Flags, Integers
 from labeler.errors import BadInput
 from labeler.files.read import byte_blocks
 from labeler.trec.rows import rows
@@ -27,15 +27,9 @@ _PADDING = b"\0" * 64
 _SPACE, _NEWLINE = 32, 10
 _WHITE = np.zeros(256, dtype=np.bool_)
 _WHITE[list(b" \t\n\r\v\f")] = True
-_NUMERIC = np.zeros(256, dtype=np.bool_)
-_NUMERIC[list(b"0123456789+-.eE")] = True
 _MASKS = np.array([(1 << 64) - (1 << (64 - 8 * kept)) for kept in range(9)], dtype=np.uint64)
-_TENS = np.array([float(f"1e{power}") for power in range(23)])
-_EXACT = 2**53
 _ALL = (1 << 64) - 1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_DIGITS = 18
-_GRADE_DIGITS = 10
 
 
 class Fields(NamedTuple):
@@ -49,9 +43,47 @@ class Fields(NamedTuple):
     ends: Integers
     number: int
 
-    def bytes(self, line: int, column: int) -> bytes:
+    def cell(self, line: int, column: int) -> bytes:
         """One field."""
         return self.text[self.starts[line, column] : self.ends[line, column]].tobytes()
+
+    def slice(self, first: int, last: int) -> Fields:
+        """The lines from `first` up to `last`."""
+        number = self.number + first
+        return Fields(self.text, self.starts[first:last], self.ends[first:last], number)
+
+    def lines(self, first: int, last: int) -> bytes:
+        """The text of the lines from `first` up to `last`."""
+        return self.text[self.starts[first, 0] : self.ends[last - 1, -1] + 1].tobytes()
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """The stretches of a block's lines that name one query: their ids and their first lines.
+
+    `edges` has one more than there are stretches, the number of lines.
+    """
+
+    names: list[bytes]
+    edges: Integers
+
+    @classmethod
+    def of(cls, part: Fields) -> Stretches:
+        """The stretches of a block, by its first column."""
+        words = keys(part, 0).words
+        is_first = np.append(True, (words[1:] != words[:-1]).any(axis=1))
+        edges = np.append(np.flatnonzero(is_first), len(words))
+        return cls([part.cell(int(line), 0) for line in edges[:-1]], edges)
+
+    def slice(self, first: int, last: int) -> Stretches:
+        """The stretches from `first` up to `last`, their lines counted from 0."""
+        edges = self.edges[first : last + 1]
+        return Stretches(self.names[first:last], edges - edges[0])
+
+    @property
+    def of_line(self) -> Integers:
+        """The number of the stretch in which each line stands."""
+        return np.repeat(np.arange(len(self.names)), np.diff(self.edges))
 
 
 class Odd(Exception):
@@ -61,18 +93,18 @@ class Odd(Exception):
 def fields(path: Path, names: str, size: int, copy: Path | None = None) -> Iterator[Fields]:
     """The lines of a file as blocks of about `size` bytes; `rows` judges unusual ones.
 
-    `copy` holds the bytes of a `path` that can be read only once.
+    `copy` holds the lines of `path`, where another file does.
     """
-    number, found = 1, 0
+    number, count = 1, 0
     for block in byte_blocks(copy or path, size):
         lines = block.count(b"\n")
         plain = split(block.replace(b"\r\n", b"\n") if b"\r\n" in block else block, names, number)
         part = plain if plain is not None else slowly(path, block, names, number)
         number += lines
-        found += len(part.starts)
+        count += len(part.starts)
         if len(part.starts):
             yield part
-    if not found:
+    if not count:
         raise BadInput.at(path, max(number - 1, 1), f"no line in it; expected {names}")
 
 
@@ -186,83 +218,8 @@ def widened(words: Words, width: int) -> Words:
     return np.pad(words, ((0, 0), (0, width - words.shape[1])))
 
 
-class Numbers(NamedTuple):
-    """A column's digits as integers, how many follow a point, which have one, which a minus.
-
-    Odd is whatever is not a sign, digits and a point, or has too many digits for 64 bits.
-    """
-
-    value: Integers
-    places: Integers
-    pointed: Flags
-    negative: Flags
-    odd: Flags
-
-
-def numbers(part: Fields, column: int) -> Numbers:
-    """One column, digit by digit."""
-    starts = part.starts[:, column]
-    lengths = part.ends[:, column] - starts
-    first = part.text[starts]
-    negative = first == ord("-")
-    value = np.zeros(len(starts), dtype=np.int64)
-    places = np.zeros(len(starts), dtype=np.int64)
-    digits = np.zeros(len(starts), dtype=np.int64)
-    pointed = np.zeros(len(starts), dtype=np.bool_)
-    odd = lengths > _DIGITS + 2
-    for i in range(min(int(np.max(lengths, initial=0)), _DIGITS + 2)):
-        byte = part.text[starts + i]
-        live = lengths > i
-        digit = byte - np.uint8(48)
-        good = (digit < 10) & live
-        value = np.where(good, value * 10 + digit, value)
-        digits += good
-        places += good & pointed
-        point = (byte == ord(".")) & live
-        signed = (negative | (first == ord("+"))) if i == 0 else np.False_
-        odd |= live & ~(good | (point & ~pointed) | signed)
-        pointed |= point
-    odd |= (digits == 0) | (digits > _DIGITS)
-    return Numbers(value, places, pointed, negative, odd)
-
-
-def integers(part: Fields, column: int) -> Integers:
-    """Whole numbers; `Odd` where one is not."""
-    read = numbers(part, column)
-    long = part.ends[:, column] - part.starts[:, column] > _GRADE_DIGITS
-    if (read.odd | read.pointed | long | (read.value >= 2**31)).any():
-        raise Odd
-    return np.where(read.negative, -read.value, read.value)
-
-
-def floats(part: Fields, column: int) -> Floats:
-    """Decimal numbers as doubles, rounded as strtod rounds; `Odd` where one is none or not finite.
-
-    A whole number up to 2 ** 53 over a power of ten up to 10 ** 22 is exact after one division.
-    """
-    read = numbers(part, column)
-    odd = read.odd | (read.value > _EXACT)
-    size = read.value / _TENS[np.minimum(read.places, 22)]
-    found: Floats = np.where(read.negative, -size, size)
-    if odd.any():
-        found[odd] = _others(part, column, np.flatnonzero(odd))
-    return found
-
-
-def _others(part: Fields, column: int, lines: Integers) -> Floats:
-    """Numbers with exponents or many digits, by numpy's own strtod."""
-    starts = part.starts[lines, column]
-    lengths = part.ends[lines, column] - starts
-    width = int(lengths.max())
-    place = np.arange(width)
-    inside = place < lengths[:, None]
-    text = part.text[np.minimum(starts[:, None] + place, len(part.text) - 1)]
-    if (inside & ~_NUMERIC[text]).any():
-        raise Odd
-    try:
-        found = np.where(inside, text, np.uint8(0)).view(f"S{width}").ravel().astype(np.float64)
-    except ValueError as error:
-        raise Odd from error
-    if not np.isfinite(found).all():
-        raise Odd
-    return found
+def joined(parts: list[Keys]) -> Keys:
+    """All keys, one part after another."""
+    width = max(part.words.shape[1] for part in parts)
+    words = np.concatenate([widened(part.words, width) for part in parts])
+    return Keys(words, np.concatenate([part.hashes for part in parts]))

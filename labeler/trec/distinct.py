@@ -9,8 +9,8 @@ import numpy as np
 
 from labeler.arrays import Integers
 from labeler.errors import BadInput
-from labeler.trec.batches import Batch, batches
-from labeler.trec.indexed import Index
+from labeler.trec.blocks import Batch, batches
+from labeler.trec.index import Index
 from labeler.trec.qrels import SHOWN, same_grade, two_grades
 from labeler.trec.rows import grade_of
 
@@ -69,7 +69,7 @@ def _distinct(batch: Batch, repeats: Sequence[Repeats]) -> tuple[Integers, Integ
             room = _LOOKED_UP - len(found.pairs)
             for line in lines[mine & other][:room].tolist():
                 query = batch.names[int(batch.query[line])]
-                found.pairs.append((query, batch.part.bytes(line, 2)))
+                found.pairs.append((query, batch.part.cell(line, 2)))
     return lines[~again], pair[~again]
 
 

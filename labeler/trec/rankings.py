@@ -17,8 +17,21 @@ from labeler.arrays import Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
-from labeler.trec.columns import Keys, Odd, Words, fields, integers, keys, keys_of, mixed, widened
-from labeler.trec.lines import Groups, Lines, Scattered, gathered, joined, run_blocks
+from labeler.trec.blocks import Batch, Scattered, batches, streamed
+from labeler.trec.columns import (
+    Keys,
+    Odd,
+    Stretches,
+    Words,
+    fields,
+    joined,
+    keys,
+    keys_of,
+    mixed,
+    widened,
+)
+from labeler.trec.index import RUN, indexed
+from labeler.trec.numbers import integers
 from labeler.trec.qrels import read_qrels
 from labeler.trec.rows import QRELS_COLUMNS
 from labeler.trec.runs import read_run
@@ -83,19 +96,19 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
     """The pairs of a qrels file; repeated pairs and bad lines as `read_qrels` has them."""
     try:
         blocks = fields(path, QRELS_COLUMNS, block)
-        pool = _pool(path, str(path), [(Groups.of(b), integers(b, 3), keys(b, 2)) for b in blocks])
+        pool = _pool(
+            path, str(path), [(Stretches.of(b), integers(b, 3), keys(b, 2)) for b in blocks]
+        )
         _refuse_twins(pool.documents.hashes + mixed(pool.query))
     except (Odd, BadInput):  # of several bad lines the slow reader names the first
         pool = replace(pool_of(read_qrels(path, warn), str(path)), source=path)
     return pool
 
 
-def _pool(source: Path | Qrels, name: str, parts: list[tuple[Groups, Integers, Keys]]) -> Pool:
-    names = sorted({query_id for groups, _, _ in parts for query_id in groups.names})
+def _pool(source: Path | Qrels, name: str, parts: list[tuple[Stretches, Integers, Keys]]) -> Pool:
+    names = sorted({query_id for stretches, _, _ in parts for query_id in stretches.names})
     place = {query_id: i for i, query_id in enumerate(names)}
-    query = np.concatenate(
-        [np.array([place[q] for q in groups.names])[groups.group] for groups, _, _ in parts]
-    )
+    query = np.concatenate([np.array([place[q] for q in s.names])[s.of_line] for s, _, _ in parts])
     grade = np.concatenate([grades for _, grades, _ in parts])
     order = np.lexsort((-grade, query))
     documents = joined([documents for _, _, documents in parts]).take(order)
@@ -107,10 +120,11 @@ def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
     """The pool of qrels that a program holds; queries without a pair are none of it."""
     qrels = {query_id: grades for query_id, grades in qrels.items() if grades}
     sizes = [len(grades) for grades in qrels.values()]
-    groups = Groups([q.encode() for q in qrels], np.repeat(np.arange(len(sizes)), sizes))
+    edges = np.cumsum([0, *sizes])
+    stretches = Stretches([query_id.encode() for query_id in qrels], edges)
     grades = np.array([grade for grades in qrels.values() for grade in grades.values()])
     ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
-    pool = _pool(qrels, name, [(groups, grades, keys_of(ids))])
+    pool = _pool(qrels, name, [(stretches, grades, keys_of(ids))])
     try:
         _refuse_twins(pool.documents.hashes + mixed(pool.query))
     except Odd:
@@ -126,9 +140,10 @@ def read_rankings(
         if pool.twins:
             raise Odd
         try:
-            return _ranked(run_blocks(path, block), pool, ties)
+            return _ranked(streamed(path, RUN, block), pool, ties)
         except Scattered:
-            return _ranked(iter([Lines.of(gathered(path))]), pool, ties)
+            with indexed(path, RUN, block) as index:
+                return _ranked(batches([index], size=block), pool, ties)
     except (Odd, BadInput):
         return rankings_of(read_run(path), pool, ties)
 
@@ -160,7 +175,7 @@ class _Placed:
     score: Floats
 
 
-def _ranked(parts: Iterator[Lines], pool: Pool, ties: str) -> tuple[Rankings, Facts]:
+def _ranked(parts: Iterator[Batch], pool: Pool, ties: str) -> tuple[Rankings, Facts]:
     facts = Facts()
     placed = [_placed(lines, pool, ties, facts) for lines in parts]
     n = len(pool.queries)
@@ -184,24 +199,24 @@ def _ranked(parts: Iterator[Lines], pool: Pool, ties: str) -> tuple[Rankings, Fa
     return ranked, facts
 
 
-def _placed(lines: Lines, pool: Pool, ties: str, facts: Facts) -> _Placed:
+def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts) -> _Placed:
     place = np.array([pool.number.get(name, -1) for name in lines.names])
     _note(facts, lines, place)
-    marks = lines.documents.hashes + mixed(lines.group)
+    marks = lines.documents.hashes + mixed(lines.query)
     _refuse_twins(marks)
     hits, pairs = _matches(lines, marks, pool, place)
     facts.matched += len(hits)
-    order = in_order(lines.group, lines.score, lines.documents, hits)
-    facts.tied_pairs += tied_pairs(lines.group[order], lines.score[order])
-    facts.contradictions += contradictions(lines.group, lines.declared, lines.score)
+    order = in_order(lines.query, lines.score, lines.documents, hits)
+    facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
+    facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
     position = np.arange(len(order))
     if ties != "file":
         position[order] = np.arange(len(order))
-    sizes = np.bincount(lines.group, minlength=len(place))
+    sizes = np.bincount(lines.query, minlength=len(place))
     starts = np.cumsum(sizes) - sizes
-    rank = position[hits] - starts[lines.group[hits]]
-    query = place[lines.group[hits]]
-    sort = np.lexsort((rank, lines.group[hits]))
+    rank = position[hits] - starts[lines.query[hits]]
+    query = place[lines.query[hits]]
+    sort = np.lexsort((rank, lines.query[hits]))
     known = place >= 0
     return _Placed(
         place[known],
@@ -213,7 +228,7 @@ def _placed(lines: Lines, pool: Pool, ties: str, facts: Facts) -> _Placed:
     )
 
 
-def _note(facts: Facts, lines: Lines, place: Integers) -> None:
+def _note(facts: Facts, lines: Batch, place: Integers) -> None:
     facts.common += int((place >= 0).sum())
     facts.extra += int((place < 0).sum())
     free = SOME - len(facts.some_ids)
@@ -227,7 +242,7 @@ def _refuse_twins(marks: Words) -> None:
         raise Odd
 
 
-def _matches(lines: Lines, marks: Words, pool: Pool, place: Integers) -> tuple[Integers, Integers]:
+def _matches(lines: Batch, marks: Words, pool: Pool, place: Integers) -> tuple[Integers, Integers]:
     """Which lines stand in the pool, and as which pairs."""
     known = np.flatnonzero(place >= 0)
     sizes = pool.starts[place[known] + 1] - pool.starts[place[known]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from labeler.arrays import Integers
 from labeler.messages import no_query_in_common
-from labeler.trec.indexed import Index
+from labeler.trec.index import Index
 
 _GUESSED = 10_000
 

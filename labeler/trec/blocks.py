@@ -1,4 +1,8 @@
-"""All lines of some queries, from one file or from several at once."""
+"""All lines of some queries at a time, from one file or from several: what every tool reads.
+
+`streamed` reads one file in one pass, as scoring does, where each query's lines stand together;
+`batches` reads files of any order through their indexes, several at once.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.trec.columns import Fields, Keys, Words, keys, mixed, split, widened
-from labeler.trec.indexed import BLOCK, Index, numbered_ids, refuse_repeated, texts_of
+from labeler.trec.columns import Fields, Keys, Stretches, Words, fields, keys, mixed, split, widened
+from labeler.trec.index import BLOCK, Index, Kind, numbered_ids, refuse_repeated, texts_of
+from labeler.trec.numbers import numbers
 from labeler.trec.ties import in_order
 
 
@@ -20,9 +26,10 @@ class Batch:
     """The lines of some queries, file by file, in each file query by query.
 
     `names` are the queries' ids; `query` and `origin` say of each line whose it is, and from which
-    file.
+    file. `indexes` are the files', where they have some.
     """
 
+    kind: Kind
     indexes: Sequence[Index]
     part: Fields
     names: list[bytes]
@@ -37,18 +44,24 @@ class Batch:
     @cached_property
     def score(self) -> Floats:
         """The score of each line of runs."""
-        return np.asarray(self.indexes[0].kind.values(self.part), dtype=np.float64)
+        return np.asarray(self.kind.values(self.part), dtype=np.float64)
+
+    @cached_property
+    def declared(self) -> Integers:
+        """The rank that each line of runs says it has, -1 where it says none."""
+        rank = numbers(self.part, 3)
+        return np.where(rank.odd | rank.pointed | rank.negative, -1, rank.value)
 
     @cached_property
     def grade(self) -> Integers:
         """The grade of each line of qrels."""
-        return np.asarray(self.indexes[0].kind.values(self.part), dtype=np.int64)
+        return np.asarray(self.kind.values(self.part), dtype=np.int64)
 
     @cached_property
     def group(self) -> Integers:
         """A number for each file and query, ascending."""
-        found: Integers = self.origin * len(self.names) + self.query
-        return found
+        numbered: Integers = self.origin * len(self.names) + self.query
+        return numbered
 
     @cached_property
     def ranked(self) -> Integers:
@@ -86,7 +99,7 @@ class Batch:
         again = (pair[1:] == pair[:-1]) & (self.origin[order][1:] == self.origin[order][:-1])
         if again.any():
             line = int(order[1:][again].min())
-            query, document = self.names[int(self.query[line])], self.part.bytes(line, 2)
+            query, document = self.names[int(self.query[line])], self.part.cell(line, 2)
             raise refuse_repeated(self.indexes[int(self.origin[line])], query, document)
 
 
@@ -97,6 +110,57 @@ def places(group: Integers, order: Integers) -> Integers:
     found = np.empty_like(order)
     found[order] = np.arange(len(order)) - starts[group[order]] + 1
     return found
+
+
+class Scattered(Exception):
+    """The lines of a query do not stand together."""
+
+
+def streamed(path: Path, kind: Kind, block: int) -> Iterator[Batch]:
+    """All lines of a file in one pass, about `block` bytes at a time, no query in two batches.
+
+    Raises `Scattered` at a query that appears again after another one.
+    """
+    done: set[bytes] = set()
+    last, held = b"", list[bytes]()  # the query whose lines may go on, and its lines so far
+    for part in fields(path, kind.columns, block):
+        stretches = Stretches.of(part)
+        names, edges = stretches.names, stretches.edges.tolist()
+        first = 0
+        if names[0] == last:  # the block goes on with the query that the one before ended with
+            held.append(part.lines(0, edges[1]))
+            first = 1
+        if first == len(names):
+            continue
+        if held:
+            yield _batch_of_one(last, held, kind)
+            done.add(last)
+        if len(set(names)) < len(names) or not done.isdisjoint(names[first:]):
+            raise Scattered
+        if len(names) - 1 > first:
+            whole = stretches.slice(first, len(names) - 1)
+            yield _batch_of(part.slice(edges[first], edges[-2]), whole, kind)
+            done.update(whole.names)
+        last, held = names[-1], [part.lines(edges[-2], edges[-1])]
+    yield _batch_of_one(last, held, kind)
+
+
+def _batch_of(part: Fields, stretches: Stretches, kind: Kind) -> Batch:
+    from_one_file = np.zeros(len(part.starts), dtype=np.int64)
+    return Batch(kind, (), part, stretches.names, stretches.of_line, from_one_file)
+
+
+def _batch_of_one(query: bytes, lines: list[bytes], kind: Kind) -> Batch:
+    part = _split_again(b"".join(lines), kind)
+    return _batch_of(part, Stretches([query], np.array([0, len(part.starts)])), kind)
+
+
+def _split_again(lines: bytes, kind: Kind) -> Fields:
+    """The fields of lines that were found plain before."""
+    part = split(lines, kind.columns, 2)
+    if part is None:
+        raise ValueError("lines that were plain are not any more: the file has changed")
+    return part
 
 
 def batches(indexes: Sequence[Index], *, sort: bool = False, size: int = BLOCK) -> Iterator[Batch]:
@@ -143,17 +207,16 @@ class _Sorted:
 def _batch(files: Sequence[_Sorted], chosen: Sequence[slice], ids: Words, first: int) -> Batch:
     texts: list[bytes] = []
     query, origin = [], []
-    for number, (file, part) in enumerate(zip(files, chosen, strict=True)):
-        stretches = file.order[part]
+    for number, (file, places_of_stretches) in enumerate(zip(files, chosen, strict=True)):
+        stretches = file.order[places_of_stretches]
         texts += file.index.text(stretches)
         lines = file.index.lines[stretches]
         query.append(np.repeat(file.place[stretches] - first, lines))
         origin.append(np.full(int(lines.sum()), number))
     indexes = [file.index for file in files]
-    found = split(b"".join(texts), indexes[0].kind.columns, 2)
-    if found is None:
-        raise ValueError("lines that were plain are not any more: the file has changed")
-    return Batch(indexes, found, texts_of(ids), np.concatenate(query), np.concatenate(origin))
+    kind = indexes[0].kind
+    part = _split_again(b"".join(texts), kind)
+    return Batch(kind, indexes, part, texts_of(ids), np.concatenate(query), np.concatenate(origin))
 
 
 def _together(indexes: Sequence[Index], *, sort: bool) -> tuple[Words, list[Integers]]:

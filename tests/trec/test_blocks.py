@@ -13,9 +13,9 @@ from test_rankings import qrels_files, run_files
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
-from labeler.trec.batches import batches
+from labeler.trec.blocks import batches
 from labeler.trec.distinct import pair_batches
-from labeler.trec.indexed import QRELS, RUN, indexed
+from labeler.trec.index import QRELS, RUN, indexed
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.files.read import byte_blocks, file_problems, numbered_bytes, reads_once
-from labeler.files.temporary import scratch_file
-from labeler.trec.columns import Fields, Odd, Words, fields, floats, integers, keys, split, widened
+from labeler.files.read import byte_blocks, file_of, file_problems, numbered_bytes, rereadable
+from labeler.trec.columns import Fields, Odd, Words, fields, keys, split, widened
+from labeler.trec.numbers import floats, integers
 from labeler.trec.rows import QRELS_COLUMNS, RUN_COLUMNS, grade_of, rows, score_of
 
 Small = NDArray[np.int32]
@@ -42,7 +42,7 @@ class Kind(NamedTuple):
         try:
             return self.all_at_once(part, self.number)
         except Odd:
-            texts = [part.bytes(line, self.number) for line in range(len(part.starts))]
+            texts = [part.cell(line, self.number) for line in range(len(part.starts))]
             return np.array([self.one(Path(), 0, text) for text in texts])
 
 
@@ -99,35 +99,20 @@ def indexed(
     `copy` holds its lines, where it holds them another way. Raises `BadInput` at the first line
     that is not what the format says.
     """
-    with (
-        _copied(path) if copy is None else nullcontext(copy) as bytes_of,
-        tempfile.TemporaryFile(prefix="labeler-") as spool,
-    ):
+    with rereadable(), tempfile.TemporaryFile(prefix="labeler-") as spool:
+        with file_problems(path):
+            bytes_of = copy or file_of(path)
         try:
             plain = _plain(bytes_of, kind, block)
-            found = _found(list(_stretches(path, bytes_of, plain, kind)))
+            found = _together(list(_stretches(path, bytes_of, plain, kind)))
             source: IO[bytes] = bytes_of.open("rb")
         except Odd:
             plain = _spooled(path, bytes_of, kind, block, spool)
-            found = _found(list(_stretches(path, bytes_of, plain, kind)))
+            found = _together(list(_stretches(path, bytes_of, plain, kind)))
             spool.flush()
             source = spool
         with source if source is not spool else nullcontext():
             yield Index(path, bytes_of, kind, source, *found)
-
-
-@contextmanager
-def _copied(path: Path) -> Iterator[Path]:
-    """`path`, or a temporary copy of what can be read only once."""
-    with file_problems(path):
-        once = reads_once(path)
-    if not once:
-        yield path
-        return
-    with scratch_file() as copy:
-        with file_problems(path), copy.open("wb") as out:
-            out.writelines(byte_blocks(path, BLOCK))
-        yield copy
 
 
 def _plain(copy: Path, kind: Kind, block: int) -> Iterator[tuple[Fields, int]]:
@@ -162,7 +147,7 @@ def _spooled(
         raise
 
 
-class _Stretches(NamedTuple):
+class _Located(NamedTuple):
     """Lines of one query in a row: where they start, their bytes, how many, and which of `ids`."""
 
     start: Integers
@@ -174,7 +159,7 @@ class _Stretches(NamedTuple):
 
 def _stretches(
     path: Path, copy: Path, parts: Iterator[tuple[Fields, int]], kind: Kind
-) -> Iterator[_Stretches]:
+) -> Iterator[_Located]:
     for part, place in parts:
         _check_numbers(path, copy, part, kind)
         _check_ids(path, copy, part, kind)
@@ -186,7 +171,7 @@ def _stretches(
         size = np.diff(np.append(start, end)).astype(np.int32)
         lines = np.diff(np.append(first, len(words))).astype(np.int32)
         query, ids = numbered_ids(words[first])
-        yield _Stretches(start + place, size, lines, query.astype(np.int32), ids)
+        yield _Located(start + place, size, lines, query.astype(np.int32), ids)
 
 
 def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
@@ -208,7 +193,7 @@ def _check_ids(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
             raise BadInput.at(path, number, problem)
 
 
-def _found(parts: Sequence[_Stretches]) -> _Stretches:
+def _together(parts: Sequence[_Located]) -> _Located:
     """All stretches, those of a query in a row, the queries by their first lines."""
     width = max(part.ids.shape[1] for part in parts)
     number, ids = numbered_ids(np.concatenate([widened(part.ids, width) for part in parts]))
@@ -218,7 +203,7 @@ def _found(parts: Sequence[_Stretches]) -> _Stretches:
     order = np.argsort(query, kind="stable")
     start = np.concatenate([part.start for part in parts])[order]
     size, lines = (np.concatenate([part[i] for part in parts])[order] for i in (1, 2))
-    return _Stretches(start, size, lines, query[order], ids)
+    return _Located(start, size, lines, query[order], ids)
 
 
 def numbered_ids(words: Words) -> tuple[Integers, Words]:
