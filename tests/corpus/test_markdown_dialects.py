@@ -337,6 +337,14 @@ def test_what_is_nested_too_deeply_is_still_there() -> None:
     assert shown.endswith("end")
 
 
+def test_directives_in_directives_are_followed_so_far_and_then_kept_as_they_are() -> None:
+    fences = ["`" * (300 - n) for n in range(290)]
+    opened = "".join(f"{fence}{{note}}\n" for fence in fences)
+    closed = "".join(f"{fence}\n" for fence in reversed(fences))
+    (code,) = texts(f"{opened}end\n{closed}")
+    assert "\nend\n" in code
+
+
 @pytest.mark.parametrize(
     "unit",
     ["<!--\n", "<pre>\n", "/// a\n", ":::{x}\n", "{a=", "!!! n\n    ", "<T a={", "{", "a\n: b\n",

@@ -14,7 +14,7 @@ from labeler.corpus.readers.directives import CODE, UNSHOWN, WRAPPER
 from labeler.corpus.readers.front_matter import without_front_matter
 from labeler.corpus.readers.markdown_inline import Inline, one_line, parts
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
-from labeler.corpus.readers.outline import Lines, Outline, trimmed
+from labeler.corpus.readers.outline import DEEPEST, Lines, Outline, trimmed
 from labeler.corpus.readers.rst import read_rst
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class _Reader:
     """Walks a document's syntax tree.
 
     `first` is the line of the file with which the text that is read begins. `marker` is the mark
-    of a list's item whose first words have not come yet; `tight` says whether a blank line stands
-    above it.
+    of a list's item whose first words have not come yet; `tight` says whether that item follows
+    the line above it without a blank one. `depth` counts the directives that are open.
     """
 
     parser: MarkdownIt
@@ -77,6 +77,7 @@ class _Reader:
     first: int = 1
     marker: str = ""
     tight: bool = False
+    depth: int = 0
 
     @property
     def inline(self) -> Inline:
@@ -87,14 +88,14 @@ class _Reader:
         """Add the blocks of a text that begins at line `first`."""
         from markdown_it.tree import SyntaxTreeNode
 
-        outer = self.lines, self.first
-        self.lines, self.first = text.split("\n"), first
+        outer = self.lines, self.first, self.depth
+        self.lines, self.first, self.depth = text.split("\n"), first, self.depth + 1
         self.env = {**self.env, "unclosed": {}}
         tokens = self.parser.parse(text, self.env)
         for token in tokens:  # the tree need not hold what is within paragraphs
             token.meta, token.children = {**token.meta, "inline": token.children}, None
         self.walk(SyntaxTreeNode(tokens), outline, indent)
-        self.lines, self.first = outer
+        self.lines, self.first, self.depth = outer
 
     def walk(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
         """Add the blocks of what a node holds."""
@@ -178,7 +179,7 @@ class _Reader:
         info = html.unescape(node.info.strip())
         lines = self.numbered(node.content, self.line(node) + 1)
         directive = _DIRECTIVE.fullmatch(info)
-        if directive and not _PROGRAM.fullmatch(directive[1]):
+        if directive and self.depth < DEEPEST and not _PROGRAM.fullmatch(directive[1]):
             self.directive(directive[1], directive[2], lines, outline, indent)
             return
         title = _FENCE_TITLE.search(info)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
 
-_MOST_LEVELS = 30
+_MOST_LEVELS = 20
 """Levels of nesting that are followed; what lies deeper is read as one paragraph."""
 
 _ATTRIBUTE = r"(?:[#.][^\s{}]+|[\w:-]+=(?:\"[^\"{}]*\"|'[^'{}]*'|[^\s{}\"']+))"
