@@ -153,6 +153,9 @@ class BuildResult:
             "judging": self.judging.as_json(),
         }
 
+    def _repr_html_(self) -> str:
+        return self.judging._repr_html_()
+
     def __repr__(self) -> str:
         return f"BuildResult({str(self.collection.folder)!r}, {self.judging!r})"
 

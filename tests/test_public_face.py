@@ -85,3 +85,6 @@ def test_a_program_awaits_the_same_with_the_same_settings() -> None:
     result = asyncio.run(labeler.ajudge(small_collection(), options))
     assert result.as_json()["failures"] == {"unparsable": 4}
     assert repr(result) == "JudgeResult('a', judged=0 of 4, unparsable=4)"
+    assert "<td>unparsable</td>" in result._repr_html_().replace(' style="text-align: left"', "")
+    assert list(result.frame()["status"]) == ["unparsable"] * 4
+    assert result.frame()["grade"].isna().all()

@@ -13,7 +13,6 @@ from pathlib import Path
 sys.modules["labeler.cli"] = sys.modules["typer"] = None
 
 import labeler
-from labeler.evaluation.evaluate import Options, evaluate_collection
 from labeler.testing import FakeServer
 
 documents, out = map(Path, sys.argv[1:])
@@ -41,8 +40,9 @@ with FakeServer(answer) as server:
 changes = labeler.diff(out, "first", "second")
 print("compared", changes.pairs == judged.judged, len(changes.moved) == len(second.changes.moved))
 collection = labeler.open_collection(out)
-report = evaluate_collection(collection.folder, "first", Options(measures=("nDCG@3",)))
-print("evaluated", sorted(collection.run_names()))
+runs = {name: collection.run(name) for name in collection.run_names()}
+scores = labeler.evaluate(collection.qrels("first"), runs, "nDCG@3")
+print("evaluated", sorted(set(scores.frame()["run"])))
 
 agreed = labeler.agree(out, "first", "second")
 print("agreed", len(agreed.assessors), agreed.assessors[0].agreement.pairs == judged.judged)

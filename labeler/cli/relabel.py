@@ -46,6 +46,7 @@ def command(
         new = _checked(name, model or base_url)
         result = run_until_stopped(lambda _stop: areparse(collection, source, new, prompt))
         show_result(result, source)
+        check_complete(result.judging, asked=False)
         return
     control = control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
@@ -60,6 +61,7 @@ def command(
         lambda stop: arelabel(collection, source, asked, control.with_stop(stop))
     )
     show_result(result, source)
+    check_complete(result.judging)
 
 
 def _checked(name: str | None, model: str | None) -> str:
@@ -76,4 +78,3 @@ def show_result(result: RelabelResult, source: str) -> None:
     show_judging(result.judging)
     say()
     show_transitions(result.changes, source, result.judging.name, 20)
-    check_complete(result.judging)

@@ -96,12 +96,16 @@ def _sources(tally: Tally) -> str:
     return f"from the store: {earlier:,} ({share:.0%}){shared}; asked now: {asked:,}"
 
 
-def check_complete(result: JudgeResult) -> None:
-    """Raise what stopped the run early, else `Incomplete` where pairs have no grade."""
+def check_complete(result: JudgeResult, *, asked: bool = True) -> None:
+    """Raise what stopped the run early, else `Incomplete` where pairs have no grade.
+
+    Where nothing was `asked`, running the same command again would not change that.
+    """
     tally = result.tally
     if tally.stopped:
         raise tally.stopped
     if tally.failed:
-        only_calls = tally.failures["call_failed"] == tally.failed
         problem = f"{tally.failed:,} of {tally.pairs:,} pairs have no grade"
-        raise Incomplete(problem, again={} if only_calls else {"retry_failed": True})
+        only_calls = tally.failures["call_failed"] == tally.failed
+        again = {} if only_calls else {"retry_failed": True}
+        raise Incomplete(problem, again=again if asked else None)

@@ -41,6 +41,9 @@ class RelabelResult:
         """The counts of the new judgements, and the changes."""
         return {**self.judging.as_json(), "changes": self.changes.as_json()}
 
+    def _repr_html_(self) -> str:
+        return self.judging._repr_html_() + self.changes._repr_html_()
+
 
 def relabel(  # noqa: PLR0913  the keywords of a public function are its settings
     collection: Collection | Path | str,

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from labeler.data import Pair
+from labeler.collection.judgements import read_judgements
+from labeler.data import JUDGED, Failure, Pair
 from labeler.errors import BudgetReached
 from labeler.judging.job import Job
 from labeler.judging.tally import Tally
 from labeler.models.policies.budget import Spending
+from labeler.report.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,6 +98,31 @@ class JudgeResult:
             "judgements": str(self.judgements),
             "qrels": str(self.qrels),
         }
+
+    def table(self) -> Table:
+        """How many pairs have a grade, failed in each way, or were not asked about."""
+        left = self.total - self.tally.pairs
+        counts = {JUDGED: self.judged, **self.failures, **({"not asked": left} if left else {})}
+        columns = [Column("status", align="left"), Column("pairs", format=",d")]
+        rows: list[Row] = [list(row) for row in counts.items()]
+        return Table("judging", columns, rows, title=self.name)
+
+    def frame(self) -> DataFrame:
+        """The judgements as a pandas DataFrame: a row a pair, with its grade or why it has none."""
+        import pandas as pd
+
+        outcomes = [row.judged.outcome for row in read_judgements(self.judgements)]
+        rows = [
+            (*o.pair, None, o.status, o.detail)
+            if isinstance(o, Failure)
+            else (*o.pair, o.grade, JUDGED, o.reason)
+            for o in outcomes
+        ]
+        columns = ["query_id", "doc_id", "grade", "status", "reason"]
+        return pd.DataFrame(rows, columns=pd.Index(columns)).astype({"grade": "Int64"})
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     def __repr__(self) -> str:
         failures = "".join(f", {status}={count}" for status, count in self.failures.items())
