@@ -61,7 +61,7 @@ def validate(
 ) -> None:
     """Read files strictly, and check that their grades are on the scale and their ids known."""
     from labeler.cli.output import show_json
-    from labeler.collection.ids import KnownIds
+    from labeler.collection.ids import CollectionIds
     from labeler.errors import Misuse
     from labeler.messages import count_of
     from labeler.qrels.stats import validate_qrels
@@ -70,7 +70,7 @@ def validate(
         grades = {int(text) for text in scale.split(",") if text}
     except ValueError as error:
         raise Misuse(f"cannot read the scale {scale!r}; write it as 0,1,2,3") from error
-    ids = KnownIds.of(collection) if collection else None
+    ids = CollectionIds.of(collection) if collection else None
     for path in paths:
         counts = validate_qrels(path, grades, ids)
         for warning in counts.pop("warnings"):
@@ -173,12 +173,13 @@ def subset(
 ) -> None:
     """Keep the pairs of some queries, of some documents, or of queries drawn at random."""
     from labeler.collection.ids import named_ids
-    from labeler.qrels.edit import Chosen, subset_qrels
+    from labeler.qrels.edit import Subset, subset_qrels
 
-    chosen = Chosen(
-        named_ids("--queries", queries), named_ids("--documents", documents), sample, seed
+    queries_named, documents_named = (
+        named_ids(text, name) for text, name in ((queries, "queries"), (documents, "documents"))
     )
-    _wrote(output, subset_qrels(path, output, chosen, _warn))
+    kept = Subset(queries_named, documents_named, sample, seed)
+    _wrote(output, subset_qrels(path, output, kept, _warn))
 
 
 @app.command(epilog="Example: labeler qrels compare human.qrels llm.qrels")

@@ -51,11 +51,11 @@ def validate(
     ] = None,
 ) -> None:
     """Read runs strictly; warn of ties and of ranks that contradict their scores."""
-    from labeler.collection.ids import KnownIds
+    from labeler.collection.ids import CollectionIds
     from labeler.messages import count_of
     from labeler.runs.stats import run_stats
 
-    ids = KnownIds.of(collection) if collection else None
+    ids = CollectionIds.of(collection) if collection else None
     for path in paths:
         counts = run_stats(path, ids)
         queries = count_of(counts["queries"], "query", "queries")

@@ -31,8 +31,8 @@ def card_section(card: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A section of a card, or of a section; empty where none is, or where somebody put something
     else.
     """
-    found = card.get(name)
-    return found if isinstance(found, dict) else {}
+    section = card.get(name)
+    return section if isinstance(section, dict) else {}
 
 
 def update_card(collection: Collection, section: str, entry: Mapping[str, Any]) -> None:

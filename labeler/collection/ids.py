@@ -1,4 +1,4 @@
-"""Ids that people name, and the ids that a collection knows."""
+"""The ids of a collection, ids that people name, and lines whose ids the collection has not."""
 
 from __future__ import annotations
 
@@ -22,23 +22,27 @@ _PART = 100_000
 _SHOWN = 3
 
 
-def named_ids(option: str, text: str | None) -> dict[str, str] | None:
-    """Ids with commas, or a file with one a line: each with the place where it stands."""
+def named_ids(text: str | None, parameter: str) -> dict[str, str] | None:
+    """Ids with commas, or a file with one a line; None where nothing was named.
+
+    Each id comes with the place where it stands, `FILE:LINE` or nothing. `parameter` is the one
+    that the text was given for.
+    """
     if text is None:
         return None
     path = Path(text)
     if path.is_file():
         lines = ((n, line.split()) for n, line in numbered_lines(path))
-        found = {words[0]: f"{path}:{n}" for n, words in lines if words and words[0][0] != "#"}
+        places = {words[0]: f"{path}:{n}" for n, words in lines if words and words[0][0] != "#"}
     else:
-        found = dict.fromkeys(filter(None, (part.strip() for part in text.split(","))), option)
-    if not found:
-        raise Misuse(f"{option} {text!r} names no id")
-    return found
+        places = dict.fromkeys(filter(None, (part.strip() for part in text.split(","))), "")
+    if not places:
+        raise Misuse(f"{text!r} names no id", parameter=parameter)
+    return places
 
 
 @dataclass(frozen=True)
-class KnownIds:
+class CollectionIds:
     """The ids of a collection's queries and documents, sorted."""
 
     folder: Path
@@ -46,8 +50,8 @@ class KnownIds:
     documents: NDArray[np.bytes_]
 
     @classmethod
-    def of(cls, folder: Path) -> KnownIds:
-        """Those in the files of a collection."""
+    def of(cls, folder: Path) -> CollectionIds:
+        """Read the ids of the collection in a directory."""
         collection = open_collection(folder)
         queries = [query_id.encode() for query_id in read_queries(collection.queries)]
         documents = (document.id.encode() for _, document in corpus_lines(collection.corpus))
@@ -58,24 +62,27 @@ class KnownIds:
 
 
 @dataclass
-class Unknown:
-    """How many lines of a file name a query or a document that is not known, and the first."""
+class UnknownIds:
+    """The lines of a file that name a query or a document that a collection has not.
 
-    known: KnownIds
+    `lines` counts them; `first` is the pair of the first one.
+    """
+
+    ids: CollectionIds
     lines: int = 0
     first: tuple[bytes, bytes] | None = None
 
-    def look(self, batch: Batch) -> None:
-        """Look at some of the file's lines."""
-        queries = np.isin(np.array(batch.names), self.known.queries)[batch.query]
+    def add(self, batch: Batch) -> None:
+        """Count those among some of the file's lines."""
+        queries = np.isin(np.array(batch.names), self.ids.queries)[batch.query]
         texts = batch.texts(np.arange(len(batch.query)))
-        unknown = ~(queries & np.isin(np.array(texts), self.known.documents))
+        unknown = ~(queries & np.isin(np.array(texts), self.ids.documents))
         self.lines += int(unknown.sum())
         if self.first is None and unknown.any():
             line = int(np.flatnonzero(unknown)[0])
             self.first = batch.names[int(batch.query[line])], texts[line]
 
-    def finish(self, index: Index) -> None:
+    def refuse(self, index: Index) -> None:
         """`BadInput` names the first of the lines, and says what the collection has."""
         if self.first is None:
             return
@@ -84,12 +91,12 @@ class Unknown:
                 raise BadInput.at(index.path, number, self._problem(*self.first))
 
     def _problem(self, query: bytes, document: bytes) -> str:
-        is_query = query not in self.known.queries
-        what, found = ("query", query) if is_query else ("document", document)
-        there = self.known.queries if is_query else self.known.documents
-        shown = ", ".join(text.decode() for text in there[:_SHOWN].tolist())
+        is_query = query not in self.ids.queries
+        what, unknown = ("query", query) if is_query else ("document", document)
+        ids = self.ids.queries if is_query else self.ids.documents
+        some = ", ".join(text.decode() for text in ids[:_SHOWN].tolist())
         lines = count_of(self.lines, "line names", "lines name")
         return (
-            f"the {what} {found.decode()!r} is not in {self.known.folder}, whose ids are as"
-            f" {shown}; {lines} unknown ids"
+            f"the {what} {unknown.decode()!r} is not in {self.ids.folder}, whose ids are as"
+            f" {some}; {lines} unknown ids"
         )

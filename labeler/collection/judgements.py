@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from labeler.collection.rows import pair_of
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, Qrels
 from labeler.errors import BadInput
-from labeler.files.jsonl import identifier, read_rows, text_of
+from labeler.files.jsonl import read_rows, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class JudgementRow(NamedTuple):
     origin: Origin
 
 
-class Rows:
-    """Writes the rows of one origin: `line` is that of one pair, without its line end."""
+class JudgementLines:
+    """Writes the rows of one origin as lines."""
 
     def __init__(self, origin: Origin) -> None:
         made_by = {
@@ -41,12 +42,12 @@ class Rows:
         self._end = _ENCODER.encode(made_by)[1:]
 
     def line(self, judged: Judged) -> str:
-        """The line of one pair: its outcome, what that took, then the origin."""
+        """The line of one pair, without its end: its outcome, what that took, then the origin."""
         query, document = judged.outcome.pair
         cost = "null" if judged.cost is None else _ENCODER.encode(judged.cost)
         return (
             f'{{"query_id": {_QUOTED(query)}, "doc_id": {_QUOTED(document)}, '
-            f'{_said(judged.outcome)}, "attempts": {judged.attempts:d}, '
+            f'{_members_of(judged.outcome)}, "attempts": {judged.attempts:d}, '
             f'"prompt_tokens": {judged.prompt_tokens:d}, '
             f'"completion_tokens": {judged.completion_tokens:d}, "cost": {cost}, '
             f'"model": {_QUOTED(judged.model)}, {self._end}'
@@ -57,14 +58,14 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _QUOTED = _ENCODER.encode
 
 
-def _said(outcome: Outcome) -> str:
+def _members_of(outcome: Outcome) -> str:
     if isinstance(outcome, Failure):
         status, detail = _QUOTED(outcome.status), _QUOTED(outcome.detail)
         return f'"grade": null, "status": {status}, "detail": {detail}'
     reason = "null" if outcome.reason is None else _QUOTED(outcome.reason)
-    said = f'"grade": {outcome.grade:d}, "status": "{JUDGED}", "reason": {reason}'
+    members = f'"grade": {outcome.grade:d}, "status": "{JUDGED}", "reason": {reason}'
     shares = outcome.distribution
-    return f'{said}, "distribution": {_ENCODER.encode(dict(shares))}' if shares else said
+    return f'{members}, "distribution": {_ENCODER.encode(dict(shares))}' if shares else members
 
 
 def read_judgements(path: Path) -> Iterator[JudgementRow]:
@@ -73,7 +74,7 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
     Raises `BadInput` where a grade stands beside a failure's status, or none beside `judged`.
     """
     for number, row in read_rows(path):
-        pair = _pair(path, number, row)
+        pair = pair_of(path, number, row)
         judged = Judged(
             _outcome(path, number, row, pair),
             _count(row, "attempts"),
@@ -83,10 +84,6 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
             text_of(path, number, row, "model", ""),
         )
         yield JudgementRow(judged, _origin(path, number, row))
-
-
-def _pair(path: Path, number: int, row: dict[str, Any]) -> Pair:
-    return Pair(identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id"))
 
 
 def _outcome(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Outcome:
@@ -148,7 +145,7 @@ def origin_of(path: Path) -> Origin | None:
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
     for number, row in read_rows(path):
-        pair, grade = _pair(path, number, row), _grade(path, number, row)
+        pair, grade = pair_of(path, number, row), _grade(path, number, row)
         _distribution(path, number, row)
         if grade is not None:
             yield *pair, grade

@@ -21,37 +21,37 @@ class Collection:
 
     @property
     def corpus(self) -> Path:
-        """The documents."""
+        """The file of the documents."""
         return self.folder / "corpus.jsonl"
 
     @property
     def queries(self) -> Path:
-        """The queries."""
+        """The file of the queries."""
         return self.folder / "queries.jsonl"
 
     @property
     def rejected(self) -> Path:
-        """The generated queries that a filter dropped."""
+        """The file of the generated queries that a filter dropped."""
         return self.folder / "rejected.jsonl"
 
     @property
     def pool(self) -> Path:
-        """The pairs to judge."""
+        """The file of the pairs to judge."""
         return self.folder / "pool.jsonl"
 
     @property
     def store(self) -> Path:
-        """The replies."""
+        """The store of replies."""
         return self.folder / "replies.db"
 
     @property
     def card(self) -> Path:
-        """What made the collection."""
+        """The file that says what made the collection."""
         return self.folder / "card.json"
 
     @property
     def readme(self) -> Path:
-        """The same, for people."""
+        """The file that says the same to people."""
         return self.folder / "README.md"
 
     def run(self, name: str) -> Path:
@@ -69,23 +69,16 @@ class Collection:
 
     def run_names(self) -> tuple[str, ...]:
         """The runs that are there, sorted."""
-        found = (self.folder / "runs").glob("*.trec*")
-        return tuple(
-            sorted(
-                {
-                    re.sub(r"\.trec(\.gz)?$", "", p.name)
-                    for p in found
-                    if p.name.endswith(_RUN_ENDINGS)
-                }
-            )
-        )
+        names = (path.name for path in (self.folder / "runs").glob("*.trec*"))
+        runs = (name for name in names if name.endswith(_RUN_ENDINGS))
+        return tuple(sorted({re.sub(r"\.trec(\.gz)?$", "", name) for name in runs}))
 
     def existing_qrels(self, name: str) -> Path:
         """The file of a set of qrels that somebody named; `Misuse` lists those that are there."""
         return _existing(self.qrels(name), "qrels", name, self.qrels_names())
 
     def existing_judgements(self, name: str) -> Path:
-        """The same for a set of judgements."""
+        """The file of judgements that somebody named; `Misuse` lists those that are there."""
         return _existing(self.judgements(name), "judgements", name, self.judgement_names())
 
     def judgement_names(self) -> tuple[str, ...]:
@@ -97,21 +90,18 @@ class Collection:
         return tuple(sorted(path.stem for path in (self.folder / "qrels").glob("*.qrels")))
 
 
-def _existing(path: Path, what: str, name: str, known: Sequence[str]) -> Path:
-    if name not in known:
+def _existing(path: Path, what: str, name: str, names: Sequence[str]) -> Path:
+    if name not in names:
         folder = path.parent.parent
-        there = (
-            f"there are: {', '.join(known)}"
-            if known
-            else f"it has none yet; next: {next_step(folder)}"
-        )
-        raise Misuse(f"{folder} has no {what} {name!r}; {there}")
+        none_yet = f"it has none yet; next: {next_step(folder)}"
+        hint = f"there are: {', '.join(names)}" if names else none_yet
+        raise Misuse(f"{folder} has no {what} {name!r}; {hint}")
     return path
 
 
 STEPS = {
     "corpus.jsonl": "labeler ingest DOCUMENTS -o {}",
-    "queries.jsonl": "labeler generate {} (or ingest with --queries-file)",
+    "queries.jsonl": "labeler generate {} (or ingest with a file of queries)",
     "pool.jsonl": "labeler pool {}",
     "qrels": "labeler judge {}",
 }

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from labeler.collection.rows import pair_of
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
-from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
+from labeler.files.jsonl import read_rows, text_of, write_rows
 
 _WRITTEN = ("assessor", "time", "comment")
 
@@ -59,7 +60,7 @@ def read_sample(path: Path) -> list[SampledPair]:
     if not path.exists():
         raise FileProblem(f"{path}: no such sample; was the sheet drawn from this collection?")
     return [
-        SampledPair(int(row["row"]), _pair(path, number, row), _probability(path, number, row))
+        SampledPair(int(row["row"]), pair_of(path, number, row), _probability(path, number, row))
         for number, row in read_rows(path)
     ]
 
@@ -89,14 +90,10 @@ def read_people(path: Path) -> list[HumanAnswer]:
         if grade is not None and type(grade) is not int:
             raise BadInput.at(path, number, f"expected an integer grade or null, found {grade!r}")
         assessor, time, comment = (text_of(path, number, row, key, "") for key in _WRITTEN)
-        pair, chance = _pair(path, number, row), _probability(path, number, row)
+        pair, chance = pair_of(path, number, row), _probability(path, number, row)
         sample = text_of(path, number, row, "sample", "")
         rows.append(HumanAnswer(pair, grade, assessor, time, comment, chance, sample))
     return rows
-
-
-def _pair(path: Path, number: int, row: dict[str, object]) -> Pair:
-    return Pair(identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id"))
 
 
 def _probability(path: Path, number: int, row: dict[str, object]) -> float:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labeler.collection.rows import pair_of
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
-from labeler.files.jsonl import identifier, read_rows, write_rows
+from labeler.files.jsonl import read_rows, write_rows
 
 
 def read_pool(path: Path) -> list[Pooled]:
@@ -18,7 +19,7 @@ def read_pool(path: Path) -> list[Pooled]:
     pool: list[Pooled] = []
     seen: set[Pair] = set()
     for number, row in read_rows(path):
-        pair = _pair(path, number, row)
+        pair = pair_of(path, number, row)
         if pair in seen:
             raise BadInput.at(path, number, f"the pair {pair[0]} {pair[1]} stands there twice")
         seen.add(pair)
@@ -57,13 +58,13 @@ def pool_pairs(
     """
     codes, query_numbers, doc_numbers = array("q"), dict[str, int](), dict[str, int]()
     for number, row in read_rows(path):
-        query, document = _pair(path, number, row)
+        query, document = pair_of(path, number, row)
         _runs(path, number, row)
         _rank(path, number, row)
         if query not in query_numbers:
-            _check_known(path, number, "query", query, queries)
+            _check_exists(path, number, "query", query, queries)
         if document not in doc_numbers:
-            _check_known(path, number, "document", document, documents)
+            _check_exists(path, number, "document", document, documents)
         first = query_numbers.setdefault(query, len(query_numbers))
         codes.append(first << _BITS | doc_numbers.setdefault(document, len(doc_numbers)))
     if _has_equals(codes):
@@ -71,11 +72,11 @@ def pool_pairs(
     return PoolPairs(list(query_numbers), list(doc_numbers), codes)
 
 
-def _check_known(
-    path: Path, number: int, what: str, found: str, known: Container[str] | None
+def _check_exists(
+    path: Path, number: int, what: str, text: str, ids: Container[str] | None
 ) -> None:
-    if known is not None and found not in known:
-        problem = f"the {what} {found!r} is not in the collection"
+    if ids is not None and text not in ids:
+        problem = f"the {what} {text!r} is not in the collection"
         raise BadInput.at(path, number, problem)
 
 
@@ -84,10 +85,6 @@ def _has_equals(numbers: array[int]) -> bool:
 
     ordered = np.sort(np.frombuffer(numbers, dtype=np.int64))
     return bool((ordered[1:] == ordered[:-1]).any())
-
-
-def _pair(path: Path, number: int, row: dict[str, Any]) -> Pair:
-    return Pair(identifier(path, number, row, "query_id"), identifier(path, number, row, "doc_id"))
 
 
 def _runs(path: Path, number: int, row: dict[str, Any]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from labeler.collection.corpus import _metadata, _must_be_there, _twice
+from labeler.collection.rows import check_exists, metadata_of, repeated_id
 from labeler.data import Query
 from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 
@@ -13,12 +13,12 @@ from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 def read_queries(path: Path) -> dict[str, Query]:
     """The queries of a `queries.jsonl` by id, in the file's order."""
     queries: dict[str, Query] = {}
-    _must_be_there(path)
+    check_exists(path)
     for number, row in read_rows(path):
         text = text_of(path, number, row, "text", None)
-        query = Query(identifier(path, number, row, "_id"), text, _metadata(path, number, row))
+        query = Query(identifier(path, number, row, "_id"), text, metadata_of(path, number, row))
         if query.id in queries:
-            raise _twice(path, number, query.id)
+            raise repeated_id(path, number, query.id)
         queries[query.id] = query
     return queries
 

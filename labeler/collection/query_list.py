@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from labeler.collection.rows import metadata_of, repeated_id
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.files.jsonl import identifier, read_rows, text_of
@@ -42,7 +43,7 @@ def _numbered(path: Path, rows: Iterable[tuple[int, dict[str, Any]]]) -> dict[st
     for position, (number, row) in enumerate(rows, start=1):
         query = _query(path, number, row, f"q{position}")
         if query.id in queries:
-            raise BadInput.at(path, number, f"the id {query.id!r} stands in an earlier line too")
+            raise repeated_id(path, number, query.id)
         if texts.setdefault(query.text, query.id) != query.id:
             same = f"the same query as {texts[query.text]!r}: {query.text[:60]!r}"
             raise BadInput.at(path, number, f"{same}; keep one of them")
@@ -56,12 +57,9 @@ def _query(path: Path, number: int, row: dict[str, Any], fallback: str) -> Query
     text = " ".join(text_of(path, number, row, text_key, None).split())
     if not text:
         raise BadInput.at(path, number, "a query without text")
-    found = identifier(path, number, row, id_key) if id_key else fallback
+    query_id = identifier(path, number, row, id_key) if id_key else fallback
     rest = {k: v for k, v in row.items() if k not in (id_key, text_key, "metadata")}
-    inner = row.get("metadata") or {}
-    if not isinstance(inner, dict):
-        raise BadInput.at(path, number, "expected 'metadata' to be an object")
-    return Query(found, text, {**_ORIGIN, **rest, **inner})
+    return Query(query_id, text, {**_ORIGIN, **rest, **metadata_of(path, number, row)})
 
 
 def _lines(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
@@ -85,6 +83,6 @@ def _tsv_rows(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
             names = header
             continue
         if len(cells) != len(names):
-            wanted = f"expected {len(names)} columns ({', '.join(names)}), found {len(cells)}"
-            raise BadInput.at(path, number, wanted)
+            problem = f"expected {len(names)} columns ({', '.join(names)}), found {len(cells)}"
+            raise BadInput.at(path, number, problem)
         yield number, dict(zip(names, cells, strict=True))

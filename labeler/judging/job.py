@@ -8,7 +8,13 @@ from typing import NamedTuple
 from labeler import __version__
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import read_corpus
-from labeler.collection.judgements import Origin, Rows, grades_of, origin_of, read_judgements
+from labeler.collection.judgements import (
+    JudgementLines,
+    Origin,
+    grades_of,
+    origin_of,
+    read_judgements,
+)
 from labeler.collection.layout import Collection, check_name, safe_name
 from labeler.collection.pool import PoolPairs, pool_pairs
 from labeler.collection.queries import read_queries
@@ -80,7 +86,7 @@ async def do_job(job: Job, assessor: Assessor, options: PairOptions) -> Tally:
     goes on where it stopped.
     """
     check_free(job.collection, job.name, assessor)
-    tally, rows = Tally(job.name), Rows(origin(assessor))
+    tally, rows = Tally(job.name), JudgementLines(origin(assessor))
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
     with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
         try:

@@ -28,7 +28,7 @@ LISTED = 10
 
 
 @dataclass
-class Merged:
+class MergeResult:
     """How many pairs there are, how many had several grades, and the first of these, in words."""
 
     pairs: int = 0
@@ -44,14 +44,14 @@ class Merged:
 
 def merge_qrels(
     paths: Sequence[Path], output: Path, conflict: str, warn: Warn, each: Warn = lambda _: None
-) -> Merged:
+) -> MergeResult:
     """Put qrels together; `each` is told of every pair whose grades differ between files.
 
     `conflict`, one of `CONFLICTS`, says which grade wins.
     """
     if conflict not in CONFLICTS:
-        raise Misuse(f"--conflict is {', '.join(CONFLICTS)}; not {conflict!r}")
-    merged = Merged()
+        raise Misuse(f"conflict is {', '.join(CONFLICTS)}; not {conflict!r}", parameter="conflict")
+    merged = MergeResult()
 
     def graded() -> Iterator[GradedPart]:
         for batch, lines, pair in pair_batches(indexes, warn):
@@ -63,7 +63,9 @@ def merge_qrels(
                 each(line)
             yield part
         if merged.conflicts and conflict == "error":
-            raise BadInput(f"{merged}; --conflict {'|'.join(CONFLICTS[1:])} says which wins")
+            raise BadInput(
+                f"{merged}; which wins? {', '.join(CONFLICTS[1:])}", parameter="conflict"
+            )
 
     with ExitStack() as stack:
         indexes = [stack.enter_context(indexed(path, QRELS)) for path in paths]
@@ -81,9 +83,9 @@ def _merged(
     ends = np.append(starts[1:], len(grade))
     wins = {"first": grade[starts], "last": grade[ends - 1], "min": low}
     differ = low != high
-    kept = ~differ if conflict == "drop" else np.ones(len(starts), dtype=np.bool_)
-    first = lines[starts][kept]
-    found = _graded(batch, first, wins.get(conflict, high)[kept])
+    has_grade = ~differ if conflict == "drop" else np.ones(len(starts), dtype=np.bool_)
+    first = lines[starts][has_grade]
+    graded = _graded(batch, first, wins.get(conflict, high)[has_grade])
 
     def words() -> Iterator[str]:
         for place in np.flatnonzero(differ).tolist():
@@ -92,7 +94,7 @@ def _merged(
             query = batch.names[int(batch.query[line])].decode()
             yield f"{query} {batch.part.cell(line, 2).decode()}: {grades}"
 
-    return found, words()
+    return graded, words()
 
 
 def _graded(batch: Batch, lines: Integers, grade: Integers) -> GradedPart:
@@ -120,22 +122,23 @@ def clipped(low: int | None, high: int) -> Regrade:
     """
     least = low or 0
     if least > high:
-        raise Misuse(f"--low {least} is above --high {high}")
+        raise Misuse(f"the lowest grade {least} is above the highest, {high}", parameter="high")
     return lambda grade: np.where((grade < 0) & (low is None), grade, np.clip(grade, least, high))
 
 
 def mapping_of(text: str) -> dict[int, int]:
     """`1:0,2:1` as a dict; each grade once."""
-    found: dict[int, int] = {}
+    mapping: dict[int, int] = {}
     for pair in text.split(","):
         before, colon, after = pair.partition(":")
         try:
-            if not colon or int(before) in found:
+            if not colon or int(before) in mapping:
                 raise ValueError
-            found[int(before)] = int(after)
+            mapping[int(before)] = int(after)
         except ValueError as error:
-            raise Misuse(f"cannot read {pair!r}; write the mapping as 1:0,2:1,3:2") from error
-    return found
+            problem = f"cannot read {pair!r}; write the mapping as 1:0,2:1,3:2"
+            raise Misuse(problem, parameter="grades") from error
+    return mapping
 
 
 def map_qrels(path: Path, output: Path, mapping: Mapping[int, int], warn: Warn) -> int:
@@ -159,10 +162,10 @@ def map_qrels(path: Path, output: Path, mapping: Mapping[int, int], warn: Warn) 
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Subset:
     """What to keep: these queries, these documents (all, where None), of them `sample` queries.
 
-    The values say where each id was named.
+    The values say where each id was named, in a file, or nothing.
     """
 
     queries: Mapping[str, str] | None = None
@@ -172,47 +175,52 @@ class Chosen:
 
     def __post_init__(self) -> None:
         if self.queries is None and self.documents is None and self.sample is None:
-            raise Misuse("say what to keep: --queries, --documents or --sample")
+            raise Misuse("say what to keep: queries, documents or a sample of the queries")
 
 
-def subset_qrels(path: Path, output: Path, chosen: Chosen, warn: Warn) -> int:
-    """Write the chosen pairs; `BadInput` where an id that was named is not there."""
-    wanted = np.array([d.encode() for d in chosen.documents or ()] or [b""])
-    found: list[Any] = []
+def subset_qrels(path: Path, output: Path, subset: Subset, warn: Warn) -> int:
+    """Write the pairs of a subset; `BadInput` where an id that was named is in no line."""
+    documents = np.array([d.encode() for d in subset.documents or ()] or [b""])
+    present: list[Any] = []
 
-    def parts(index: Index, kept: Collection[bytes]) -> Iterator[GradedPart]:
+    def parts(index: Index, queries: Collection[bytes]) -> Iterator[GradedPart]:
         for batch, lines, _ in pair_batches([index], warn):
-            keep = np.array([name in kept for name in batch.names])[batch.query[lines]]
-            if chosen.documents is not None:
+            keep = np.array([name in queries for name in batch.names])[batch.query[lines]]
+            if subset.documents is not None:
                 texts = np.array(batch.texts(lines))
-                keep &= np.isin(texts, wanted)
-                found.append(np.unique(texts[np.isin(texts, wanted)]))
+                keep &= np.isin(texts, documents)
+                present.append(np.unique(texts[np.isin(texts, documents)]))
             yield _graded(batch, lines[keep], batch.grade[lines[keep]])
-        if chosen.documents is not None:
-            there = {text.decode() for part in found for text in part.tolist()}
-            _refuse_unknown(chosen.documents, there, f"document of {path}")
+        if subset.documents is not None:
+            ids = {text.decode() for part in present for text in part.tolist()}
+            _refuse_unknown("documents", subset.documents, ids, f"document of {path}")
 
     with indexed(path, QRELS) as index:
-        return write_graded(output, parts(index, _queries_to_keep(index, chosen)))
+        return write_graded(output, parts(index, _queries_to_keep(index, subset)))
 
 
-def _queries_to_keep(index: Index, chosen: Chosen) -> set[bytes]:
-    there = sorted(index.names())
-    if chosen.queries is not None:
-        _refuse_unknown(chosen.queries, {q.decode() for q in there}, f"query of {index.path}")
-        there = sorted(query.encode() for query in chosen.queries)
-    if chosen.sample is not None:
-        if not 1 <= chosen.sample <= len(there):
-            have = count_of(len(there), "query", "queries")
-            raise Misuse(f"--sample {chosen.sample}: there are {have} to draw from")
-        drawn = np.random.default_rng(chosen.seed).choice(len(there), chosen.sample, replace=False)
-        there = [there[place] for place in drawn.tolist()]
-    return set(there)
+def _queries_to_keep(index: Index, subset: Subset) -> set[bytes]:
+    queries = sorted(index.names())
+    if subset.queries is not None:
+        ids = {query_id.decode() for query_id in queries}
+        _refuse_unknown("queries", subset.queries, ids, f"query of {index.path}")
+        queries = sorted(query_id.encode() for query_id in subset.queries)
+    size = subset.sample
+    if size is not None:
+        if not 1 <= size <= len(queries):
+            have = count_of(len(queries), "query", "queries")
+            raise Misuse(f"cannot draw {size}; there are {have} to draw from", parameter="sample")
+        drawn = np.random.default_rng(subset.seed).choice(len(queries), size, replace=False)
+        queries = [queries[place] for place in drawn.tolist()]
+    return set(queries)
 
 
-def _refuse_unknown(named: Mapping[str, str], there: Collection[str], what: str) -> None:
-    missing = [name for name in named if name not in there]
+def _refuse_unknown(
+    parameter: str, named: Mapping[str, str], ids: Collection[str], what: str
+) -> None:
+    missing = [name for name in named if name not in ids]
     if missing:
+        more = f"; {len(missing) - 1:,} more are none" if len(missing) > 1 else ""
+        problem = f"{missing[0]!r} is no {what}{more}"
         where = named[missing[0]]
-        more = f"; {len(missing) - 1:,} more are not there" if len(missing) > 1 else ""
-        raise BadInput(f"{where}: {missing[0]!r} is no {what}{more}")
+        raise BadInput(f"{where}: {problem}") if where else BadInput(problem, parameter=parameter)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Integers
-from labeler.collection.ids import KnownIds, Unknown
+from labeler.collection.ids import CollectionIds, UnknownIds
 from labeler.errors import BadInput
 from labeler.report.table import Column, Table
 from labeler.trec.distinct import pair_batches
@@ -20,13 +20,13 @@ from labeler.trec.spread import SPREAD_HEADER, short_names, spread
 Warn = Callable[[str], None]
 
 
-def qrels_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
-    """Counts of a qrels file; `BadInput` where an id is not among the known ones."""
+def qrels_stats(path: Path, ids: CollectionIds | None = None) -> dict[str, Any]:
+    """Counts of a qrels file; `BadInput` where an id is not among `ids`."""
     warnings: list[str] = []
     sizes: list[Integers] = []
     grades: Counter[int] = Counter()
     relevant = 0
-    unknown = Unknown(known) if known else None
+    unknown = UnknownIds(ids) if ids else None
     with indexed(path, QRELS) as index:
         for batch, lines, _ in pair_batches([index], warnings.append):
             query, grade = batch.query[lines], batch.grade[lines]
@@ -34,9 +34,9 @@ def qrels_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
             relevant += len(np.unique(query[grade > 0]))
             grades.update(_counted(grade))
             if unknown:
-                unknown.look(batch)
+                unknown.add(batch)
         if unknown:
-            unknown.finish(index)
+            unknown.refuse(index)
     ordered = np.sort(np.concatenate(sizes))
     return {
         "qrels": str(path),
@@ -50,20 +50,20 @@ def qrels_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
 
 
 def _counted(grade: Integers) -> dict[int, int]:
-    found, counts = np.unique(grade, return_counts=True)
-    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+    grades, counts = np.unique(grade, return_counts=True)
+    return dict(zip(grades.tolist(), counts.tolist(), strict=True))
 
 
 def validate_qrels(
-    path: Path, scale: Collection[int], known: KnownIds | None = None
+    path: Path, scale: Collection[int], ids: CollectionIds | None = None
 ) -> dict[str, Any]:
     """The counts, if the file reads and its grades are on the scale; else `BadInput`."""
-    found = qrels_stats(path, known)
-    outside = [g for g in map(int, found["grades"]) if scale and g not in scale]
+    counts = qrels_stats(path, ids)
+    outside = [g for g in map(int, counts["grades"]) if scale and g not in scale]
     if outside:
-        counts = ", ".join(f"{found['grades'][str(g)]} of grade {g}" for g in outside)
-        raise BadInput(f"{path}: grades outside the scale {_range(scale)}: {counts}")
-    return found
+        listed = ", ".join(f"{counts['grades'][str(g)]} of grade {g}" for g in outside)
+        raise BadInput(f"{path}: grades outside the scale {_range(scale)}: {listed}")
+    return counts
 
 
 def stats_table(counts: Sequence[Mapping[str, Any]]) -> Table:

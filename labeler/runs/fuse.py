@@ -27,16 +27,18 @@ def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
     try:
         numbers = [float(number) for _, _, number in named]
     except ValueError as error:
-        raise Misuse(f"cannot read the weights {text!r}; write them as 0.3,0.7") from error
+        problem = f"cannot read the weights {text!r}; write them as 0.3,0.7"
+        raise Misuse(problem, parameter="weights") from error
     if not np.isfinite(numbers).all():
-        raise Misuse(f"the weights {text!r} must be finite numbers")
+        raise Misuse(f"the weights {text!r} must be finite numbers", parameter="weights")
     names = [name for name, equals, _ in named if equals]
     if not names:
         return tuple(numbers)
-    wanted = [run_name(path) for path in paths]
-    if sorted(names) != sorted(wanted):
-        raise Misuse(f"--weights names {', '.join(names)}; the runs are {', '.join(wanted)}")
-    return tuple(numbers[names.index(name)] for name in wanted)
+    runs = [run_name(path) for path in paths]
+    if sorted(names) != sorted(runs):
+        problem = f"weights of {', '.join(names)}; the runs are {', '.join(runs)}"
+        raise Misuse(problem, parameter="weights")
+    return tuple(numbers[names.index(name)] for name in runs)
 
 
 def fuse_files(
@@ -53,7 +55,8 @@ def fuse_files(
     if len(paths) < 2:
         raise Misuse("fusing takes two runs or more")
     if fusion.method == "wsum" and len(fusion.weights) != len(paths):
-        raise Misuse(f"wsum needs {len(paths)} weights, one for each run, as --weights 0.3,0.7")
+        problem = f"wsum needs {len(paths)} weights, one for each run, as 0.3,0.7"
+        raise Misuse(problem, parameter="weights")
     queries = 0
 
     def fused() -> Iterator[RankedPart]:

@@ -1,4 +1,4 @@
-"""Rank fusion, several runs into one, and diversity within one."""
+"""Rank fusion: the scores of several runs as one."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Lists:
     @property
     def query_of_pair(self) -> Integers:
         """The query of each pair."""
-        found = np.zeros(int(self.pair.max()) + 1, dtype=np.int64)
-        found[self.pair] = self.query
-        return found
+        queries = np.zeros(int(self.pair.max()) + 1, dtype=np.int64)
+        queries[self.pair] = self.query
+        return queries
 
     @property
     def candidates(self) -> Integers:
@@ -73,14 +73,14 @@ class Lists:
     @property
     def lowest(self) -> Floats:
         """The lowest score of each line's list."""
-        found: Floats = np.minimum.reduceat(self.score, self.starts)[self.group]
-        return found
+        lowest: Floats = np.minimum.reduceat(self.score, self.starts)[self.group]
+        return lowest
 
     @property
     def highest(self) -> Floats:
         """The highest score of each line's list."""
-        found: Floats = np.maximum.reduceat(self.score, self.starts)[self.group]
-        return found
+        highest: Floats = np.maximum.reduceat(self.score, self.starts)[self.group]
+        return highest
 
     def total(self, values: Floats) -> Floats:
         """The sum over each line's list."""
@@ -93,9 +93,9 @@ def added(number: Integers, values: Floats) -> Floats:
 
 
 def _divided(value: Floats, by: Floats) -> Floats:
-    """`value / by`, and 0 where there is nothing to tell apart."""
-    found: Floats = np.divide(value, by, out=np.zeros_like(value), where=by > 0)
-    return found
+    """`value / by`, and 0 where `by` is 0, as among equal scores."""
+    quotient: Floats = np.divide(value, by, out=np.zeros_like(value), where=by > 0)
+    return quotient
 
 
 def _zscore(lists: Lists) -> Floats:
@@ -139,15 +139,20 @@ class Fusion:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            raise Misuse(f"no method {self.method!r}; known: {', '.join(METHODS)}")
+            problem = f"no method {self.method!r}; known: {', '.join(METHODS)}"
+            raise Misuse(problem, parameter="method")
         if self.norm not in NORMS:
-            raise Misuse(f"no norm {self.norm!r}; known: {', '.join(NORMS)}")
-        if self.depth < 1 or not (self.k >= 0 and math.isfinite(self.k)):
-            raise Misuse("--depth counts from 1, and --k is a finite number from 0")
+            problem = f"no norm {self.norm!r}; known: {', '.join(NORMS)}"
+            raise Misuse(problem, parameter="norm")
+        if self.depth < 1:
+            raise Misuse("depth counts from 1", parameter="depth")
+        if not (self.k >= 0 and math.isfinite(self.k)):
+            raise Misuse("k is a finite number from 0", parameter="k")
         if not all(map(math.isfinite, self.weights)):
-            raise Misuse("--weights are finite numbers")
+            raise Misuse("weights are finite numbers", parameter="weights")
         if self.weights and self.method != "wsum":
-            raise Misuse(f"--weights are for the method wsum, not {self.method}")
+            problem = f"weights are for the method wsum, not {self.method}"
+            raise Misuse(problem, parameter="weights")
 
     def scores(self, lists: Lists) -> Floats:
         """The fused score of each pair, added in the order of the runs."""
@@ -159,9 +164,10 @@ class Fusion:
             factor = np.array(self.weights)[lists.run]
         base = np.zeros(len(times))
         if self.norm == "borda":
+            # what a list gives each document that it lacks, added for all, less those it has
             absent = 0.5 - (lists.sizes - 1) / (2 * lists.candidates)
             scaled = scaled - absent
-            listed = lists.query[lists.starts]
+            listed = lists.query[lists.starts]  # the query of each list
             base = added(listed, (factor * absent)[lists.starts])[lists.query_of_pair]
             times = np.bincount(listed)[lists.query_of_pair]
         sums = added(lists.pair, factor * scaled) + base

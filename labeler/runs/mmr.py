@@ -70,29 +70,31 @@ class _Vectors:
         return np.frombuffer(b"".join(read), dtype=np.float32).reshape(len(rows), self.width)
 
 
-def diversify(run: Path, corpus: Path, encode: Encode, output: Path, wanted: Diversity) -> int:
+def diversify(run: Path, corpus: Path, encode: Encode, output: Path, diversity: Diversity) -> int:
     """Re-rank a run by maximal marginal relevance over the vectors that `encode` gives.
 
     The first documents of each query are re-ranked and the others dropped; the new scores are 1
     over the new rank. Each document is encoded once. Returns how many lines were written.
     """
-    with indexed_run(run) as index, _encoded(index, corpus, encode, wanted) as vectors:
-        parts = (_re_ranked(batch, vectors, wanted) for batch in batches([index]))
-        return write_run_as(output, parts, wanted.tag)
+    with indexed_run(run) as index, _encoded(index, corpus, encode, diversity) as vectors:
+        parts = (_re_ranked(batch, vectors, diversity) for batch in batches([index]))
+        return write_run_as(output, parts, diversity.tag)
 
 
-def _re_ranked(batch: Batch, vectors: _Vectors, wanted: Diversity) -> RankedPart:
-    lines = _first(batch, wanted.depth)
+def _re_ranked(batch: Batch, vectors: _Vectors, diversity: Diversity) -> RankedPart:
+    lines = _first(batch, diversity.depth)
     edges = np.searchsorted(batch.query[lines], np.arange(len(batch.names) + 1)).tolist()
     order: list[int] = []
     scores: list[float] = []
     for first, last in pairwise(edges):
         unit = vectors.of(batch.texts(lines[first:last])).astype(np.float64)
-        chosen = mmr(batch.score[lines[first:last]], unit @ unit.T, wanted.balance, wanted.depth)
-        order += [first + place for place in chosen]
-        scores += [1 / rank for rank in range(1, len(chosen) + 1)]
-    found = lines[order]
-    return RankedPart(batch.names, batch.query[found], batch.texts(found), np.array(scores))
+        taken = mmr(
+            batch.score[lines[first:last]], unit @ unit.T, diversity.balance, diversity.depth
+        )
+        order += [first + place for place in taken]
+        scores += [1 / rank for rank in range(1, len(taken) + 1)]
+    best = lines[order]
+    return RankedPart(batch.names, batch.query[best], batch.texts(best), np.array(scores))
 
 
 def _first(batch: Batch, depth: int) -> Integers:
@@ -102,26 +104,28 @@ def _first(batch: Batch, depth: int) -> Integers:
 
 
 @contextmanager
-def _encoded(index: Index, corpus: Path, encode: Encode, wanted: Diversity) -> Iterator[_Vectors]:
+def _encoded(
+    index: Index, corpus: Path, encode: Encode, diversity: Diversity
+) -> Iterator[_Vectors]:
     """The vectors of the documents that are re-ranked; `BadInput` where the corpus lacks some."""
     ids = np.array([], dtype="S1")
     for batch in batches([index]):
         batch.refuse_repeated()
-        ids = np.union1d(ids, np.array(batch.texts(_first(batch, wanted.depth))))
+        ids = np.union1d(ids, np.array(batch.texts(_first(batch, diversity.depth))))
     row = np.full(len(ids), -1, dtype=np.int64)
     with tempfile.TemporaryFile(prefix="labeler-") as file:
         count = width = 0
         for some in _in_parts(corpus_lines(corpus)):
-            chosen = _wanted(corpus, some, ids, row)
-            if not chosen:
+            documents = _to_encode(corpus, some, ids, row)
+            if not documents:
                 continue
-            found = encode([text_to_search(document) for document in chosen.values()])
-            row[list(chosen)] = np.arange(count, count + len(chosen))
-            count, width = count + len(chosen), found.shape[1]
-            file.write(found.astype(np.float32).tobytes())
+            vectors = encode([text_to_search(document) for document in documents.values()])
+            row[list(documents)] = np.arange(count, count + len(documents))
+            count, width = count + len(documents), vectors.shape[1]
+            file.write(vectors.astype(np.float32).tobytes())
         file.flush()
         if (row < 0).any():
-            raise BadInput(_not_there(index, corpus, ids[row < 0]))
+            raise BadInput(_missing(index, corpus, ids[row < 0]))
         yield _Vectors(ids, row, file, width)
 
 
@@ -130,24 +134,24 @@ def _in_parts(lines: Iterator[tuple[int, Document]]) -> Iterator[list[tuple[int,
         yield some
 
 
-def _wanted(
+def _to_encode(
     corpus: Path, some: Sequence[tuple[int, Document]], ids: Ids, row: Integers
 ) -> dict[int, Document]:
     """The documents whose ids are among `ids`, by their places there; none has a row yet."""
     keys = np.array([document.id.encode() for _, document in some])
     places = np.minimum(np.searchsorted(ids, keys), len(ids) - 1)
-    chosen: dict[int, Document] = {}
+    documents: dict[int, Document] = {}
     for (number, document), place in zip(some, places.tolist(), strict=True):
         if ids[place] != document.id.encode():
             continue
-        if place in chosen or row[place] >= 0:
+        if place in documents or row[place] >= 0:
             problem = f"the id {document.id!r} stands in an earlier line too"
             raise BadInput.at(corpus, number, problem)
-        chosen[place] = document
-    return chosen
+        documents[place] = document
+    return documents
 
 
-def _not_there(index: Index, corpus: Path, ids: Ids) -> str:
+def _missing(index: Index, corpus: Path, ids: Ids) -> str:
     named = ", ".join(text.decode() for text in ids[:_SHOWN].tolist())
     first = ids[0]
     line = next(number for number, columns in index.numbered() if columns[2] == first)

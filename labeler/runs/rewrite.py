@@ -26,7 +26,7 @@ class Change:
 
     def __post_init__(self) -> None:
         if self.depth is not None and self.depth < 1:
-            raise Misuse("--depth counts from 1")
+            raise Misuse("depth counts from 1", parameter="depth")
         for form in filter(None, (self.read_as, self.write_as)):
             if form not in FORMATS:
                 raise Misuse(f"no format {form!r}; known: {', '.join(FORMATS)}")

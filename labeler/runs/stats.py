@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Integers
-from labeler.collection.ids import KnownIds, Unknown
+from labeler.collection.ids import CollectionIds, UnknownIds
 from labeler.exchange.runs import indexed_run
 from labeler.report.table import Column, Table
 from labeler.trec.blocks import batches
@@ -17,15 +17,15 @@ from labeler.trec.spread import SPREAD_HEADER, short_names, spread
 from labeler.trec.ties import contradictions, tied_pairs
 
 
-def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
+def run_stats(path: Path, ids: CollectionIds | None = None) -> dict[str, Any]:
     """Counts of a run, and what its scores and ranks say of each other.
 
-    Raises `BadInput` where an id is not among the known ones.
+    Raises `BadInput` where an id is not among `ids`.
     """
     sizes: list[Integers] = []
     ties = contradicting = 0
     lowest, highest = np.inf, -np.inf
-    unknown = Unknown(known) if known else None
+    unknown = UnknownIds(ids) if ids else None
     with indexed_run(path) as index:
         for batch in batches([index]):
             batch.refuse_repeated()
@@ -35,9 +35,9 @@ def run_stats(path: Path, known: KnownIds | None = None) -> dict[str, Any]:
             contradicting += contradictions(batch.group, batch.declared, score)
             lowest, highest = min(lowest, score.min()), max(highest, score.max())
             if unknown:
-                unknown.look(batch)
+                unknown.add(batch)
         if unknown:
-            unknown.finish(index)
+            unknown.refuse(index)
     ordered = np.sort(np.concatenate(sizes))
     return {
         "run": str(path),

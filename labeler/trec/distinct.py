@@ -20,7 +20,7 @@ _LOOKED_UP = 1000
 
 
 @dataclass
-class Repeats:
+class RepeatedPairs:
     """The pairs that one file names more than once: with the same grade, and with another."""
 
     index: Index
@@ -36,7 +36,7 @@ class Repeats:
             warn(same_grade(self.index.path, self.same))
 
 
-def _two_grades(repeats: Repeats) -> str:
+def _two_grades(repeats: RepeatedPairs) -> str:
     known: dict[tuple[bytes, bytes], int | None] = dict.fromkeys(repeats.pairs)
     path, shown = repeats.index.path, list[str]()
     for number, columns in repeats.index.numbered():
@@ -53,7 +53,7 @@ def _two_grades(repeats: Repeats) -> str:
     return two_grades(shown, repeats.others)
 
 
-def _distinct(batch: Batch, repeats: Sequence[Repeats]) -> tuple[Integers, Integers]:
+def _distinct(batch: Batch, repeats: Sequence[RepeatedPairs]) -> tuple[Integers, Integers]:
     """The lines sorted by query, document and file, each pair of a file once; and pair numbers."""
     lines, pair = batch.pairs()
     again = np.append(
@@ -78,7 +78,7 @@ def pair_batches(
 ) -> Iterator[tuple[Batch, Integers, Integers]]:
     """Batches by query id, with its distinct lines, sorted by query, document and file, and their
     pairs' numbers. At the end `warn` is told what was repeated, or `BadInput` is raised."""
-    repeats = [Repeats(index) for index in indexes]
+    repeats = [RepeatedPairs(index) for index in indexes]
     for batch in batches(indexes, sort=True):
         yield batch, *_distinct(batch, repeats)
     for found in repeats:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.collection.judgements import Origin, Rows, grades_of, read_judgements
+from labeler.collection.judgements import JudgementLines, Origin, grades_of, read_judgements
 from labeler.collection.pool import pool_pairs, read_pool, write_pool
 from labeler.data import FAILURES, Failure, Judged, Judgement, Pair, Pooled
 from labeler.errors import BadInput
@@ -55,7 +55,7 @@ def strictly(path: Path) -> list[tuple[str, str, int]]:
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(rows=st.lists(judged(), max_size=4))
 def test_judgements_read_back_as_they_were(path: Path, rows: list[Judged]) -> None:
-    lines = Rows(ORIGIN)
+    lines = JudgementLines(ORIGIN)
     path.write_text("".join(lines.line(row) + "\n" for row in rows), encoding="utf-8", newline="\n")
     back = list(read_judgements(path))
     assert [row.judged for row in back] == rows
@@ -73,7 +73,7 @@ def test_judgements_read_back_as_they_were(path: Path, rows: list[Judged]) -> No
 def test_a_damaged_judgement_gives_its_grade_or_is_refused_whoever_reads_it(
     path: Path, row: Judged, at: float, cut: int, put: str
 ) -> None:
-    line = Rows(ORIGIN).line(row)
+    line = JudgementLines(ORIGIN).line(row)
     place = int(at * len(line))
     path.write_text(line[:place] + put + line[place + cut :] + "\n", encoding="utf-8", newline="\n")
     assert found_or_refused(lambda: list(grades_of(path))) == found_or_refused(

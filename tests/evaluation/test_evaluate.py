@@ -67,7 +67,7 @@ def test_a_collection_is_scored_with_its_runs_and_human_qrels(
     assert printed_json(capsys)["runs"][0]["scores"]["P@1"]["value"] == pytest.approx(1 / 3)
     (collection / "qrels" / "human.qrels").rename(collection / "qrels" / "third.qrels")
     assert labeler(["evaluate", str(collection)]) == 2
-    assert "choose with --qrels: other, third" in capsys.readouterr().err
+    assert "choose one: other, third" in capsys.readouterr().err
 
 
 def test_gates_end_with_code_5_and_say_what_failed(

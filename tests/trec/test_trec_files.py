@@ -463,7 +463,7 @@ def test_weights_go_by_name_or_by_order(folder: Path, capsys: pytest.CaptureFixt
         found.append(out.read_text())
     assert found[0] == found[1]
     assert labeler([*command[:-1], "b=0.8,x=0.2"]) == 2
-    assert "--weights names b, x; the runs are a, b" in capsys.readouterr().err
+    assert "--weights: weights of b, x; the runs are a, b" in capsys.readouterr().err
     assert labeler([*command[:-1], "nan,1"]) == 2
 
 
