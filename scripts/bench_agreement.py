@@ -56,7 +56,7 @@ def looped(pairs: GradedPairs, draws: int) -> None:
         chosen = rng.integers(0, QUERIES, QUERIES)
         rows = np.concatenate([np.arange(starts[q], starts[q + 1]) for q in chosen])
         for weights in (None, "quadratic"):
-            cohen_kappa_score(pairs.people[rows], pairs.other[rows], weights=weights)
+            cohen_kappa_score(pairs.human[rows], pairs.assessor[rows], weights=weights)
 
 
 def main() -> None:
