@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from labeler.agreement.align import LeftOut, Rules, grades_of_assessor, grades_of_human, scale_of
 from labeler.agreement.assessor_report import AssessorReport, Details
@@ -28,10 +29,12 @@ from labeler.agreement.sources import AssessorSource, Sources
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
-from labeler.evaluation.leaderboard import Leaderboard, leaderboard_of_dicts
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 from labeler.trec.memory import Source as QrelsSource
+
+if TYPE_CHECKING:  # scores are not needed without runs, and take a third of the time to import
+    from labeler.evaluation.leaderboard import Leaderboard
 
 CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 PLANNED = ("kappa", "kappa-quadratic")
@@ -150,6 +153,9 @@ def _leaderboard(
     """The systems by both; `None` without runs, or where a sample of pairs was graded."""
     if sources.weights is not None or not sources.runs:
         return None
+
+    from labeler.evaluation.leaderboard import leaderboard_of_dicts
+
     human, assessor = _mapped(sources, source, rules)
     seed = options.statistics.seed
     return leaderboard_of_dicts(human, assessor, sources.runs, parse(options.measure), seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.ceiling import Ceiling
@@ -12,7 +13,9 @@ from labeler.agreement.details import ClassFigures, GradeBias, QueryFigures
 from labeler.agreement.differences import Difference
 from labeler.agreement.joint import JointAgreement
 from labeler.agreement.plan import SampleSizePlan
-from labeler.evaluation.leaderboard import Leaderboard
+
+if TYPE_CHECKING:
+    from labeler.evaluation.leaderboard import Leaderboard
 
 
 @dataclass(frozen=True)

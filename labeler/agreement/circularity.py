@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labeler.evaluation.leaderboard import Leaderboard
 from labeler.stats.means import mean_interval
+
+if TYPE_CHECKING:
+    from labeler.evaluation.leaderboard import Leaderboard
 
 FAMILIES: dict[str, str] = {
     "GPT": r"gpt(?!q)|davinci|openai|text-embedding-(3|ada)|ada-002|\bo[134](-|\b)",

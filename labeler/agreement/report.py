@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.differences import Difference
 from labeler.agreement.joint import JointAgreement
 from labeler.arrays import Floats
-from labeler.evaluation.leaderboard import Leaderboard
-from labeler.evaluation.systems import System
+
+if TYPE_CHECKING:
+    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.systems import System
 
 Json = dict[str, Any]
 

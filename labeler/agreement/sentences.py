@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.arrays import Floats
-from labeler.evaluation.leaderboard import Leaderboard
+
+if TYPE_CHECKING:
+    from labeler.evaluation.leaderboard import Leaderboard
 
 FEW = 100
 """Of fewer pairs counts are said as they are, of more as so many of 100."""
