@@ -101,7 +101,7 @@ class Board:
             "projected_cost": cost / asked * (asked + left) if cost is not None and asked else cost,
             "failures": dict(self.failures),
             "under_way": self.limiter.under_way,
-            "at_once": int(self.limiter.limit),
+            "at_once": int(self.limiter.at_once),
             "limited_by": self.limiter.why,
         }
 

@@ -77,22 +77,23 @@ async def choose(
     Raises `Misuse`, with the list of its models, where there is a server and no model is named.
     """
     named = model or environment.get("LABELER_MODEL")
-    said = "--model" if model else "LABELER_MODEL"
+    name_from = "model given" if model else "LABELER_MODEL is set"
     if named and is_embedded_name(named):
-        return _embedded(task, named, base_url, said)
+        return _embedded(task, named, base_url, name_from)
     server = await _server(base_url, environment)
     if server is None:
         if named:
             raise Misconfigured(
-                f"no server for the model {named!r}: set OPENAI_API_KEY, give --base-url, or name "
-                f"an embedded model: local, similarity, gguf:PATH"
+                f"no server for the model {named!r}: set OPENAI_API_KEY, give an address, or name "
+                "an embedded model: local, similarity, gguf:PATH",
+                parameter="base_url",
             )
         why = "no key in the environment, no server at Ollama's port"
         return Choice(DEFAULTS[task], why)
     address, why = server
     if not named:
-        raise Misuse(await _name_one(address, why))
-    return Choice(named, f"{said}; {why}", address)
+        raise Misuse(await _name_one(address, why), parameter="model")
+    return Choice(named, f"{name_from}; {why}", address)
 
 
 def is_embedded_name(name: str) -> bool:
@@ -100,17 +101,19 @@ def is_embedded_name(name: str) -> bool:
     return name in {"local", "similarity"} or name.startswith("gguf:")
 
 
-def _embedded(task: Task, name: str, base_url: str | None, said: str) -> Choice:
+def _embedded(task: Task, name: str, base_url: str | None, name_from: str) -> Choice:
     if base_url:
-        raise Misuse(f"--base-url does not go with the embedded model {name!r}")
+        problem = f"an address does not go with the embedded model {name!r}"
+        raise Misuse(problem, parameter="base_url")
     if task == "generate" and name == "similarity":
-        raise Misuse("'similarity' can only judge; queries need an LLM: local, gguf:PATH, a server")
-    return Choice(name, said)
+        problem = "'similarity' can only judge; queries need an LLM: local, gguf:PATH, a server"
+        raise Misuse(problem, parameter="model")
+    return Choice(name, name_from)
 
 
 async def _server(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:
     if base_url:
-        return server_address(base_url), "--base-url"
+        return server_address(base_url), "address given"
     if environment.get("OPENAI_BASE_URL"):
         return server_address(environment["OPENAI_BASE_URL"]), "OPENAI_BASE_URL is set"
     if environment.get("OPENAI_API_KEY"):
@@ -132,7 +135,7 @@ async def _name_one(address: str, why: str) -> str:
     names = await served_models(address)
     listed = ", ".join(names[:20]) + (f", and {len(names) - 20} more" if len(names) > 20 else "")
     return (
-        f"name a model with --model or LABELER_MODEL ({why}); {masked(address)} has: "
+        f"name a model, here or in LABELER_MODEL ({why}); {masked(address)} has: "
         f"{listed or 'none that it lists'}; offline: local, similarity"
     )
 

@@ -38,21 +38,21 @@ def test_a_key_means_its_server_and_a_model_must_be_named() -> None:
     found = choice("judge", "gpt-4.1-mini", environment={"OPENAI_API_KEY": "k"})
     assert found.base_url == "https://api.openai.com/v1"
     assert str(found) == (
-        "gpt-4.1-mini at https://api.openai.com/v1 (--model; OPENAI_API_KEY is set)"
+        "gpt-4.1-mini at https://api.openai.com/v1 (model given; OPENAI_API_KEY is set)"
     )
 
 
 def test_the_environment_can_name_the_model() -> None:
     environment = {"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1", "LABELER_MODEL": "qwen"}
     assert choice("judge", environment=environment) == Choice(
-        "qwen", "LABELER_MODEL; OPENAI_BASE_URL is set", "http://127.0.0.1:8000/v1"
+        "qwen", "LABELER_MODEL is set; OPENAI_BASE_URL is set", "http://127.0.0.1:8000/v1"
     )
 
 
 def test_a_server_without_a_model_named_is_refused_with_the_list_of_its_models() -> None:
     with FakeServer() as server, pytest.raises(Misuse) as caught:
         choice("judge", base_url=server.base_url)
-    assert "--model" in str(caught.value)
+    assert caught.value.parameter == "model"
     assert "fake" in str(caught.value)
 
 
@@ -75,8 +75,9 @@ def test_similarity_cannot_write() -> None:
 
 
 def test_an_embedded_model_has_no_address() -> None:
-    with pytest.raises(Misuse, match="--base-url does not go with"):
+    with pytest.raises(Misuse, match="address does not go with") as caught:
         choice("judge", "local", "http://127.0.0.1:1/v1")
+    assert caught.value.parameter == "base_url"
 
 
 def test_a_password_in_an_address_is_not_shown() -> None:

@@ -116,7 +116,7 @@ def test_a_server_that_keeps_up_is_asked_as_much_at_once_as_is_allowed() -> None
 
     limiter = RateLimiter(RateLimits(64))
     asyncio.run(ask_all(limited(Model("m", ask), limiter), 1000, 128))
-    assert (limiter.limit, limiter.why) == (64.0, "--concurrency")
+    assert (limiter.at_once, limiter.why) == (64.0, "as many as are allowed")
 
 
 def test_a_ceiling_of_requests_a_minute_is_kept() -> None:
@@ -357,7 +357,7 @@ def test_a_budget_stops_with_4_and_the_same_command_goes_on(
         assert execute([*command, "--max-calls", "15"]) == 4
         assert len(server.calls) == 15
         said = capsys.readouterr()
-        assert "stopped at --max-calls 15" in said.err
+        assert "--max-calls: stopped at 15 calls" in said.err
         assert f"to go on: labeler judge {tmp_path} --model fake" in said.err
         assert "14 of 40 pairs judged" in said.out
         assert "26 not asked yet" in said.out
@@ -408,7 +408,7 @@ def test_no_call_outlasts_the_deadline(
         assert execute([*command, "--deadline", "1.5"]) == 4
         assert time.monotonic() - began < 4
         said = capsys.readouterr()
-        assert "stopped at --deadline 1.5" in said.err
+        assert "--deadline: stopped at 1.5 seconds" in said.err
         assert "to go on: labeler judge" in said.err
         assert "4 of 12 pairs judged" in said.out
         server.answer = grade_in

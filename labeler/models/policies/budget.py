@@ -59,9 +59,10 @@ class Budget:
 
     async def reserve(self, most: Spending) -> None:
         """Reserve, when need be after calls under way have settled for less; or `BudgetReached`."""
-        while (reached := self._over(most)) is not None:
+        while (parameter := self._over(most)) is not None:
             if not self.reserved.calls:
-                raise BudgetReached(f"stopped at {reached}, which each run counts anew")
+                problem = f"stopped at {self._shown(parameter)}, which each run counts anew"
+                raise BudgetReached(problem, parameter=parameter)
             self._settled.clear()
             await self._settled.wait()
         self.reserved.add(most)
@@ -76,8 +77,8 @@ class Budget:
         except TimeoutError:
             if not over.expired():
                 raise
-            problem = f"stopped at --deadline {self.max_seconds:g}, with calls under way given up"
-            raise BudgetReached(problem) from None
+            problem = f"stopped at {self._shown('deadline')}, with calls under way given up"
+            raise BudgetReached(problem, parameter="deadline") from None
 
     def settle(self, most: Spending, actual: Spending) -> None:
         """Put what a call took in place of what was reserved for it."""
@@ -86,18 +87,28 @@ class Budget:
         self._settled.set()
 
     def _over(self, more: Spending) -> str | None:
+        """The parameter whose bound more spending would exceed, None where there is none."""
         calls = self.spent.calls + self.reserved.calls + more.calls
         tokens = self.spent.tokens + self.reserved.tokens + more.tokens
         cost = self.spent.cost + self.reserved.cost + more.cost
         if self.max_calls is not None and calls > self.max_calls:
-            return f"--max-calls {self.max_calls:,}"
+            return "max_calls"
         if self.max_tokens is not None and tokens > self.max_tokens:
-            return f"--max-tokens {self.max_tokens:,}"
+            return "max_tokens"
         if self.max_cost is not None and cost > self.max_cost:
-            return f"--max-cost {self.max_cost:g}"
+            return "max_cost"
         if self.max_seconds is not None and self.clock() >= self.ends:
-            return f"--deadline {self.max_seconds:g}"
+            return "deadline"
         return None
+
+    def _shown(self, parameter: str) -> str:
+        """A bound as a message shows it."""
+        if parameter == "deadline":
+            return f"{self.max_seconds:g} seconds"
+        if parameter == "max_cost":
+            return f"${self.max_cost:g}"
+        calls = parameter == "max_calls"
+        return f"{self.max_calls:,} calls" if calls else f"{self.max_tokens:,} tokens"
 
 
 def budgeted(model: Model, budget: Budget) -> Model:

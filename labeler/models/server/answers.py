@@ -23,10 +23,10 @@ SHOWN = 300
 """Characters of a server's own words that go into an error."""
 
 _ADVICE = {
-    401: "the server refused the API key; set OPENAI_API_KEY (or --base-url to another server)",
+    401: "the server refused the API key; set OPENAI_API_KEY, or give another server's address",
     402: "the account has no credit left",
     403: "the server refused access; does the key's account have access to this model?",
-    404: "the server has no such model or address; check --model and --base-url (…/v1?)",
+    404: "the server has no such model or address; check both (does the address end in /v1?)",
 }
 
 
@@ -214,11 +214,11 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
         return Reply("", "content_filter", refusal=said, body=body)
     if code in _ADVICE or _is_spent(code, named, said, headers):
         advice = _ADVICE.get(code, _ADVICE[402])
-        kind = NotFound if code == 404 else Misconfigured
-        raise kind(f"{where}: {code}: {advice} ({said})")
+        problem = f"{where}: {code}: {advice} ({said})"
+        raise NotFound(problem, parameter="model") if code == 404 else Misconfigured(problem)
     if 300 <= code < 400:
-        there = masked(headers.get("location", "")) or "another address"
-        problem = f"{code}: redirects to {there}; the key does not follow, give that as --base-url"
+        target = masked(headers.get("location", "")) or "another address"
+        problem = f"{code}: redirects to {target}; the key does not follow, so give that address"
         raise Misconfigured(f"{where}: {problem}")
     if code in {408, 409, 429} or code >= 500:
         wait = _retry_after(headers)
