@@ -68,7 +68,7 @@ JSON_STYLES: list[tuple[str, int | str]] = [
     ('grade zero {"grade": 1}', "unparsable"),
     ('Perfectly relevant.\n{"grade": 0}', "unparsable"),
     ('{"grade": 2, "grade_label": "perfectly relevant"}', 2),
-    ('{"grade": 2, "explanation": "Grade 3 would need a direct answer."}', "conflict"),
+    ('{"grade": 2, "explanation": "Grade 3 would need a direct answer."}', 2),
     ('{"grade":2,"confidence":3}', "conflict"),
     ('{"grade": 2, "max_grade": 3}', "conflict"),
     ('{"grade": 2, "scale": [0,1,2,3]}', "conflict"),

@@ -1,18 +1,17 @@
 """What a model's reply says: one grade of the scale, or why there is none. Pure.
 
 The rule, which holds in any language: once a thought block is removed, a reply is one JSON object,
-in a code fence or not, whose keys beside `grade` and `reason` hold no number. Prose beside the
-object may correct it, refuse, or name another grade, so such a reply has no grade and is asked
-again: it is a `conflict` where the prose holds a number, else `unparsable`. To a prompt that asks
-for text, a reply is the grade and nothing else.
+in a code fence or not, in which no number stands but the grade, unless inside a text. Prose beside
+the object may correct it, refuse, or name another grade, so a reply with prose has no grade and is
+asked again: it is a `conflict` where the prose holds a number, else `unparsable`. To a prompt that
+asks for text, a reply is the grade and nothing else.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NoReturn
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -34,6 +33,7 @@ _FENCE = re.compile(r"(?:`{1,3}|~{3})(?:json)?", re.IGNORECASE)
 _END_OF_TURN = re.compile(r"</s>|<end_of_turn>|<\|(?:im_end|eot_id|end|endoftext)\|>")
 _INTEGER = re.compile(r"\s*(-?[0-9]{1,9})\s*")
 _GRADE_KEY = re.compile(r'"grade"\s*:\s*')
+_BEFORE_A_NUMBER = " \t\n+-*_#('\""
 _DECODER = strict_decoder("the key {key!r} stands twice")
 
 
@@ -111,7 +111,7 @@ def _json_verdict(text: str) -> tuple[int, str | None, int]:
         raise _NoGrade("unparsable", f"broken JSON ({error}): {_shown(text[start:])}") from None
     _check_prose(f"{text[:start]}\n{text[end:]}")
     verdict = _validated(value)
-    _check_texts(verdict)
+    _check_other_keys(verdict)
     key = _GRADE_KEY.search(text, start)
     return verdict.grade, verdict.reason, key.end() if key else start
 
@@ -119,23 +119,41 @@ def _json_verdict(text: str) -> tuple[int, str | None, int]:
 def _check_prose(text: str) -> None:
     """Raise where more than a code fence, or a template's mark of the end, is around the object."""
     prose = _END_OF_TURN.sub("", _FENCE.sub("", text)).strip()
-    _check_no_number(prose)
+    if any(character.isnumeric() for character in prose):
+        raise _NoGrade("conflict", f"a number beside the JSON object: {_shown(prose)}")
     if prose:
         _raise_nothing("text beside the JSON object", prose)
 
 
-def _check_texts(verdict: _Verdict) -> None:
-    """Raise where what stands beside the grade in its object names a number, or refuses."""
-    others = json.dumps(verdict.model_extra, ensure_ascii=False) if verdict.model_extra else ""
-    _check_no_number(others)
-    for text in (verdict.reason or "", others):
-        if refuses(text):
+def _check_other_keys(verdict: _Verdict) -> None:
+    """Raise where another key of the object is, or holds, a number; or where a text refuses."""
+    parts = list(_parts(verdict.model_extra or {}))
+    for part in parts:
+        if _is_number(part):
+            raise _NoGrade("conflict", f"a number beside the grade: {_shown(str(part))}")
+    for text in (verdict.reason, *parts):
+        if isinstance(text, str) and refuses(text):
             raise _NoGrade("refused", _shown(text))
 
 
-def _check_no_number(text: str) -> None:
-    if any(character.isnumeric() for character in text):
-        raise _NoGrade("conflict", f"a number beside the grade: {_shown(text)}")
+def _parts(value: object) -> Iterator[object]:
+    """The keys and the values inside, however deep, that are no objects or lists themselves."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += [*part, *part.values()]
+        elif isinstance(part, list):
+            waiting += part
+        else:
+            yield part
+
+
+def _is_number(part: object) -> bool:
+    """Whether a part is a number, or a text that begins with one, as `3 - relevant`."""
+    if isinstance(part, str):
+        return part.lstrip(_BEFORE_A_NUMBER)[:1].isnumeric()
+    return isinstance(part, int | float) and not isinstance(part, bool)
 
 
 def _validated(value: object) -> _Verdict:
