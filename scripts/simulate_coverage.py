@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from labeler.agreement.align import AssessorLabels, Rules, align
+from labeler.agreement.contingency import query_tables
 from labeler.agreement.statistics import Statistic, find_statistic
-from labeler.agreement.tables import query_tables
 from labeler.arrays import Floats
 from labeler.stats.intervals import METHODS, Compute, Replicates, naive
 from labeler.stats.resampling import Sample

@@ -31,6 +31,7 @@ from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
+from labeler.report.finding import Finding, Setting, as_findings
 from labeler.trec.memory import Source as QrelsSource
 
 if TYPE_CHECKING:  # scores are not needed without runs, and take a third of the time to import
@@ -143,7 +144,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
         tuple(circularities(board, sources.tags, named)) if board else (),
         ceilings=_ceilings(sources, source, rules, options),
         plans=_plans(agreement, options),
-        notes=(*sources.notes, *source.notes, *_notes(rules, options)),
+        notes=(*as_findings([*sources.notes, *source.notes]), *_notes(rules, options)),
     )
 
 
@@ -193,12 +194,14 @@ def _calibration(
     return calibration(human, shares, cuts, _weights(sources, options))
 
 
-def _notes(rules: Rules, options: AgreeOptions) -> tuple[str, ...]:
+def _notes(rules: Rules, options: AgreeOptions) -> tuple[Finding, ...]:
     """Which side a map was taken for that names none."""
     if not options.maps[""]:
         return ()
     side = "people's" if options.maps[""].items() <= rules.map_human.items() else "the other's"
-    return (f"--map was taken for {side} grades; people:… or other:… says whose are meant",)
+    maps = Setting("maps")
+    text = f"{maps} was taken for {side} grades; people:… or other:… says whose are meant"
+    return (Finding(text, settings=(maps,)),)
 
 
 def _plans(agreement: Agreement, options: AgreeOptions) -> tuple[SampleSizePlan, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.tables import GradedPairs
+from labeler.agreement.contingency import GradedPairs
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
@@ -40,7 +40,7 @@ class Rules:
     clipped into the scale, then both sides become 0 below `cut` and 1 from there on.
     """
 
-    scale: tuple[int, ...] | None = None
+    scale: Sequence[int] | None = None
     clip: bool = False
     map_human: Mapping[int, int] = field(default_factory=dict)
     map_assessor: Mapping[int, int] = field(default_factory=dict)
@@ -82,7 +82,7 @@ def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
     Negative grades mean "in the pool, not judged" unless the named scale holds them.
     """
     if rules.scale is not None:
-        return rules.scale
+        return tuple(rules.scale)
     used = {
         rules.map_human.get(grade, grade)
         for row in human.values()
@@ -96,7 +96,7 @@ def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
         return USUAL
     if high - low >= MOST_GRADES:
         many = f"people's grades run from {low} to {high}"
-        raise Misuse(f"{many}, more than {MOST_GRADES}; map them to fewer with --map people:…")
+        raise Misuse(f"{many}, more than {MOST_GRADES}; map them to fewer", parameter="maps")
     return tuple(range(low, high + 1))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from labeler.agreement.contingency import distances, inner, ratio
 from labeler.agreement.registry import ONE_GRADE, statistic
-from labeler.agreement.tables import distances, inner, ratio
 from labeler.arrays import Floats
 
 

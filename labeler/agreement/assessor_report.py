@@ -13,6 +13,7 @@ from labeler.agreement.details import ClassFigures, GradeBias, QueryFigures
 from labeler.agreement.differences import Difference
 from labeler.agreement.joint import JointAgreement
 from labeler.agreement.plan import SampleSizePlan
+from labeler.report.finding import Finding, as_findings
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -46,10 +47,11 @@ class AssessorReport:
     ceilings: tuple[Ceiling, ...] = ()
     joint: JointAgreement | None = None
     plans: tuple[SampleSizePlan, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Finding, ...] = ()
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[Finding, ...]:
         """How options were taken, the agreement's warnings and those of the leaderboard."""
         of_board = () if self.board is None else self.board.warnings
-        return (*self.notes, *self.agreement.warnings, *of_board, *map(str, self.circularities))
+        of_systems = as_findings([*of_board, *map(str, self.circularities)])
+        return (*self.notes, *self.agreement.warnings, *of_systems)

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.align import AssessorLabels, Labels, LeftOut, Rules, align
+from labeler.agreement.contingency import GradedPairs, query_tables
 from labeler.agreement.estimate import Estimate, Naive, StatisticOptions, estimate, value_of
 from labeler.agreement.mismatch import suspicions
 from labeler.agreement.registry import Statistic, default_names
 from labeler.agreement.statistics import STATISTICS, find_statistic
-from labeler.agreement.tables import GradedPairs, query_tables
 from labeler.agreement.warnings import cautions, unused_cuts
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
+from labeler.report.finding import Finding
 from labeler.stats.intervals import METHODS
 from labeler.stats.resampling import Sample
 
@@ -65,8 +66,13 @@ class Agreement:
     statistics: dict[str, Estimate]
     headline: dict[str, Estimate]
     scenarios: dict[str, Scenario]
-    warnings: tuple[str, ...]
+    warnings: tuple[Finding, ...]
     unused: frozenset[str] = frozenset()
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the pairs are a sample that is weighted back to the pool."""
+        return self.paired.weight is not None
 
     @property
     def confusion(self) -> Floats:
@@ -104,7 +110,7 @@ def agreement_of(
     also = {s.name: estimate(s, sample, grades, options, pairs) for s in headline}
     against = _against_each_other(also["spearman"], pairs)
     warnings = [
-        *_weighted(sample.total, pairs, weights is not None),
+        *_of_sample(sample.total, pairs, is_weighted=weights is not None),
         *suspicions(human, assessor, rules, scale, against),
         *cautions(chosen, sample, scale, estimates, options.method),
     ]
@@ -159,7 +165,8 @@ def _against_each_other(e: Estimate, pairs: int) -> float | None:
     return e.value if far or (e.high is not None and e.high < 0) else None
 
 
-def _weighted(table: Floats, pairs: int, weighted: bool) -> Iterator[str]:
-    if weighted:
-        whole = f"{table.sum():,.0f}"
-        yield f"people graded a sample: {pairs:,} pairs, weighted to stand for about {whole}"
+def _of_sample(table: Floats, pairs: int, *, is_weighted: bool) -> Iterator[Finding]:
+    """That the pairs are a sample, where they are one."""
+    if is_weighted:
+        whole = f"weighted to stand for about {table.sum():,.0f}"
+        yield Finding(f"people graded a sample: {pairs:,} pairs, {whole}")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.contingency import GradedPairs, query_tables, restricted
 from labeler.agreement.estimate import defined
 from labeler.agreement.registry import Statistic
-from labeler.agreement.tables import GradedPairs, query_tables, restricted
 from labeler.arrays import Floats
 from labeler.stats.intervals import between
 from labeler.stats.resampling import Sample

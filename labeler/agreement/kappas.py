@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from labeler.agreement.contingency import distances, ratio, within_use
 from labeler.agreement.registry import NO_PAIRS, ONE_GRADE, statistic
-from labeler.agreement.tables import distances, ratio, within_use
 from labeler.arrays import Floats
 
 

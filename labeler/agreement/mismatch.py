@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, floor
 
 from labeler.agreement.align import USUAL, AssessorLabels, Labels, Rules
 from labeler.data import Qrels
 from labeler.messages import no_pair_in_common
+from labeler.report.finding import Finding, Setting
 from labeler.trec.labels import number
 
 SHARE_OUTSIDE = 0.05
@@ -22,30 +24,29 @@ def suspicions(
     rules: Rules,
     scale: tuple[int, ...],
     order: float | None,
-) -> list[str]:
-    """What looks wrong, each with the option that would mend it; nothing is mended here.
+) -> list[Finding]:
+    """What looks wrong, each with the setting that would mend it; nothing is mended here.
 
     `order` is the rank correlation of the labels, where that is low enough to mean something.
     """
     labels = assessor.labels
     if not share_a_pair(human, labels):
-        return [no_pair_in_common("people", human, assessor.name, labels)]
+        return [Finding(no_pair_in_common("people", human, assessor.name, labels))]
     ours = {
         rules.map_human.get(grade, grade)
         for row in human.values()
         for grade in set(row.values())
         if grade >= 0
     }
-    found = _numbers_on_shared_pairs(human, labels, rules)
-    warnings = [*_astray(human, rules), *_of_one_grade(ours, found)]
-    if found and rules.cut is None:
-        warnings += [] if rules.clip else _another_scale(ours, found, scale, rules)
-        warnings += (
-            [] if any("--" in one for one in warnings) else _binary_human(ours, _usual(found))
-        )
-    if order is not None and found:
-        warnings.append(_reversed(order, _turned(ours, found, scale, rules)))
-    return warnings
+    numbers = _numbers_on_shared_pairs(human, labels, rules)
+    findings = [*_astray(human, rules), *_of_one_grade(ours, numbers)]
+    if numbers and rules.cut is None:
+        findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules)
+        if not any(finding.settings for finding in findings):
+            findings += _binary_human(ours, _usual(numbers))
+    if order is not None and numbers:
+        findings.append(_reversed(order, _turned(ours, numbers, scale, rules)))
+    return findings
 
 
 def share_a_pair(human: Qrels, labels: Labels) -> bool:
@@ -55,101 +56,104 @@ def share_a_pair(human: Qrels, labels: Labels) -> bool:
 
 def _numbers_on_shared_pairs(human: Qrels, labels: Labels, rules: Rules) -> Counter[float]:
     """The other's numbers on people's pairs, mapped, with how often each stands there."""
-    found: Counter[int | str] = Counter()
+    counts: Counter[int | str] = Counter()
     for query_id, graded in human.items():
         row = labels.get(query_id, {})
-        found.update(row[doc_id] for doc_id in graded if doc_id in row)
+        counts.update(row[doc_id] for doc_id in graded if doc_id in row)
     numbers: Counter[float] = Counter()
-    for label, count in found.items():
+    for label, count in counts.items():
         value = number(label)
         if value is not None:
             numbers[rules.map_assessor.get(int(value), value) if value % 1 == 0 else value] += count
     return numbers
 
 
-def _of_one_grade(ours: set[int], found: Counter[float]) -> Iterator[str]:
+def _of_one_grade(ours: set[int], numbers: Counter[float]) -> Iterator[Finding]:
     """Of a side that tells nothing apart, whatever the other does."""
-    for side, grades in (("people", ours), ("the other", set(found))):
-        if len(grades) == 1 and (len(ours) > 1 or len(found) > 1):
+    for side, grades in (("people", ours), ("the other", set(numbers))):
+        if len(grades) == 1 and (len(ours) > 1 or len(numbers) > 1):
             verb = "give" if side == "people" else "gives"
             only = f"{next(iter(grades)):g}"
-            yield f"{side} {verb} the grade {only} to every pair: kappa is then 0 or undefined"
+            every = f"{side} {verb} the grade {only} to every pair"
+            yield Finding(f"{every}: kappa is then 0 or undefined")
 
 
-def _usual(found: Counter[float]) -> set[float]:
+def _usual(numbers: Counter[float]) -> set[float]:
     """The numbers that are no mere slips."""
-    return {value for value, n in found.items() if n >= RARE * found.total()} or set(found)
+    return {value for value, n in numbers.items() if n >= RARE * numbers.total()} or set(numbers)
 
 
-def _used(ours: set[int], found: Counter[float], scale: tuple[int, ...]) -> tuple[int, ...]:
+def _used(ours: set[int], numbers: Counter[float], scale: tuple[int, ...]) -> tuple[int, ...]:
     """The grades from the lowest to the highest that either side uses."""
-    both = ours | {int(value) for value in _usual(found) if value in scale}
+    both = ours | {int(value) for value in _usual(numbers) if value in scale}
     return tuple(range(min(both), max(both) + 1))
 
 
 def _another_scale(
-    ours: set[int], found: Counter[float], scale: tuple[int, ...], rules: Rules
-) -> Iterator[str]:
-    total = found.total()
-    outside = sum(n for value, n in found.items() if value not in scale)
-    usual = _usual(found)
+    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
+) -> Iterator[Finding]:
+    total = numbers.total()
+    outside = sum(n for value, n in numbers.items() if value not in scale)
+    usual = _usual(numbers)
     low, high = min(usual), max(usual)
     used = f"people's grades are {min(ours)} to {max(ours)}, the other's {low:g} to {high:g}"
     shift = min(ours) - low
     whole = all(value % 1 == 0 for value in usual)
     if whole and shift and high + shift == max(ours) and (outside or rules.scale is None):
-        moved = _map({int(value): int(value + shift) for value in sorted(usual)})
-        yield f"{used}: the same scale moved by {shift:+g}? --map other:{moved} would mend that"
+        mend = Setting("map_assessor", {int(value): int(value + shift) for value in sorted(usual)})
+        text = f"{used}: the same scale moved by {shift:+g}? {mend} would mend that"
+        yield Finding(text, settings=(mend,))
     elif not whole and outside > total / 2:
-        yield f"{used}, mostly fractions: scores, it seems, which have to be cut into grades first"
+        fractions = f"{used}, mostly fractions: scores, it seems"
+        yield Finding(f"{fractions}, which have to be cut into grades first")
     elif outside >= SHARE_OUTSIDE * total:
-        wide = f"--scale {min(low, scale[0]):g}:{max(high, scale[-1]):g} would take them in"
-        clip = f"--clip would clip them into {scale[0]}:{scale[-1]}"
-        yield f"{used}: {outside} of {total} labels lie outside the scale; {wide}, {clip}"
+        wider = range(floor(min(low, scale[0])), ceil(max(high, scale[-1])) + 1)
+        widen, clip = Setting("scale", wider), Setting("clip", True)
+        would = f"{widen} would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
+        text = f"{used}: {outside} of {total} labels lie outside the scale; {would}"
+        yield Finding(text, settings=(widen, clip))
     elif usual == {0.0, 1.0} and max(ours) > 1:
         graded = rules.scale or range(min(ours), max(ours) + 1)
-        halves = _map({grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded})
-        yield (
-            f"{used}: binary against graded? --cut 1 would make people's binary from 1 on, "
-            f"--map people:{halves} from {1 + (graded[0] + graded[-1]) // 2} on"
-        )
+        upper = {grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded}
+        cut, halves = Setting("cut", 1), Setting("map_human", upper)
+        middle = 1 + (graded[0] + graded[-1]) // 2
+        would = f"{cut} would make people's binary from 1 on, {halves} from {middle} on"
+        yield Finding(f"{used}: binary against graded? {would}", settings=(cut, halves))
 
 
-def _binary_human(ours: set[int], usual: set[float]) -> Iterator[str]:
+def _binary_human(ours: set[int], usual: set[float]) -> Iterator[Finding]:
     if max(ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
-        halves = _map({int(value): int(value > 1) for value in sorted(usual)})
-        yield (
-            f"people's grades are {min(ours)} to 1, the other's {min(usual):g} to {max(usual):g}: "
-            "graded against binary? --cut 1 would make the other's binary from 1 on, "
-            f"--map other:{halves} from 2 on"
-        )
+        upper = {int(value): int(value > 1) for value in sorted(usual)}
+        cut, halves = Setting("cut", 1), Setting("map_assessor", upper)
+        used = f"people's grades are {min(ours)} to 1, the other's {min(usual):g} to {max(usual):g}"
+        would = f"{cut} would make the other's binary from 1 on, {halves} from 2 on"
+        yield Finding(f"{used}: graded against binary? {would}", settings=(cut, halves))
 
 
-def _reversed(order: float, turned: Mapping[int, int]) -> str:
-    return (
-        f"the grades run against each other (Spearman {order:.2f}): is one scale reversed? "
-        f"--map other:{_map(dict(turned))} would turn it"
-    )
+def _reversed(order: float, turned: Mapping[int, int]) -> Finding:
+    turn = Setting("map_assessor", turned)
+    against = f"the grades run against each other (Spearman {order:.2f})"
+    return Finding(f"{against}: is one scale reversed? {turn} would turn it", settings=(turn,))
 
 
 def _turned(
-    ours: set[int], found: Counter[float], scale: tuple[int, ...], rules: Rules
+    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
 ) -> dict[int, int]:
     """The other's grades as they stand in its file, each to people's from the other end.
 
     A scale that is moved too is moved with it.
     """
-    usual = _usual(found)
+    usual = _usual(numbers)
     low, high = int(min(usual)), int(max(usual))
-    theirs = tuple(range(low, high + 1))
+    theirs: Sequence[int] = range(low, high + 1)
     moved = not usual <= set(scale) and high - low == max(ours) - min(ours)
     if not moved:
-        theirs = rules.scale or _used(ours, found, scale)
+        theirs = rules.scale or _used(ours, numbers, scale)
     top = max(ours) + low if moved else theirs[0] + theirs[-1]
     return {g: top - rules.map_assessor.get(g, g) for g in sorted({*theirs, *rules.map_assessor})}
 
 
-def _astray(human: Qrels, rules: Rules) -> Iterator[str]:
+def _astray(human: Qrels, rules: Rules) -> Iterator[Finding]:
     """A grade of people's that hardly any pair has, far from all others, and widens the scale."""
     if rules.scale is not None:
         return
@@ -163,12 +167,10 @@ def _astray(human: Qrels, rules: Rules) -> Iterator[str]:
     last, before, count = grades[-1], grades[-2], mapped[grades[-1]]
     rare = count <= max(3, RARE * mapped.total()) and 10 * count <= mapped.total()
     if rare and last - before > 1:
-        yield (
+        mend = Setting("map_human", {last: before})
+        keep = Setting("scale", range(grades[0], last + 1))
+        yield Finding(
             f"people give the grade {last} to {count} of {mapped.total():,} pairs, the others at "
-            f"most {before}: a slip? --map people:{last}={before} would mend that, "
-            f"--scale {grades[0]}:{last} would say that it is none"
+            f"most {before}: a slip? {mend} would mend that, {keep} would say that it is none",
+            settings=(mend, keep),
         )
-
-
-def _map(pairs: dict[int, int]) -> str:
-    return ",".join(f"{old}={new}" for old, new in pairs.items())

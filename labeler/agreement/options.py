@@ -13,7 +13,7 @@ from labeler.trec.labels import number
 
 _SCALE = re.compile(r"(-?\d+):(-?\d+)")
 _PAIR = re.compile(r"(-?\d+)=(-?\d+)")
-HUMAN, ASSESSOR = "people", "other"
+SIDES = HUMAN, ASSESSOR = "people", "other"
 
 
 def parse_scale(text: str | None) -> tuple[int, ...] | None:
@@ -22,7 +22,8 @@ def parse_scale(text: str | None) -> tuple[int, ...] | None:
         return None
     found = _SCALE.fullmatch(text.strip())
     if not found or int(found[1]) >= int(found[2]) or int(found[2]) - int(found[1]) >= 50:
-        raise Misuse(f"expected --scale as LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r}")
+        problem = f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r}"
+        raise Misuse(problem, parameter="scale")
     return tuple(range(int(found[1]), int(found[2]) + 1))
 
 
@@ -32,9 +33,10 @@ def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
     for text in texts:
         side, colon, pairs = text.rpartition(":")
         found = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
-        if (colon and side not in (HUMAN, ASSESSOR)) or not all(found):
-            example = "--map people:1=0,2=1 or --map other:0=3,1=2"
-            raise Misuse(f"expected a map of grades such as {example}; got {text!r}")
+        if (colon and side not in SIDES) or not all(found):
+            example = "people:1=0,2=1 or other:0=3,1=2"
+            problem = f"expected a map of grades such as {example}; got {text!r}"
+            raise Misuse(problem, parameter="maps")
         maps[side].update((int(pair[1]), int(pair[2])) for pair in found if pair)
     return maps
 
@@ -52,10 +54,12 @@ def rules_for(
     theirs = {int(value) for value in numbers if value is not None and value % 1 == 0}
     keys = set(maps[""])
     side = HUMAN if keys and ours <= keys and not theirs <= keys else ASSESSOR
-    sided = {
-        name: {**maps[name], **(maps[""] if name == side else {})} for name in (HUMAN, ASSESSOR)
-    }
-    return replace(rest, map_human=sided[HUMAN], map_assessor=sided[ASSESSOR])
+    of_human, of_assessor = ({**maps[name], **(maps[""] if name == side else {})} for name in SIDES)
+    return replace(
+        rest,
+        map_human={**rest.map_human, **of_human},
+        map_assessor={**rest.map_assessor, **of_assessor},
+    )
 
 
 def parse_share(text: str) -> float:
@@ -66,5 +70,5 @@ def parse_share(text: str) -> float:
     except ValueError:
         share = -1.0
     if rest or not 0 <= share <= 1:
-        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}")
+        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}", parameter="overlap")
     return share

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.compare import Agreement, StatisticOptions, estimated
+from labeler.agreement.contingency import GradedPairs
 from labeler.agreement.registry import Statistic
-from labeler.agreement.tables import GradedPairs
 from labeler.arrays import Floats
 from labeler.stats.intervals import errors_reached, jackknife_error, naive
 from labeler.stats.resampling import Sample

@@ -32,7 +32,9 @@ def check_picture(path: Path, assessors: int) -> None:
     if assessors > MOST_ROWS:
         raise Misuse(f"a picture holds {MOST_ROWS} assessors; these are {assessors}")
     if find_spec("matplotlib") is None:
-        raise Misconfigured("--plot needs matplotlib: pip install 'labeler[plot]'")
+        raise Misconfigured(
+            "a picture needs matplotlib: pip install 'labeler[plot]'", parameter="picture"
+        )
 
 
 def plot(findings: Sequence[AssessorReport], path: Path) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from labeler.agreement.contingency import inner, ratio
 from labeler.agreement.kappas import shares
 from labeler.agreement.registry import CONSTANT, NO_PAIRS, statistic
-from labeler.agreement.tables import inner, ratio
 from labeler.arrays import Floats
 
 NO_VARIANCE = "both raters used one grade throughout, so there is no variance to attribute"

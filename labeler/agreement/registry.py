@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from labeler.agreement.tables import cut
+from labeler.agreement.contingency import cut
 from labeler.arrays import Floats
 from labeler.errors import Misuse
 

@@ -1,4 +1,4 @@
-"""What was found, as the JSON that `labeler agree --json` prints."""
+"""The reports of assessors as JSON."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def as_json(findings: Sequence[AssessorReport], *, details: bool = False) -> Json | list[Json]:
+def as_json(reports: Sequence[AssessorReport], *, details: bool = False) -> Json | list[Json]:
     """One object, or with several assessors a list of them, each with `other`."""
-    rows = [_finding(finding, details=details) for finding in findings]
+    rows = [_report(report, details=details) for report in reports]
     if len(rows) == 1:
         return rows[0]
-    return [{"other": finding.assessor, **row} for finding, row in zip(findings, rows, strict=True)]
+    return [{"other": report.assessor, **row} for report, row in zip(reports, rows, strict=True)]
 
 
-def _finding(finding: AssessorReport, *, details: bool) -> Json:
-    """The keys that are always there; then those of several raters, of a ceiling, of details."""
-    found = finding.agreement
+def _report(report: AssessorReport, *, details: bool) -> Json:
+    """The keys that are always there; then those of several assessors, of a ceiling, of details."""
+    agreement = report.agreement
     row: Json = {
-        "pairs": found.pairs,
-        "queries": len(found.queries),
-        "left_out": _left_out(found),
-        "statistics": {name: _estimate(e) for name, e in found.statistics.items()},
-        "confusion": numbers(found.confusion),
-        "scale": list(found.scale),
-        "leaderboard": _leaderboard(finding.board, finding) if finding.board else None,
-        "warnings": list(finding.warnings),
+        "pairs": agreement.pairs,
+        "queries": len(agreement.queries),
+        "left_out": _left_out(agreement),
+        "statistics": {name: _estimate(e) for name, e in agreement.statistics.items()},
+        "confusion": numbers(agreement.confusion),
+        "scale": list(agreement.scale),
+        "leaderboard": _leaderboard(report.board, report) if report.board else None,
+        "warnings": [str(warning) for warning in report.warnings],
     }
-    if finding.against is not None:
-        row["against"] = finding.against
-        row["differences"] = {d.statistic.name: _difference(d) for d in finding.differences}
-    if finding.joint is not None:
-        row["joint"] = _joint(finding.joint)
-    if finding.ceilings:
-        row["ceiling"] = {c.statistic: _ceiling(c) for c in finding.ceilings}
-    if finding.plans:
-        row["how_many"] = [asdict(plan) for plan in finding.plans]
+    if report.against is not None:
+        row["against"] = report.against
+        row["differences"] = {d.statistic.name: _difference(d) for d in report.differences}
+    if report.joint is not None:
+        row["joint"] = _joint(report.joint)
+    if report.ceilings:
+        row["ceiling"] = {c.statistic: _ceiling(c) for c in report.ceilings}
+    if report.plans:
+        row["how_many"] = [asdict(plan) for plan in report.plans]
     if details:
-        row["details"] = _details(finding.details)
+        row["details"] = _details(report.details)
     return row
 
 
@@ -65,8 +65,8 @@ def _estimate(e: Estimate) -> Json:
     return row
 
 
-def _left_out(found: Agreement) -> Json:
-    out = found.left_out
+def _left_out(agreement: Agreement) -> Json:
+    out = agreement.left_out
     return {
         "only_people": out.only_human,
         "only_other": out.only_assessor,
@@ -76,7 +76,7 @@ def _left_out(found: Agreement) -> Json:
         "outside_scale": dict(out.outside),
         "failures": dict(out.failures),
         "clipped": out.clipped,
-        "scenarios": {name: asdict(s) for name, s in found.scenarios.items()},
+        "scenarios": {name: asdict(s) for name, s in agreement.scenarios.items()},
     }
 
 
@@ -86,7 +86,7 @@ def numbers(table: Floats) -> list[list[float]]:
     return [[int(cell) if whole else float(cell) for cell in row] for row in table]
 
 
-def _leaderboard(board: Leaderboard, finding: AssessorReport) -> Json:
+def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
     swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
     return {
         "measure": board.measure,
@@ -105,7 +105,7 @@ def _leaderboard(board: Leaderboard, finding: AssessorReport) -> Json:
             }
             for swap in swaps
         ],
-        "circular": [asdict(one) for one in finding.circularities],
+        "circular": [asdict(one) for one in report.circularities],
     }
 
 
@@ -143,13 +143,13 @@ def _joint(joint: JointAgreement) -> Json:
     }
 
 
-def _ceiling(found: Ceiling) -> Json:
+def _ceiling(ceiling: Ceiling) -> Json:
     return {
-        "pairs": found.pairs,
-        "queries": found.queries,
-        "people": [asdict(row) for row in found.rows],
-        "overall": asdict(found.overall),
-        "verdict": found.verdict,
+        "pairs": ceiling.pairs,
+        "queries": ceiling.queries,
+        "people": [asdict(row) for row in ceiling.rows],
+        "overall": asdict(ceiling.overall),
+        "verdict": ceiling.verdict,
     }
 
 

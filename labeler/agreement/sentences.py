@@ -1,9 +1,9 @@
-"""What was found, in sentences that need no statistics to be understood."""
+"""What an agreement says, in sentences that need no statistics to be understood."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.compare import Agreement, Estimate
-from labeler.arrays import Floats
+from labeler.messages import count_of
+from labeler.report.table import number_text
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -22,18 +23,29 @@ MOST, LONGEST = 8, 40
 """How many labels outside the scale are listed, and how much of each."""
 
 
-def summary(finding: AssessorReport) -> list[str]:
+def summary(report: AssessorReport) -> list[str]:
     """How often they agree, who is stricter, whether systems would be ordered the same."""
-    found = finding.agreement
-    if not found.pairs:
+    agreement = report.agreement
+    if not agreement.pairs:
         return ["Nothing can be compared: the two have no graded pair in common."]
     sentences = [
-        _how_often(short(finding.assessor), found),
-        _why_low(found),
-        _who_is_stricter(found),
-        _order(finding.board, sampled=found.paired.weight is not None),
+        _how_often(short(report.assessor), agreement),
+        _why_low(agreement),
+        _who_is_stricter(agreement),
+        _order(report.board, sampled=agreement.is_weighted),
     ]
     return [sentence for sentence in sentences if sentence]
+
+
+def heading(report: AssessorReport) -> str:
+    """Who is compared, on how many pairs of how many queries."""
+    agreement = report.agreement
+    pairs = count_of(agreement.pairs, "pair", "pairs")
+    queries = count_of(len(agreement.queries), "query", "queries")
+    whole = agreement.confusion.sum()
+    stand = f", weighted to stand for about {whole:,.0f}" if agreement.is_weighted else ""
+    sides = f"{short(report.human)} and {short(report.assessor)}"
+    return f"{sides}: {pairs} of {queries} that both graded{stand}"
 
 
 def short(name: str) -> str:
@@ -41,20 +53,20 @@ def short(name: str) -> str:
     return re.sub(r"\.(qrels|txt|tsv)(\.gz)?$", "", name.rsplit("/", 1)[-1]) or name
 
 
-def _how_often(assessor: str, found: Agreement) -> str:
-    table = found.confusion / found.confusion.sum()
+def _how_often(assessor: str, agreement: Agreement) -> str:
+    table = agreement.confusion / agreement.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
-    few = found.pairs < FEW and found.paired.weight is None
-    count, whole = (partial(_of, found.pairs), found.pairs) if few else (hundred, 100)
+    few = agreement.pairs < FEW and not agreement.is_weighted
+    count, whole = (partial(_of, agreement.pairs), agreement.pairs) if few else (hundred, 100)
     pairs = "pair" if whole == 1 else "pairs"
-    said = f"{assessor} gives the same grade as people to {count(same)} of {whole} {pairs}"
-    if len(found.scale) > 2 and near > 0:
-        said += f", and is one grade off in {count(near)} more"
-    kappa = found.headline["kappa"]
+    sentence = f"{assessor} gives the same grade as people to {count(same)} of {whole} {pairs}"
+    if len(agreement.scale) > 2 and near > 0:
+        sentence += f", and is one grade off in {count(near)} more"
+    kappa = agreement.headline["kappa"]
     if kappa.value is None:
-        return f"{said}."
+        return f"{sentence}."
     return (
-        f"{said}. Beyond what chance would do, that is a kappa of {plain(kappa.value, 2)} "
+        f"{sentence}. Beyond what chance would do, that is a kappa of {plain(kappa.value, 2)} "
         f"(0 is chance, 1 is perfect{_sure(kappa)})."
     )
 
@@ -74,26 +86,35 @@ def hundred(share: float) -> str:
     )
 
 
+def figure(value: float | None, digits: int = 3) -> str:
+    """A statistic to three decimals."""
+    return "undefined" if value is None else plain(value, digits)
+
+
+def between(low: float | None, high: float | None) -> str:
+    """An interval, a dash where there is none."""
+    return "-" if low is None or high is None else f"[{figure(low)}, {figure(high)}]"
+
+
 def plain(value: float, digits: int) -> str:
     """A number to so many decimals, and never `-0.00`."""
-    return f"{round(value, digits) + 0.0:.{digits}f}"
+    return number_text(float(value), f".{digits}f")
 
 
 def signed(value: float, digits: int) -> str:
     """A difference with its sign, none where it rounds to 0."""
-    shown = plain(value, digits)
-    return shown if float(shown) <= 0 else f"+{shown}"
+    return number_text(float(value), f"+.{digits}f")
 
 
-def _why_low(found: Agreement) -> str:
+def _why_low(agreement: Agreement) -> str:
     """What explains a low kappa beside high agreement: one grade nearly throughout."""
     names = ("agreement", "kappa", "kappa-max", "prevalence", "ac1")
-    same, kappa, most, prevalence, ac1 = (found.headline[name].value for name in names)
+    same, kappa, most, prevalence, ac1 = (agreement.headline[name].value for name in names)
     if None in (same, kappa, most, prevalence, ac1):
         return ""
     if not (same or 0) > 0.85 or not (prevalence or 0) > 0.7 or not (kappa or 0) < 0.6:
         return ""
-    common = found.scale[int(np.argmax(np.diag(found.confusion)))]
+    common = agreement.scale[int(np.argmax(np.diag(agreement.confusion)))]
     return (
         f"Kappa is low beside so much agreement because nearly all pairs are of grade {common}: "
         "agreeing on it is what chance would do too. With these shares of grades kappa could "
@@ -109,8 +130,8 @@ def _sure(e: Estimate) -> str:
     return f"; with other queries anything from {plain(e.low, 2)} to {plain(e.high, 2)}"
 
 
-def _who_is_stricter(found: Agreement) -> str:
-    shift = found.headline["bias"]
+def _who_is_stricter(agreement: Agreement) -> str:
+    shift = agreement.headline["bias"]
     if shift.value is None:
         return ""
     size = f"by {abs(shift.value):.2f} of a grade on average"
@@ -150,20 +171,19 @@ def _order(board: Leaderboard | None, *, sampled: bool) -> str:
     swaps = f"{swapped or 'none'} of the {pairs} pairs of systems {change} places"
     if pairs == 1:
         swaps = "they change places" if swapped else "they keep their places"
-    told = _told(swapped, real)
     return (
         f"By {board.measure} it orders {count} systems {like} people do "
-        f"(tau-b {plain(tau, 2)}{ends}): {swaps}{told}."
+        f"(tau-b {plain(tau, 2)}{ends}): {swaps}{_how_many_apart(swapped, real)}."
     )
 
 
-def _told(swapped: int, real: int) -> str:
-    """How many of the systems that change places people's labels can tell apart."""
+def _how_many_apart(swapped: int, real: int) -> str:
+    """How many of the systems that change places people's grades can tell apart."""
     if not swapped:
         return ""
     if swapped == 1:
-        return f"; people's labels {'can' if real else 'cannot'} tell those two apart"
-    return f"; people's labels can tell apart {real or 'none'} of those"
+        return f"; people's grades {'can' if real else 'cannot'} tell those two apart"
+    return f"; people's grades can tell apart {real or 'none'} of those"
 
 
 def _like(tau: float) -> str:
@@ -172,9 +192,9 @@ def _like(tau: float) -> str:
     return "nearly as" if tau >= 0.9 else "much as" if tau >= 0.7 else "not as"
 
 
-def left_out_lines(found: Agreement) -> list[str]:
+def left_out_lines(agreement: Agreement) -> list[str]:
     """What no figure saw, one line a reason; empty where nothing was left out."""
-    out, outside = found.left_out, list(found.left_out.outside.items())
+    out, outside = agreement.left_out, list(agreement.left_out.outside.items())
     counts = {
         "pair* that only people graded": out.only_human,
         "pair* that only the other graded": out.only_assessor,
@@ -185,31 +205,19 @@ def left_out_lines(found: Agreement) -> list[str]:
         **{f"label* outside the scale's grades: {_cut(x)!r}": n for x, n in outside[:MOST]},
         "other label* outside the scale's grades": sum(n for _, n in outside[MOST:]),
     }
-    lines = [f"left out: {n:,} {_number(what, n)}" for what, n in counts.items() if n]
+    lines = [f"left out: {n:,} {_counted(what, n)}" for what, n in counts.items() if n]
     if out.clipped:
-        lines.append(f"clipped into the scale: {out.clipped:,} {_number('label*', out.clipped)}")
+        lines.append(f"clipped into the scale: {out.clipped:,} {_counted('label*', out.clipped)}")
     return lines
 
 
-def _number(what: str, count: float) -> str:
+def _counted(what: str, count: float) -> str:
     """`pair*` as `pair` of one and `pairs` of more."""
     return what.replace("*", "" if count == 1 else "s", 1)
 
 
 def _cut(label: str) -> str:
     return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
-
-
-def confusion_rows(
-    table: Floats, scale: Sequence[int], names: Mapping[int, str]
-) -> list[list[str]]:
-    """The confusion matrix as text: counts, then in brackets the share of the row."""
-    rows = []
-    for grade, counts in zip(scale, table, strict=True):
-        total = counts.sum()
-        shares = [f"{count:,.0f} ({count / total:4.0%})" if total else "0" for count in counts]
-        rows.append([grade_name(grade, names), *shares, f"{total:,.0f}"])
-    return rows
 
 
 def grade_name(grade: int, names: Mapping[int, str]) -> str:

@@ -1,96 +1,243 @@
-"""Paired grades, and the contingency tables on which every statistic of two raters rests."""
+"""What is known of assessors beside human grades, as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from labeler.agreement.assessor_report import AssessorReport, Details
+from labeler.agreement.calibration import Calibration
+from labeler.agreement.ceiling import BesideHuman, Ceiling
+from labeler.agreement.compare import Agreement, Estimate
+from labeler.agreement.details import QueryFigures
+from labeler.agreement.joint import JointAgreement
+from labeler.agreement.sentences import between, figure, grade_name, short, signed
+from labeler.report.table import Cell, Column, Ends, Interval, Row, Table
 
-from labeler.arrays import Floats, Integers
+if TYPE_CHECKING:
+    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.systems import Swap
+
+WIDEST = 50
+"""So many columns of a terminal are given to a query's id and text."""
 
 
-@dataclass(frozen=True, eq=False)
-class GradedPairs:
-    """Grades of the same pairs by people and by an assessor, one row a pair.
+def _value(name: str, title: str = "", *, ends: str = "") -> Column:
+    return Column(name, title, format=".3f", ends=ends, undefined="undefined")
 
-    `query`, `human` and `assessor` hold positions in `queries` and in `grades` (the scale,
-    ascending); `row` is the pair's place among the human pairs, so that several assessors' rows can
-    be matched; `weight` is one over the pair's inclusion probability, `None` where every pair of
-    the pool was graded.
+
+VALUE = _value("value")
+ENDS = Column("", "95 % interval", format="", ends=".3f")
+
+
+def statistics_table(agreement: Agreement) -> Table:
+    """Each statistic with its interval; those at cuts that no pair lies beyond are left out.
+
+    Where they were asked for or are needed: the interval over single pairs, and what the value
+    would be if the assessor had graded what it did not, all as people did or all differently.
     """
+    naive = any(e.naive for e in agreement.statistics.values())
+    missing = agreement.left_out.missing.sum() > 0
+    columns = [Column("statistic", align="left"), VALUE, ENDS]
+    if naive:
+        columns.append(Column("naive", "over pairs (naive)", format="", ends=".3f"))
+        columns.append(Column("design effect", format=".1f"))
+    if missing:
+        columns += [_value("if missing agree"), _value("if they differ")]
+    rows: list[Row] = []
+    for name, e in agreement.statistics.items():
+        if name not in agreement.unused:
+            row: list[Cell] = [name, e.value, Ends(e.low, e.high)]
+            row += _naive(e) if naive else []
+            filled = agreement.scenarios[name]
+            row += [filled.all_agree, filled.all_differ] if missing else []
+            rows.append(row)
+    return Table("statistics", columns, rows)
 
-    queries: tuple[str, ...]
-    grades: tuple[int, ...]
-    query: Integers
-    human: Integers
-    assessor: Integers
-    row: Integers
-    weight: Floats | None = None
 
-    def __len__(self) -> int:
-        return len(self.query)
+def _naive(e: Estimate) -> list[Cell]:
+    if e.naive is None:
+        return [Ends(None, None), None]
+    return [Ends(e.naive.low, e.naive.high), e.naive.design_effect or None]
 
 
-def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
-    """The pairs whose `row` is among `rows`, and their queries."""
-    keep = np.isin(pairs.row, rows)
-    used, query = np.unique(pairs.query[keep], return_inverse=True)
-    return replace(
-        pairs,
-        queries=tuple(pairs.queries[place] for place in used),
-        query=query.astype(np.int64),
-        human=pairs.human[keep],
-        assessor=pairs.assessor[keep],
-        row=pairs.row[keep],
-        weight=None if pairs.weight is None else pairs.weight[keep],
+def confusion_table(
+    agreement: Agreement, human: str, assessor: str, names: Mapping[int, str]
+) -> Table:
+    """Human grades in rows, the assessor's in columns; people also see the shares of a row."""
+    columns = [
+        Column("grade", only="programs"),
+        Column("named", f"{human} \\ {assessor}", align="left", only="people"),
+    ]
+    for grade in agreement.scale:
+        columns.append(Column(str(grade), only="programs"))
+        columns.append(Column(str(grade), only="people"))
+    rows: list[Row] = []
+    for grade, counts in zip(agreement.scale, agreement.confusion.tolist(), strict=True):
+        total = sum(counts)
+        cells: list[Cell] = [grade, grade_name(grade, names)]
+        for count in counts:
+            share = f"{count:,.0f} ({count / total:4.0%})" if total else "0"
+            cells += [_whole(count), share]
+        rows.append([*cells, _whole(total)])
+    return Table("confusion", [*columns, Column("all", format=",.0f")], rows)
+
+
+def _whole(count: float) -> float:
+    """A count as an integer; a weighted one as it is."""
+    return int(count) if count == round(count) else count
+
+
+def queries_table(
+    rows: Iterable[QueryFigures],
+    texts: Mapping[str, str],
+    title: str = "query",
+    pairs: str = "pairs",
+) -> Table:
+    """Each query's pairs, share of equal grades, mean error and bias."""
+    columns = [
+        Column("query_id", only="programs"),
+        Column("query", title, align="left", widest=WIDEST, only="people"),
+        Column("pairs", pairs, format=",.0f"),
+        Column("agreement", format=".2f"),
+        Column("mae", "mean error", format=".2f"),
+        Column("bias", format="+.2f"),
+    ]
+    cells: list[Row] = [
+        [q.query_id, _named(q.query_id, texts), q.pairs, q.agreement, q.mae, q.bias] for q in rows
+    ]
+    return Table("queries", columns, cells)
+
+
+def _named(query_id: str, texts: Mapping[str, str]) -> str:
+    return " ".join([query_id, *texts.get(query_id, "").split()])
+
+
+def detail_tables(details: Details, texts: Mapping[str, str]) -> Iterator[Table]:
+    """By class, by human grade, by query, and the calibration at each cut."""
+    classes = [Column("grade", align="left"), *map(_value, ("precision", "recall", "F1"))]
+    rows: list[Row] = [[c.grade, c.precision, c.recall, c.f1, c.support] for c in details.classes]
+    yield Table("classes", [*classes, Column("pairs", format=",.0f")], rows)
+    grades = [Column("grade", "people's grade", align="left"), _value("bias"), ENDS]
+    yield Table("grades", grades, [[g.grade, g.bias, Ends(g.low, g.high)] for g in details.grades])
+    yield queries_table(details.queries, texts)
+    yield from map(calibration_table, details.calibration)
+
+
+def calibration_table(calibration: Calibration) -> Table:
+    """How often what an assessor called likely came true, by how likely it called it."""
+    columns = [
+        Column("bin", "said", align="left"),
+        Column("pairs", format=","),
+        _value("probability", "said on average"),
+        _value("came true"),
+    ]
+    rows: list[Row] = [
+        [f"{b.low:.1f} to {b.high:.1f}", b.pairs, b[3], b[4]] for b in calibration.bins
+    ]
+    title = (
+        f"calibration of 'at least {calibration.cut}': {calibration.pairs:,} pairs, expected "
+        f"calibration error {calibration.error:.3f}, Brier score {calibration.brier:.3f}"
+    )
+    return Table("calibration", columns, rows, title)
+
+
+def leaderboard_table(board: Leaderboard) -> Table:
+    """The systems by human grades and by the assessor's, and which of them change places."""
+    columns = [
+        Column("run", board.measure, align="left"),
+        Column("human", "people"),
+        Column("human rank", "rank"),
+        Column("assessor", "other"),
+        Column("assessor rank", "rank"),
+        Column("bias", format="+.4f", ends=".3f"),
+    ]
+    rows: list[Row] = [
+        [
+            s.run,
+            s.first,
+            s.first_rank,
+            s.second,
+            s.second_rank,
+            Interval(s.difference, s.low, s.high),
+        ]
+        for s in board.ranked
+    ]
+    swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
+    note = "\n".join([_in_sum(board), *map(_swap, swaps)])
+    return Table("leaderboard", columns, rows, note=note)
+
+
+def _in_sum(board: Leaderboard) -> str:
+    tau, low, high = board.statistics["tau_b"]
+    return (
+        f"tau-b {figure(tau)} {between(low, high)}, "
+        f"tau-ap {figure(board.statistics['tau_ap'].value)}, "
+        f"largest drop {figure(board.statistics['max_drop'].value, 0)}, "
+        f"mean bias {signed(board.difference, 4)}, over {len(board.queries)} queries"
     )
 
 
-def query_tables(pairs: GradedPairs) -> Floats:
-    """One `(k, k)` table of counts (or of weights) a query, human grades in rows."""
-    k = len(pairs.grades)
-    cell = (pairs.query * k + pairs.human) * k + pairs.assessor
-    size = len(pairs.queries) * k * k
-    counts = np.bincount(cell, weights=pairs.weight, minlength=size)
-    return counts.astype(np.float64).reshape(len(pairs.queries), k, k)
+def _swap(swap: Swap) -> str:
+    can = "can" if swap.significant else "cannot"
+    return (
+        f"swapped: {swap.better} above {swap.worse} by people's grades, "
+        f"which {can} tell them apart (p {swap.p_first:.3f})"
+    )
 
 
-def cut(tables: Floats, position: int) -> Floats:
-    """The `(..., 2, 2)` tables of "below" and "at or above" the grade at `position`."""
-    below = np.add.reduceat(tables, [0, position], axis=-1)
-    return np.asarray(np.add.reduceat(below, [0, position], axis=-2), dtype=np.float64)
+def ceiling_table(ceiling: Ceiling) -> Table:
+    """Each person beside the assessor, against the same other people."""
+    columns = [
+        Column("left out", align="left"),
+        _value("this person"),
+        _value("the assessor"),
+        _value("difference", ends=".3f"),
+    ]
+    head = f"ceiling by {ceiling.statistic}, {ceiling.pairs:,} pairs that all graded"
+    rows = [_beside(row) for row in (*ceiling.rows, ceiling.overall)]
+    return Table("ceiling", columns, rows, f"{head}: {ceiling.verdict}")
 
 
-def within_use(tables: Floats) -> NDArray[np.bool_]:
-    """`(..., k)`: whether a grade lies between the lowest and the highest that a table uses."""
-    used = (tables.sum(axis=-1) + tables.sum(axis=-2)) > 0
-    from_lowest = np.maximum.accumulate(used, axis=-1)
-    to_highest = np.maximum.accumulate(used[..., ::-1], axis=-1)[..., ::-1]
-    return np.asarray(from_lowest & to_highest)
+def _beside(row: BesideHuman) -> Row:
+    difference = Interval(row.difference, row.low, row.high)
+    return [row.person, row.persons, row.assessors, difference]
 
 
-def distances(grades: Sequence[float], power: int) -> Floats:
-    """`|i - j| ** power` of all pairs of grades, scaled so that the farthest pair is 1.
+def differences_table(report: AssessorReport) -> Table:
+    """The assessor's statistics less those of the first one, with verdicts."""
+    columns = [
+        Column("statistic", align="left"),
+        _value("first"),
+        _value("second"),
+        _value("difference", ends=".3f"),
+        Column("verdict"),
+    ]
+    rows: list[Row] = [
+        [d.statistic.name, d.first, d.second, Interval(d.value, d.low, d.high), d.verdict]
+        for d in report.differences
+    ]
+    first, second = short(report.assessor), short(report.against or "")
+    title = f"{first} (first) less {second} (second), on common pairs"
+    return Table("differences", columns, rows, title)
 
-    A power of 0 gives 1 wherever two grades differ.
-    """
-    g = np.asarray(grades, dtype=np.float64)
-    apart = np.abs(g[:, None] - g[None, :])
-    if power == 0 or apart.max() == 0:
-        return (apart > 0).astype(np.float64)
-    return np.asarray((apart / apart.max()) ** power, dtype=np.float64)
+
+def joint_tables(joint: JointAgreement) -> Iterator[Table]:
+    """The statistics of all assessors together, and a matrix of every two of them."""
+    columns = [Column("statistic", align="left"), VALUE, ENDS]
+    rows: list[Row] = [[n, e.value, Ends(e.low, e.high)] for n, e in joint.statistics.items()]
+    yield Table("joint", columns, rows, f"all {len(joint.assessors)} assessors together")
+    for name, matrix in joint.pairwise.items():
+        yield _pairwise(name, joint.assessors, matrix)
 
 
-def inner(tables: Floats, cells: Floats) -> Floats:
-    """The sum over each table of its cells times these."""
-    return np.asarray((tables * cells).sum(axis=(-2, -1)), dtype=np.float64)
-
-
-def ratio(above: Floats, below: Floats) -> Floats:
-    """`above / below`, `nan` where `below` is zero up to rounding."""
-    below = np.asarray(below, dtype=np.float64)
-    empty = np.abs(below) <= 1e-12
-    with np.errstate(invalid="ignore"):
-        return np.where(empty, np.nan, above / np.where(empty, 1.0, below))
+def _pairwise(
+    statistic: str, assessors: Sequence[str], matrix: Sequence[Sequence[float | None]]
+) -> Table:
+    numbers = [str(number) for number in range(1, len(assessors) + 1)]
+    columns = [Column("assessor", statistic, align="left"), *map(_value, numbers)]
+    rows: list[Row] = [
+        [f"{number} {short(assessor)}", *row]
+        for number, assessor, row in zip(numbers, assessors, matrix, strict=True)
+    ]
+    return Table("pairwise", columns, rows)

@@ -13,6 +13,7 @@ import numpy as np
 from labeler.agreement.estimate import DEFAULT_METHOD, Estimate
 from labeler.agreement.registry import NO_PAIRS, Statistic
 from labeler.arrays import Floats
+from labeler.report.finding import Finding
 from labeler.stats.resampling import Sample
 
 FEW_QUERIES, MORE_QUERIES = 25, 50
@@ -37,29 +38,39 @@ DECISIVE = 3
 
 
 def cautions(
-    chosen: Sequence[Statistic],
+    statistics: Sequence[Statistic],
+    sample: Sample,
+    scale: tuple[int, ...],
+    estimates: Mapping[str, Estimate],
+    method: str,
+) -> Iterator[Finding]:
+    """Every warning that the values and their intervals call for, the general ones first."""
+    return map(Finding, _sentences(statistics, sample, scale, estimates, method))
+
+
+def _sentences(
+    statistics: Sequence[Statistic],
     sample: Sample,
     scale: tuple[int, ...],
     estimates: Mapping[str, Estimate],
     method: str,
 ) -> Iterator[str]:
-    """Every warning that the values and their intervals call for, the general ones first."""
     queries = len(sample.sums)
-    told = [one for one in chosen if _has_width(estimates[one.name])]
-    yield from _too_few(queries, method, told)
+    with_width = [s for s in statistics if _has_width(estimates[s.name])]
+    yield from _too_few(queries, method, with_width)
     kind = "such" if method == DEFAULT_METHOD else "default"
-    orders = [one.name for one in told if one.name in ORDERS and queries < MORE_QUERIES]
+    orders = [s.name for s in with_width if s.name in ORDERS and queries < MORE_QUERIES]
     if orders:
         held = f"{COVERED_OF_ORDERS} of 100 {kind} intervals held the truth on TREC DL 2019"
         yield f"{_names(orders)}: a few odd queries can decide these; with 10 to 50 queries {held}"
-    yield from _rare(told, sample.sums, scale, kind)
-    if any(one.name == TOO_WIDE for one in told):
+    yield from _rare(with_width, sample.sums, scale, kind)
+    if any(s.name == TOO_WIDE for s in with_width):
         yield f"{TOO_WIDE}: its interval is wide, and held the truth up to 99 times of 100"
     if queries >= FEW_QUERIES:
-        yield from _decided_by_few(told, sample, np.array(scale, dtype=np.float64))
-    unused = unused_cuts(chosen, sample.total, scale)
-    yield from _undefined(chosen, estimates, sample.total, unused)
-    yield from _without_interval(chosen, estimates, queries)
+        yield from _decided_by_few(with_width, sample, np.array(scale, dtype=np.float64))
+    unused = unused_cuts(statistics, sample.total, scale)
+    yield from _undefined(statistics, estimates, sample.total, unused)
+    yield from _without_interval(statistics, estimates, queries)
     yield from _without_width(estimates, queries)
 
 
@@ -67,36 +78,36 @@ def _has_width(e: Estimate) -> bool:
     return e.low is not None and e.high is not None and e.high - e.low >= 1e-9
 
 
-def _too_few(queries: int, method: str, told: Sequence[Statistic]) -> Iterator[str]:
+def _too_few(queries: int, method: str, with_width: Sequence[Statistic]) -> Iterator[str]:
     if queries == 1:
         yield "one query only: no interval can be given, for nothing shows how queries differ"
     elif 1 < queries < FEW_QUERIES:
         held = f"{COVERED_BY_FEW[method]} of 100 such intervals held the truth, instead of 95"
         yield f"only {queries} queries: in simulations with 3 to 20 of them {held}"
-    elif FEW_QUERIES <= queries < MORE_QUERIES and told and method == DEFAULT_METHOD:
+    elif FEW_QUERIES <= queries < MORE_QUERIES and with_width and method == DEFAULT_METHOD:
         held = f"{COVERED_BY_MORE} of 100 such intervals held the truth, instead of 95"
         yield f"{queries} queries: in simulations with 25 to 50 of them {held}"
 
 
 def _rare(
-    told: Sequence[Statistic], tables: Floats, scale: tuple[int, ...], kind: str
+    with_width: Sequence[Statistic], tables: Floats, scale: tuple[int, ...], kind: str
 ) -> Iterator[str]:
     """Statistics at a cut whose rarer side lies in a few of the queries."""
     by_grade = tables.sum(axis=-1)
     held = f"{COVERED_OF_RARE} of 100 {kind} intervals held the truth on TREC DL 2019"
-    found: dict[str, list[str]] = {}
-    for one in told:
-        if one.cut is None:
+    names_by_side: dict[str, list[str]] = {}
+    for statistic in with_width:
+        if statistic.cut is None:
             continue
-        at = scale.index(one.cut)
+        at = scale.index(statistic.cut)
         below, above = by_grade[:, :at].sum(axis=1), by_grade[:, at:].sum(axis=1)
         is_above = above.sum() <= below.sum()
         few = effective(above if is_above else below)
         if few < RARE:
             side = "at" if is_above else "below"
             where = f"people's pairs {side} this cut lie in few queries, as if evenly in {few:.0f}"
-            found.setdefault(where, []).append(one.name)
-    for where, names in found.items():
+            names_by_side.setdefault(where, []).append(statistic.name)
+    for where, names in names_by_side.items():
         yield f"{_names(names)}: {where}; of so rare a grade {held}"
 
 
@@ -106,62 +117,66 @@ def effective(parts: Floats) -> float:
     return float(parts.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def deciding(chosen: Statistic, sample: Sample, grades: Floats) -> float | None:
+def deciding(statistic: Statistic, sample: Sample, grades: Floats) -> float | None:
     """How many queries decide a value: `effective` of their squared influences, by jackknife."""
-    without = chosen.compute(sample.without_one, grades)
+    without = statistic.compute(sample.without_one, grades)
     if not np.isfinite(without).all():
         return None
     return effective((without - without.mean()) ** 2) or None
 
 
-def _decided_by_few(told: Sequence[Statistic], sample: Sample, grades: Floats) -> Iterator[str]:
-    found = [(one.name, deciding(one, sample, grades)) for one in told]
-    names = [name for name, queries in found if queries is not None and queries < DECISIVE]
+def _decided_by_few(
+    with_width: Sequence[Statistic], sample: Sample, grades: Floats
+) -> Iterator[str]:
+    by_name = {s.name: deciding(s, sample, grades) for s in with_width}
+    names = [name for name, queries in by_name.items() if queries and queries < DECISIVE]
     if names:
         few = f"fewer than {DECISIVE} of the {len(sample.sums)} queries decide the value"
         yield f"{_names(names)}: {few}, which is as uncertain as with so few"
 
 
 def _undefined(
-    chosen: Sequence[Statistic],
+    statistics: Sequence[Statistic],
     estimates: Mapping[str, Estimate],
     table: Floats,
     unused: Mapping[str, str],
 ) -> Iterator[str]:
     """One sentence for each reason for which values are null."""
     reasons: dict[str, list[str]] = {}
-    for found in chosen:
-        if estimates[found.name].value is None:
-            reason = unused.get(found.name, found.undefined) if table.sum() else NO_PAIRS
-            reasons.setdefault(reason, []).append(found.name)
+    for statistic in statistics:
+        name = statistic.name
+        if estimates[name].value is None:
+            reason = unused.get(name, statistic.undefined) if table.sum() else NO_PAIRS
+            reasons.setdefault(reason, []).append(name)
     for reason, names in reasons.items():
         yield f"{', '.join(names)} undefined: {reason}"
 
 
 def unused_cuts(
-    chosen: Sequence[Statistic], table: Floats, scale: tuple[int, ...]
+    statistics: Sequence[Statistic], table: Floats, scale: tuple[int, ...]
 ) -> dict[str, str]:
     """Statistics at a cut that no pair lies beyond, and why they say nothing."""
     used = [g for g, n in zip(scale, table.sum(axis=0) + table.sum(axis=1), strict=True) if n]
-    found = {}
-    for one in chosen:
-        if used and one.cut is not None and not min(used) < one.cut <= max(used):
-            end, limit = ("above", max(used)) if one.cut > max(used) else ("below", min(used))
-            found[one.name] = f"neither side used a grade {end} {limit}"
-    return found
+    reasons = {}
+    for statistic in statistics:
+        cut = statistic.cut
+        if used and cut is not None and not min(used) < cut <= max(used):
+            end, limit = ("above", max(used)) if cut > max(used) else ("below", min(used))
+            reasons[statistic.name] = f"neither side used a grade {end} {limit}"
+    return reasons
 
 
 def _without_interval(
-    chosen: Sequence[Statistic], estimates: Mapping[str, Estimate], queries: int
+    statistics: Sequence[Statistic], estimates: Mapping[str, Estimate], queries: int
 ) -> Iterator[str]:
     """Why a value has no interval, where it is not for want of a second query."""
-    lacking = [s for s in chosen if estimates[s.name].value is not None]
+    lacking = [s for s in statistics if estimates[s.name].value is not None]
     lacking = [s for s in lacking if estimates[s.name].low is None and queries > 1]
-    edge = [one.name for one in lacking if not one.sampled]
+    edge = [s.name for s in lacking if not s.sampled]
     if edge:
         why = "whose true value may lie on the edge of what it can be, where none covers it"
         yield f"{_names(edge)}: no interval is given of a statistic {why}"
-    rest = [one.name for one in lacking if one.sampled]
+    rest = [s.name for s in lacking if s.sampled]
     if rest:
         yield f"{_names(rest)}: no interval, for without some of these queries it is undefined"
 
@@ -169,8 +184,8 @@ def _without_interval(
 def _without_width(estimates: Mapping[str, Estimate], queries: int) -> Iterator[str]:
     exact = [n for n, e in estimates.items() if e.low is not None and not _has_width(e)]
     if exact and queries > 1:
-        said = "no width to the interval, for every query here says the same; no certainty"
-        yield f"{_names(exact)}: {said}"
+        why = "no width to the interval, for every query here says the same; no certainty"
+        yield f"{_names(exact)}: {why}"
 
 
 def _names(names: Sequence[str]) -> str:

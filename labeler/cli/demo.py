@@ -11,6 +11,7 @@ import typer
 
 from labeler.cli.ingest import note_ingested
 from labeler.cli.options import ModelName
+from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import note_generated, show_judging
@@ -171,35 +172,21 @@ def say_scores(collection: Collection, name: str) -> None:
 
 
 def say_agreement(collection: Collection) -> None:
-    """How far the two assessors agree with each other, and why nobody should trust either."""
+    """How far the two assessors agree, and why nobody should trust either."""
     from labeler.agreement.agree import AgreeOptions, agree_all
     from labeler.agreement.compare import StatisticOptions
-    from labeler.agreement.sentences import confusion_rows
     from labeler.agreement.sources import open_sources
+    from labeler.agreement.tables import confusion_table, statistics_table
     from labeler.models.local.caveats import MEASURED, NOT_FOR_DECISIONS
 
     sources = open_sources([str(collection.folder), SIMILARITY, LLM])
-    agreement = agree_all(sources, AgreeOptions(statistics=StatisticOptions(STATISTICS)))[
-        0
-    ].agreement
+    (report,) = agree_all(sources, AgreeOptions(statistics=StatisticOptions(STATISTICS)))
+    agreement = report.agreement
     say(f"\nHow far the two assessors agree ({SIMILARITY} in rows, {LLM} in columns)")
-    table(
-        ("grade", *map(str, agreement.scale), "all"),
-        confusion_rows(agreement.confusion, agreement.scale, {}),
-    )
-    rows = [
-        (name, figure(e.value), f"[{figure(e.low)}, {figure(e.high)}]")
-        for name, e in agreement.statistics.items()
-    ]
-    table(("statistic", "value", "95 % interval, over queries"), rows)
+    show([confusion_table(agreement, SIMILARITY, LLM, {}), statistics_table(agreement)])
     for assessor, measured in MEASURED.items():
         say(f"{assessor}: {measured}")
     say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
-
-
-def figure(value: float | None) -> str:
-    """A statistic to three decimals."""
-    return "undefined" if value is None else f"{value:.3f}"
 
 
 def say_cost(results: dict[str, JudgeResult]) -> None:

@@ -33,9 +33,9 @@ def show(
     deliver(rendered_all(parts, form, width), output)
 
 
-def show_json(value: object, output: Path | None = None) -> None:
+def show_json(value: object, output: Path | None = None, indent: int = 1) -> None:
     """Write a value as JSON."""
-    deliver(json.dumps(value, ensure_ascii=False, indent=1) + "\n", output)
+    deliver(json.dumps(value, ensure_ascii=False, indent=indent) + "\n", output)
 
 
 def show_counts(

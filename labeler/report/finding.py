@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -33,6 +33,8 @@ class Setting:
         value = self.value
         if isinstance(value, Mapping):
             value = ",".join(f"{old}={new}" for old, new in value.items())
+        if isinstance(value, range):
+            value = f"{value[0]}:{value[-1]}"
         return f"{option}{value}" if option.endswith(":") else f"{option} {value}"
 
 
@@ -53,9 +55,17 @@ class Finding:
     def __str__(self) -> str:
         return self.text
 
+    def __contains__(self, words: str) -> bool:
+        return words in self.text
+
     def worded(self, spell: Callable[[Setting], str]) -> str:
         """The text with each setting as `spell` writes it."""
         text = self.text
         for setting in self.settings:
             text = text.replace(str(setting), spell(setting))
         return text
+
+
+def as_findings(texts: Iterable[Finding | str]) -> Iterator[Finding]:
+    """Findings as they are, and sentences as findings."""
+    return (text if isinstance(text, Finding) else Finding(text) for text in texts)

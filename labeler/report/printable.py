@@ -6,6 +6,7 @@ terminal, is shown as `\\x1b` rather than sent.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -23,13 +24,13 @@ def _spelled(character: str) -> str:
 
 
 def flat(text: str) -> str:
-    """`text` on one line, printable, with single spaces."""
-    return " ".join(printable(text).split())
+    """`text` on one line, printable; a line break or tab becomes a space."""
+    return re.sub(r"\s*[\n\t]\s*", " ", printable(text)).strip()
 
 
 def one_line(text: str, width: int) -> str:
-    """`text` on one line of at most `width` terminal columns, cut with an ellipsis."""
-    return cut(flat(text), width)
+    """`text` with single spaces in at most `width` terminal columns, cut with an ellipsis."""
+    return cut(" ".join(printable(text).split()), width)
 
 
 def cut(text: str, width: int) -> str:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from labeler.agreement.compare import StatisticOptions, compare_qrels
+from labeler.agreement.contingency import query_tables, restricted
 from labeler.agreement.differences import differences
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.tables import query_tables, restricted
 from labeler.agreement.warnings import COVERED_BY_FEW, deciding, effective
 from labeler.arrays import Floats
 from labeler.data import Qrels
@@ -74,9 +74,9 @@ def test_a_grade_that_lies_in_few_queries_is_named_with_its_cut(shared: Path) ->
         labels = read_labels(folder / f"{judge}.qrels").labels
         warnings = compare_qrels(people, labels, None, StatisticOptions(draws=100)).warnings
         assert any("43 queries: in simulations" in one for one in warnings)
-        assert any(one.startswith("tau-b, spearman: a few odd queries") for one in warnings)
+        assert any(str(one).startswith("tau-b, spearman: a few odd queries") for one in warnings)
         (rare,) = (one for one in warnings if "lie in few queries" in one)
-        assert rare.startswith("kappa>=3, alpha>=3: ")
+        assert str(rare).startswith("kappa>=3, alpha>=3: ")
         assert "as if evenly in 10;" in rare
 
 
@@ -85,7 +85,7 @@ def test_another_method_is_not_said_to_hold_as_often_as_the_default() -> None:
     options = StatisticOptions(("tau-b", "prevalence"), method="percentile", draws=100)
     orders, wide = compare_qrels(people, other, None, options).warnings
     assert "of 100 default intervals" in orders
-    assert wide.startswith("prevalence: its interval is wide")
+    assert str(wide).startswith("prevalence: its interval is wide")
 
 
 def test_enough_queries_are_not_warned_of() -> None:

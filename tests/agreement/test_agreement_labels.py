@@ -8,11 +8,13 @@ import pytest
 
 from labeler.agreement.align import AssessorLabels, Rules, align, scale_of
 from labeler.agreement.compare import StatisticOptions, agreement_of, compare_qrels
+from labeler.agreement.contingency import query_tables
 from labeler.agreement.statistics import STATISTICS
-from labeler.agreement.tables import query_tables
 from labeler.cli import execute
+from labeler.cli.agree import MAPS
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
+from labeler.report import Finding
 from labeler.trec.labels import read_labels
 
 HUMAN = {"q1": {"a": 0, "b": 1, "c": 2, "d": 3}, "q2": {"a": 3, "b": 0, "e": -1}}
@@ -264,7 +266,24 @@ def test_a_suspicious_scale_is_named_with_what_would_mend_it(
     warnings = compare_qrels(
         people, other, None, StatisticOptions(("agreement",), draws=100)
     ).warnings
-    assert any(sign in warning and remedy in warning for warning in warnings), warnings
+    worded = [in_options(warning) for warning in warnings]
+    assert any(sign in warning and remedy in warning for warning in worded), worded
+
+
+def in_options(finding: Finding) -> str:
+    """A finding as the command prints it."""
+    return finding.worded(lambda s: s.as_option(MAPS.get(s.parameter, f"--{s.parameter}")))
+
+
+def test_a_remedy_is_a_setting_of_the_library() -> None:
+    moved = {q: {d: g + 1 for d, g in row.items()} for q, row in many(0).items()}
+    found = compare_qrels(many(0), moved, None, StatisticOptions(("agreement",), draws=100))
+    (moving,) = (warning for warning in found.warnings if "moved by -1" in warning)
+    assert "map_assessor={1: 0, 2: 1, 3: 2, 4: 3} would mend that" in moving
+    rules = Rules(map_assessor=moving.settings[0].value)
+    mended = compare_qrels(many(0), moved, rules, StatisticOptions(("agreement",), draws=100))
+    assert mended.statistics["agreement"].value == 1.0
+    assert not [warning for warning in mended.warnings if "moved" in warning]
 
 
 def test_a_stray_grade_of_people_that_widens_the_scale_is_named() -> None:
@@ -274,7 +293,7 @@ def test_a_stray_grade_of_people_that_widens_the_scale_is_named() -> None:
     assert found.scale == tuple(range(11))
     (slip,) = (one for one in found.warnings if "slip" in one)
     assert "the grade 10 to 1 of 600 pairs, the others at most 3" in slip
-    assert "--map people:10=3 would mend" in slip
+    assert "--map people:10=3 would mend that, --scale 0:10 would" in in_options(slip)
     for meant in (Rules(scale=tuple(range(11))), Rules(map_human={10: 3})):
         again = compare_qrels(people, other, meant, StatisticOptions(("agreement",), draws=100))
         assert not [one for one in again.warnings if "slip" in one]
@@ -284,7 +303,7 @@ def test_a_scale_that_is_moved_and_reversed_is_mended_by_one_map() -> None:
     people, other = many(0), many(1, turn=True)
     found = compare_qrels(people, other, None, StatisticOptions(("agreement",), draws=100))
     (turned,) = (one for one in found.warnings if "reversed" in one)
-    assert "--map other:1=3,2=2,3=1,4=0 " in turned
+    assert "--map other:1=3,2=2,3=1,4=0 " in in_options(turned)
     rules = Rules(map_assessor={1: 3, 2: 2, 3: 1, 4: 0})
     mended = compare_qrels(people, other, rules, StatisticOptions(("agreement",), draws=100))
     assert mended.statistics["agreement"].value == 1.0
@@ -452,7 +471,7 @@ def test_pairs_without_a_usable_label_are_said_and_are_no_crash(
     picture = str(tmp_path / "p.png")
     more = str(write(tmp_path / "more", "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n"))
     assert execute(["agree", people, other, people]) == 2
-    everything = ["--rater", more, "--details", "--how-many", "0.1", "--plot", picture]
+    everything = ["--human", more, "--details", "--how-many", "0.1", "--plot", picture]
     assert execute(["agree", people, other, third, *everything]) == 0
     assert "Nothing can be compared" in capsys.readouterr().out
 

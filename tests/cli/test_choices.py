@@ -5,15 +5,17 @@ from typing import Any, get_args
 
 import pytest
 
-from labeler.cli import execute, fuse, qrels, run
+from labeler.cli import agree, execute, fuse, qrels, run
 from labeler.exchange.runs import FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fusion import METHODS, NORMS
+from labeler.stats import intervals
 
 
 @pytest.mark.parametrize(
     ("choices", "names"),
     [
+        (agree.Method, intervals.METHODS),
         (fuse.Method, METHODS),
         (fuse.Norm, NORMS),
         (qrels.Conflict, CONFLICTS),

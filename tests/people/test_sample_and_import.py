@@ -13,10 +13,10 @@ from labeler.agreement import alphas
 from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.ceiling import ceiling
 from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.contingency import query_tables
 from labeler.agreement.differences import differences
 from labeler.agreement.joint import grade_matrix, query_coincidences
 from labeler.agreement.statistics import find_statistic
-from labeler.agreement.tables import query_tables
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.people import read_people, read_sample

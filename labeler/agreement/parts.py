@@ -1,0 +1,64 @@
+"""What is shown of an agreement, in order: sentences first, then tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from labeler.agreement.assessor_report import AssessorReport
+from labeler.agreement.plan import in_words
+from labeler.agreement.sentences import heading, left_out_lines, short, summary
+from labeler.agreement.tables import (
+    ceiling_table,
+    confusion_table,
+    detail_tables,
+    differences_table,
+    joint_tables,
+    leaderboard_table,
+    queries_table,
+    statistics_table,
+)
+from labeler.report.table import Table
+
+WORST = 5
+"""So many of the queries with the most disagreement are shown."""
+
+Part = str | Table
+
+
+def report_parts(
+    report: AssessorReport,
+    scale_names: Mapping[int, str],
+    texts: Mapping[str, str],
+    *,
+    details: bool = False,
+) -> Iterator[Part]:
+    """One assessor beside the human grades; `texts` are the queries'."""
+    agreement = report.agreement
+    yield "\n".join([heading(report), *summary(report), *left_out_lines(agreement)])
+    if agreement.pairs:
+        yield statistics_table(agreement)
+        names = short(report.human), short(report.assessor)
+        yield confusion_table(agreement, *names, scale_names)
+        yield from _worst_queries(report, texts)
+    if details:
+        yield from detail_tables(report.details, texts)
+    if report.board is not None:
+        yield leaderboard_table(report.board)
+    yield from map(ceiling_table, report.ceilings)
+    if report.plans:
+        yield "\n".join(map(in_words, report.plans))
+
+
+def _worst_queries(report: AssessorReport, texts: Mapping[str, str]) -> Iterator[Table]:
+    queries = report.details.queries
+    worst = [row for row in queries if row.mae > 0][:WORST]
+    if worst and len(queries) > 1:
+        pairs = "pairs, weighted" if report.agreement.is_weighted else "pairs"
+        yield queries_table(worst, texts, "most disagreement", pairs)
+
+
+def joint_parts(reports: Sequence[AssessorReport]) -> Iterator[Part]:
+    """The assessors beside one another: differences from the first, then all of them together."""
+    yield from (differences_table(report) for report in reports if report.against is not None)
+    if reports[0].joint is not None:
+        yield from joint_tables(reports[0].joint)
