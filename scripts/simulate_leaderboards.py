@@ -17,7 +17,7 @@ import numpy as np
 from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import scores_of
 from labeler.stats.intervals import Interval, Replicates, percentile
-from labeler.stats.rankings import RANK_STATISTICS, by_row, rank_interval
+from labeler.stats.rankings import RANK_STATISTICS, of_sums, rank_interval
 from labeler.stats.resampling import Sample
 
 DRAWS = 400
@@ -33,7 +33,7 @@ def covered(first: np.ndarray, second: np.ndarray, n: int, repeats: int) -> None
         sample = Sample(drawn.T, DRAWS, repeat)
         for name, statistic in RANK_STATISTICS.items():
             truth = statistic.compute(first.mean(axis=1), second.mean(axis=1))
-            of = Replicates(sample, by_row(statistic), freedom=n - 1.0)
+            of = Replicates(sample, of_sums(statistic), freedom=n - 1.0)
             hits[name] += [*held(rank_interval(statistic, of), truth), *held(percentile(of), truth)]
     for name, sums in hits.items():
         ours, width, alone, width_alone = sums / repeats

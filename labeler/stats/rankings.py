@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.stats.correlation import max_drop, rbo, tau_ap, tau_ap_b, tau_b
 from labeler.stats.intervals import Compute, Interval, Replicates, jackknife, stretched
-from labeler.stats.resampling import Sample
+from labeler.stats.resampling import BLOCK, Sample
 
 DRAWS = 2000
-"""A correlation is computed draw by draw, so that more would cost what a table's do not."""
+"""A correlation compares every two systems of a draw, which costs more than a sum."""
 
 
 class RankStatistic(NamedTuple):
-    """A function of two vectors of scores, its range, and whether less of it is more alike."""
+    """A function of `(..., systems)` scores by two qrels, its range, whether less is more alike."""
 
-    compute: Callable[[Floats, Floats], float]
+    compute: Callable[[Floats, Floats], Any]
     least: float = -1.0
     most: float = 1.0
     less_is_alike: bool = False
@@ -31,9 +31,7 @@ RANK_STATISTICS = {
     "tau_ap": RankStatistic(tau_ap),
     "tau_ap_b": RankStatistic(tau_ap_b),
     "rbo": RankStatistic(rbo, 0.0),
-    "max_drop": RankStatistic(
-        lambda x, y: float(max_drop(x, y)), 0.0, math.inf, less_is_alike=True
-    ),
+    "max_drop": RankStatistic(max_drop, 0.0, math.inf, less_is_alike=True),
 }
 
 
@@ -54,7 +52,7 @@ def correlations(first: Floats, second: Floats, seed: int = 0) -> dict[str, Corr
     # (queries, 2 systems), so that the same draws serve both qrels
     sample = Sample(np.concatenate([first, second]).T, DRAWS, seed)
     return {
-        name: _correlation(statistic, statistic.compute(x, y), sample)
+        name: _correlation(statistic, float(statistic.compute(x, y)), sample)
         for name, statistic in RANK_STATISTICS.items()
     }
 
@@ -62,9 +60,9 @@ def correlations(first: Floats, second: Floats, seed: int = 0) -> dict[str, Corr
 def _correlation(statistic: RankStatistic, value: float, sample: Sample) -> Correlation:
     if not math.isfinite(value):
         return Correlation(None, None, None)
-    of = Replicates(sample, by_row(statistic), freedom=sample.queries - 1.0)
+    of = Replicates(sample, of_sums(statistic), freedom=sample.queries - 1.0)
     low, high = rank_interval(statistic, of) or (None, None)
-    return Correlation(float(value), low, high)
+    return Correlation(value, low, high)
 
 
 def rank_interval(statistic: RankStatistic, of: Replicates) -> Interval:
@@ -89,7 +87,7 @@ def rank_interval(statistic: RankStatistic, of: Replicates) -> Interval:
     return max(low, statistic.least), min(high, statistic.most)
 
 
-def by_row(statistic: RankStatistic) -> Compute:
+def of_sums(statistic: RankStatistic) -> Compute:
     """The statistic of `(..., 2 systems)` sums, by the first qrels and then by the second.
 
     Sums rank systems as their means do.
@@ -98,7 +96,10 @@ def by_row(statistic: RankStatistic) -> Compute:
     def compute(sums: Floats) -> Floats:
         systems = sums.shape[-1] // 2
         rows = sums.reshape(-1, 2 * systems)
-        values = [statistic.compute(row[:systems], row[systems:]) for row in rows]
-        return np.array(values).reshape(sums.shape[:-1])
+        # every two systems are compared in every row, so that rows are taken a block at a time
+        size = max(1, BLOCK // (4 * systems**2))
+        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+        values = [statistic.compute(block[:, :systems], block[:, systems:]) for block in blocks]
+        return np.concatenate(values).astype(np.float64).reshape(sums.shape[:-1])
 
     return compute

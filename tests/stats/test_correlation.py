@@ -3,6 +3,7 @@
 import math
 from itertools import pairwise, permutations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,6 +49,22 @@ def test_ap_correlation_equals_the_published_implementation(
         tau_ap_b(one_digit(x), one_digit(y)),
     )
     assert found == pytest.approx(published, abs=5e-5)
+
+
+@OFTEN
+@given(
+    st.integers(2, 7).flatmap(
+        lambda items: st.lists(
+            st.lists(st.integers(0, 4), min_size=2 * items, max_size=2 * items), min_size=1
+        )
+    )
+)
+def test_many_rankings_at_once_are_as_alike_as_one_at_a_time(rows: list[list[int]]) -> None:
+    items = len(rows[0]) // 2
+    x, y = np.array(rows)[:, :items], np.array(rows)[:, items:]
+    for statistic in (tau_b, tau_ap, tau_ap_b, rbo, max_drop):
+        singly = [statistic(a, b) for a, b in zip(x, y, strict=True)]
+        np.testing.assert_allclose(statistic(x, y), singly, atol=1e-12)
 
 
 @OFTEN
