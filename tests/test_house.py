@@ -122,6 +122,15 @@ def test_a_library_appears_in_its_rooms_alone(module: str, path: Path) -> None:
         assert room(module) in ONLY_IN.get(library, {room(module)}), f"{module} imports {library}"
 
 
+def test_no_public_class_name_stands_twice() -> None:
+    homes: dict[str, list[str]] = {}
+    for module, path in modules().items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(module)
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
 def test_no_import_goes_in_circles() -> None:
     eager = modules()
     del eager["labeler"]  # the public face names what it offers, and imports it when it is used

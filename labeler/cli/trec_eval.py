@@ -73,10 +73,10 @@ def command(
     ] = False,
 ) -> None:
     """Stand in for trec_eval 10: its arguments, its measures, its output."""
-    from labeler.evaluation.trec_eval.program import Options, trec_eval
+    from labeler.evaluation.trec_eval.program import TrecEvalOptions, trec_eval
 
     _refuse({"-R": rel_format, "-T": results_format}, zscores)
-    options = Options(
+    options = TrecEvalOptions(
         tuple(measures or ()),
         by_query,
         not no_summary,

@@ -93,11 +93,11 @@ def compare_scores(
 ) -> list[Comparison]:
     """Every other run against the baseline, by every measure that is a mean over queries."""
     others = [name for name in runs if name != baseline]
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for measure in runs[baseline].measures:
         if measure.definition.summary in MEANS and others:
-            found += _by_measure(runs, baseline, measure, kind, seed)
-    return found
+            comparisons += _by_measure(runs, baseline, measure, kind, seed)
+    return comparisons
 
 
 def _by_measure(
@@ -108,7 +108,7 @@ def _by_measure(
     differences = np.array([runs[name].of(measure) - base for name in others])
     p, p_max = _p_values(differences, kind, seed)
     corrected = holm(p)
-    found = []
+    comparisons = []
     for i, name in enumerate(others):
         both = ~np.isnan(differences[i])
         defined = differences[i][both]
@@ -119,11 +119,11 @@ def _by_measure(
         up, level, down = wins_ties_losses(
             -defined if measure.definition.lower_is_better else defined
         )
-        place = (name, baseline, str(measure), len(defined), difference, percent, low, high)
+        facts = (name, baseline, str(measure), len(defined), difference, percent, low, high)
         least = 0.0 if kind == "t" else smallest_p(len(defined)) * len(others)
         chance = (float(p[i]), float(corrected[i]), float(p_max[i]), min(least, 1.0))
-        found.append(Comparison(*place, up, level, down, *chance))
-    return found
+        comparisons.append(Comparison(*facts, up, level, down, *chance))
+    return comparisons
 
 
 def _p_values(differences: Floats, kind: str, seed: int) -> tuple[Floats, Floats]:

@@ -84,7 +84,7 @@ class Corrections:
             "target": self.target,
             "scores": [_scores_as_json(scores, per_query=per_query) for scores in self.scores],
             "comparisons": [_difference_as_json(difference) for difference in self.comparisons],
-            "warnings": [str(found) for found in self.findings if found.level == "warning"],
+            "warnings": [f.text for f in self.findings if f.level == "warning"],
         }
 
     def __repr__(self) -> str:

@@ -45,8 +45,8 @@ def scored_by_both(
         if any(np.isnan(row).any() for row in rows):
             problem = f"{name}: {measure} is undefined for some queries, so its mean is of others"
             raise BadInput(f"{problem} with each side's grades; nothing can be corrected")
-    place = {query: i for i, query in enumerate(by_assessor.queries)}
-    judged = np.array([place[query] for query in by_human.queries])
+    position = {query: i for i, query in enumerate(by_assessor.queries)}
+    judged = np.array([position[query] for query in by_human.queries])
     unjudged = _unjudged(by_human, by_assessor, judged)
     return ScoredByBoth(name, by_assessor.queries, judged, human, assessor, unjudged)
 

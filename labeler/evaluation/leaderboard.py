@@ -78,7 +78,9 @@ class Leaderboard:
             "measure": self.measure,
             "queries": len(self.queries),
             "runs": [_system_as_json(system) for system in self.systems],
-            "statistics": {name: found._asdict() for name, found in self.statistics.items()},
+            "statistics": {
+                name: correlation._asdict() for name, correlation in self.statistics.items()
+            },
             "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in self.swaps],
         }
 
@@ -99,7 +101,7 @@ class Leaderboard:
     @property
     def ranked(self) -> tuple[System, ...]:
         """The systems in that order."""
-        return tuple(self.systems[place] for place in self.order)
+        return tuple(self.systems[i] for i in self.order)
 
     @property
     def difference(self) -> float:
@@ -152,7 +154,7 @@ def leaderboard_of(
     first, second = sign * scores
     return Leaderboard(
         str(measure),
-        tuple(query for query, kept in zip(queries, defined, strict=True) if kept),
+        tuple(query for query, is_defined in zip(queries, defined, strict=True) if is_defined),
         _systems(runs, scores, sign, measure, seed),
         correlations(first, second, seed),
         _swaps(runs, first, second, sign, seed),
@@ -267,8 +269,8 @@ class SystemScores:
 
     def over(self, queries: Sequence[str]) -> Floats:
         """The values of these queries, in their order."""
-        place = {query: i for i, query in enumerate(self.queries)}
-        values: Floats = self.values[:, [place[query] for query in queries]]
+        column = {query: i for i, query in enumerate(self.queries)}
+        values: Floats = self.values[:, [column[query] for query in queries]]
         return values
 
 

@@ -57,10 +57,10 @@ class PowerPlan:
     def tables(self) -> list[Table]:
         """The tables `detectable` and `needed`."""
         chance, widest = f"{self.power:.0%} power", Column("by the widest pair")
-        found = [Column("queries", align="left"), Column(f"detectable with {chance}"), widest]
+        least = [Column("queries", align="left"), Column(f"detectable with {chance}"), widest]
         enough = [Column("difference", format="g", align="left"), Column(f"queries for {chance}")]
         return [
-            Table("detectable", found, [[n, *pair] for n, pair in self.detectable.items()]),
+            Table("detectable", least, [[n, *pair] for n, pair in self.detectable.items()]),
             Table("needed", [*enough, widest], [[d, *pair] for d, pair in self.needed.items()]),
         ]
 

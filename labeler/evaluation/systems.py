@@ -51,9 +51,9 @@ class Swap:
     @property
     def verdict(self) -> str:
         """By which qrels the difference can be told from chance."""
-        told = (self.significant, self.p_second < SIGNIFICANT)
+        by_both = (self.significant, self.p_second < SIGNIFICANT)
         words = {(True, True): "both", (True, False): "the first alone"}
-        return words.get(told, "the second alone" if told[1] else "neither")
+        return words.get(by_both, "the second alone" if by_both[1] else "neither")
 
 
 def system_table(systems: Sequence[System], measure: str, names: tuple[str, str]) -> Table:

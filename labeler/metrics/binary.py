@@ -22,8 +22,8 @@ def ratio(above: Floats | Integers, below: Floats | Integers | float) -> Floats:
 
 def relevant(r: Rankings, rel: int, cutoff: float | None = None) -> Flags:
     """Which retrieved documents are relevant, and above the cutoff where there is one."""
-    found: Flags = r.grade >= rel
-    return found if cutoff is None else found & (r.rank < cutoff)
+    is_relevant: Flags = r.grade >= rel
+    return is_relevant if cutoff is None else is_relevant & (r.rank < cutoff)
 
 
 @measure("P", SETS)
@@ -79,8 +79,8 @@ def weighted_harmonic(p: Floats, r: Floats, beta: float) -> Floats:
 @measure("Rprec", SETS)
 def r_precision(r: Rankings, rel: int = 1) -> Floats:
     """Precision after as many documents as there are relevant ones."""
-    wanted = r.in_pool(rel)
-    return ratio(r.count(relevant(r, rel) & (r.rank < wanted[r.query])), wanted)
+    relevants = r.in_pool(rel)
+    return ratio(r.count(relevant(r, rel) & (r.rank < relevants[r.query])), relevants)
 
 
 @measure("NumRet", SETS, summary="sum")
@@ -109,12 +109,12 @@ def num_q(r: Rankings) -> Floats:
 
 def first_relevant(r: Rankings, rel: int, cutoff: int | None = None) -> Floats:
     """The rank, from 1, of the first relevant document; `nan` where there is none."""
-    chosen = relevant(r, rel, cutoff)
-    query, rank = r.query[chosen], r.rank[chosen]
-    found = np.full(r.n, np.nan)
+    hits = relevant(r, rel, cutoff)
+    query, rank = r.query[hits], r.rank[hits]
+    ranks = np.full(r.n, np.nan)
     first = firsts(query)
-    found[query[first]] = rank[first] + 1
-    return found
+    ranks[query[first]] = rank[first] + 1
+    return ranks
 
 
 @measure("RR", RANKS)
@@ -131,8 +131,8 @@ def mean_rank(r: Rankings, rel: int = 1) -> Floats:
 
 def precisions(r: Rankings, rel: int, cutoff: int | None = None) -> tuple[Flags, Floats]:
     """The relevant documents, and precision at the rank of each."""
-    chosen = relevant(r, rel, cutoff)
-    return chosen, (ordinals(r.query[chosen]) + 1) / (r.rank[chosen] + 1)
+    hits = relevant(r, rel, cutoff)
+    return hits, (ordinals(r.query[hits]) + 1) / (r.rank[hits] + 1)
 
 
 @measure("AP", RANKS)
@@ -154,16 +154,16 @@ def interpolated_precision(r: Rankings, cutoff: float, rel: int = 1) -> Floats:
     The number of relevant documents to reach is rounded to the nearest, as trec_eval 10 does;
     trec_eval 9 added .9 and cut.
     """
-    chosen, values = precisions(r, rel)
-    query = r.query[chosen]
+    hits, values = precisions(r, rel)
+    query = r.query[hits]
     needed = np.maximum(np.floor(cutoff * r.in_pool(rel) + 0.5), 1)
-    kept = ordinals(query) + 1 >= needed[query]
-    query, values = query[kept], values[kept]
-    found = np.zeros(r.n)
+    reaches = ordinals(query) + 1 >= needed[query]
+    query, values = query[reaches], values[reaches]
+    highest = np.zeros(r.n)
     first = firsts(query)
     if len(first):
-        found[query[first]] = np.maximum.reduceat(values, first)
-    return found
+        highest[query[first]] = np.maximum.reduceat(values, first)
+    return highest
 
 
 def _so_far(query: Integers, counted: Flags) -> Integers:

@@ -31,21 +31,21 @@ def gains(grade: Integers, dcg: str) -> Floats:
 
 def discounts(rank: Integers) -> Floats:
     """log2(rank + 2) for ranks from 0, from the C library, so that they are trec_eval's."""
-    places = np.flatnonzero(np.bincount(rank))
+    present = np.flatnonzero(np.bincount(rank))
     table = np.zeros(int(np.max(rank, initial=0)) + 1)
-    table[places] = [math.log2(place + 2) for place in places.tolist()]
+    table[present] = [math.log2(present_rank + 2) for present_rank in present.tolist()]
     return table[rank]
 
 
 def dcg_sums(r: Rankings, cutoff: int | None, dcg: str) -> tuple[Floats, Floats]:
     """Discounted gains of the rankings and of the ideal ones."""
-    chosen = relevant(r, 1, cutoff)
-    found = r.total(chosen, gains(r.grade[chosen], dcg) / discounts(r.rank[chosen]))
+    hits = relevant(r, 1, cutoff)
+    gained = r.total(hits, gains(r.grade[hits], dcg) / discounts(r.rank[hits]))
     best = r.pool_grade > 0
     if cutoff is not None:
-        best &= r.pool_place < cutoff
-    terms = gains(r.pool_grade[best], dcg) / discounts(r.pool_place[best])
-    return found, sums(r.pool_query[best], terms, r.n)
+        best &= r.ideal_rank < cutoff
+    terms = gains(r.pool_grade[best], dcg) / discounts(r.ideal_rank[best])
+    return gained, sums(r.pool_query[best], terms, r.n)
 
 
 @measure("nDCG", GRADED)
@@ -60,15 +60,15 @@ def ndcg(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -> Floats:
 
 @measure("DCG", GRADED)
 def discounted_gain(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -> Floats:
-    """Discounted cumulative gain, not normalised."""
+    """Discounted cumulative gain, not normalized."""
     return dcg_sums(r, cutoff, dcg)[0]
 
 
 @measure("CG", GRADED)
 def cumulative_gain(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -> Floats:
-    """The sum of the gains, neither discounted nor normalised."""
-    chosen = relevant(r, 1, cutoff)
-    return r.total(chosen, gains(r.grade[chosen], dcg))
+    """The sum of the gains, neither discounted nor normalized."""
+    hits = relevant(r, 1, cutoff)
+    return r.total(hits, gains(r.grade[hits], dcg))
 
 
 def expected_reciprocal_ranks(query: Integers, rank: Integers, stop: Floats, n: int) -> Floats:
@@ -76,10 +76,10 @@ def expected_reciprocal_ranks(query: Integers, rank: Integers, stop: Floats, n: 
 
     Entries are sorted by query and rank (from 0); entries with probability 0 may be left out.
     """
-    place = ordinals(query)
+    nth = ordinals(query)
     total, going = np.zeros(n), np.ones(n)
-    order = np.argsort(place, kind="stable")
-    borders = np.searchsorted(place[order], np.arange(np.max(place, initial=-1) + 2))
+    order = np.argsort(nth, kind="stable")
+    borders = np.searchsorted(nth[order], np.arange(np.max(nth, initial=-1) + 2))
     for start, end in pairwise(borders):
         step = order[start:end]
         at = query[step]
@@ -97,8 +97,8 @@ def _stop(r: Rankings, grade: Integers) -> Floats:
 def _check_scale(r: Rankings, grade: Integers, name: str) -> None:
     if np.max(grade, initial=0) > r.max_grade:
         raise BadInput(
-            f"{name}: the grade {grade.max()} is above the top grade {r.max_grade};"
-            " raise --max-grade"
+            f"{name}: the grade {grade.max()} is above the top grade {r.max_grade}; raise that",
+            parameter="max_grade",
         )
 
 
@@ -108,19 +108,19 @@ def err(r: Rankings, cutoff: int | None = None) -> Floats:
 
     Needs the scale's top grade. After Chapelle, Metzler, Zhang and Grinspan (CIKM 2009).
     """
-    chosen = relevant(r, 1, cutoff)
-    stop = _stop(r, r.grade[chosen])
-    return expected_reciprocal_ranks(r.query[chosen], r.rank[chosen], stop, r.n)
+    hits = relevant(r, 1, cutoff)
+    stop = _stop(r, r.grade[hits])
+    return expected_reciprocal_ranks(r.query[hits], r.rank[hits], stop, r.n)
 
 
 @measure("nERR", GRADED)
-def normalised_err(r: Rankings, cutoff: int | None = None) -> Floats:
+def normalized_err(r: Rankings, cutoff: int | None = None) -> Floats:
     """ERR over that of the ideal ranking."""
     best = r.pool_grade > 0
     if cutoff is not None:
-        best &= r.pool_place < cutoff
+        best &= r.ideal_rank < cutoff
     stop = _stop(r, r.pool_grade[best])
-    ideal = expected_reciprocal_ranks(r.pool_query[best], r.pool_place[best], stop, r.n)
+    ideal = expected_reciprocal_ranks(r.pool_query[best], r.ideal_rank[best], stop, r.n)
     return ratio(err(r, cutoff), ideal)
 
 
@@ -132,18 +132,18 @@ def rank_biased_precision(
 
     After Moffat and Zobel (2008), ACM TOIS 27(1).
     """
-    chosen = relevant(r, 1 if rel is None else rel, cutoff)
+    hits = relevant(r, 1 if rel is None else rel, cutoff)
     if rel is None:
-        _check_scale(r, r.grade[chosen], "RBP")
-    gain = np.ones(int(chosen.sum())) if rel is not None else r.grade[chosen] / r.max_grade
-    return (1.0 - p) * r.total(chosen, gain * powers(p, r.rank[chosen]))
+        _check_scale(r, r.grade[hits], "RBP")
+    gain = np.ones(int(hits.sum())) if rel is not None else r.grade[hits] / r.max_grade
+    return (1.0 - p) * r.total(hits, gain * powers(p, r.rank[hits]))
 
 
 @measure("RBPresidual", GRADED)
 def rank_biased_residual(r: Rankings, cutoff: int | None = None, p: float = 0.8) -> Floats:
     """How much RBP could rise were all unjudged documents of top grade, those below too."""
-    seen = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
-    judged = (r.grade >= 0) & (r.rank < seen[r.query])
+    ranks_seen = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
+    judged = (r.grade >= 0) & (r.rank < ranks_seen[r.query])
     return 1.0 - (1.0 - p) * r.total(judged, powers(p, r.rank[judged]))
 
 
@@ -160,14 +160,16 @@ def q_measure(r: Rankings, cutoff: int | None = None, beta: float = 1.0) -> Floa
     With a cutoff, divided by the number of relevant documents that fit above it. After Sakai
     (2004), NTCIR-4.
     """
-    chosen = relevant(r, 1, cutoff)
-    query, rank = r.query[chosen], r.rank[chosen]
-    gained = _running(query, gains(r.grade[chosen], "log2"))
+    hits = relevant(r, 1, cutoff)
+    query, rank = r.query[hits], r.rank[hits]
+    gained = _running(query, gains(r.grade[hits], "log2"))
     blended = (ordinals(query) + 1 + beta * gained) / (
         rank + 1 + beta * _ideal_gain(r, query, rank)
     )
-    wanted = r.in_pool(1)
-    return ratio(r.total(chosen, blended), wanted if cutoff is None else np.minimum(wanted, cutoff))
+    relevants = r.in_pool(1)
+    return ratio(
+        r.total(hits, blended), relevants if cutoff is None else np.minimum(relevants, cutoff)
+    )
 
 
 def _running(query: Integers, values: Floats) -> Floats:
@@ -186,5 +188,5 @@ def _ideal_gain(r: Rankings, query: Integers, rank: Integers) -> Floats:
     ideal = _running(pool_query, gains(r.pool_grade[best], "log2"))
     sizes = np.bincount(pool_query, minlength=r.n)
     starts = np.cumsum(sizes) - sizes
-    found: Floats = ideal[starts[query] + np.minimum(rank, sizes[query] - 1)]
-    return found
+    gain: Floats = ideal[starts[query] + np.minimum(rank, sizes[query] - 1)]
+    return gain

@@ -18,9 +18,9 @@ PEOPLE = "people"
 @measure("Judged", HOLES)
 def judged(r: Rankings, cutoff: int | None = None) -> Floats:
     """The share of the first k documents that are judged; undefined where none was retrieved."""
-    seen = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
-    found = r.count((r.grade >= 0) & (r.rank < seen[r.query]))
-    return np.where(seen > 0, ratio(found, seen), np.nan)
+    ranks_seen = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
+    judged_documents = r.count((r.grade >= 0) & (r.rank < ranks_seen[r.query]))
+    return np.where(ranks_seen > 0, ratio(judged_documents, ranks_seen), np.nan)
 
 
 @measure("LGTM", PEOPLE, summary="share")
@@ -40,9 +40,9 @@ def area_under_curve(r: Rankings, rel: int = 1) -> Floats:
     judged documents are all relevant or all not.
     """
     positives, negatives = r.in_pool(rel), r.in_pool(0, rel)
-    seen = r.grade >= 0
-    query, good = r.query[seen], r.grade[seen] >= rel
-    group = _groups(query, r.score[seen])
+    is_judged = r.grade >= 0
+    query, good = r.query[is_judged], r.grade[is_judged] >= rel
+    group = _groups(query, r.score[is_judged])
     goods = sums(group, good.astype(np.float64), 0)
     bads = sums(group, (~good).astype(np.float64), 0)
     of_group = query[np.flatnonzero(np.diff(group, prepend=-1))]

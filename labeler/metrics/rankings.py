@@ -47,59 +47,59 @@ class Rankings:
         """How many queries."""
         return len(self.queries)
 
-    def count(self, chosen: Flags) -> Integers:
-        """How many of the `chosen` documents each query retrieved."""
-        return np.bincount(self.query[chosen], minlength=self.n)
+    def count(self, mask: Flags) -> Integers:
+        """How many of the documents in the mask each query retrieved."""
+        return np.bincount(self.query[mask], minlength=self.n)
 
-    def total(self, chosen: Flags, weights: Floats) -> Floats:
-        """The sum of the weights, one a `chosen` document, for each query, in rank order."""
-        return sums(self.query[chosen], weights, self.n)
+    def total(self, mask: Flags, weights: Floats) -> Floats:
+        """The sum of the weights, one for each document in the mask, by query, in rank order."""
+        return sums(self.query[mask], weights, self.n)
 
     def in_pool(self, low: int, high: float = math.inf) -> Integers:
         """How many documents of each query have `low` <= grade < `high` in the qrels."""
-        chosen = (self.pool_grade >= low) & (self.pool_grade < high)
-        return np.bincount(self.pool_query[chosen], minlength=self.n)
+        mask = (self.pool_grade >= low) & (self.pool_grade < high)
+        return np.bincount(self.pool_query[mask], minlength=self.n)
 
     @cached_property
-    def pool_place(self) -> Integers:
-        """The place of each entry of the pool in its query's ideal ranking, from 0."""
+    def ideal_rank(self) -> Integers:
+        """The rank of each entry of the pool in its query's ideal ranking, from 0."""
         return ordinals(self.pool_query)
 
     @cached_property
     def condensed(self) -> Rankings:
         """The rankings without their unjudged documents."""
-        kept = self.grade >= 0
-        query = self.query[kept]
+        judged = self.grade >= 0
+        query = self.query[judged]
         return replace(
             self,
             retrieved=np.bincount(query, minlength=self.n),
             query=query,
             rank=ordinals(query),
-            grade=self.grade[kept],
-            score=self.score[kept],
+            grade=self.grade[judged],
+            score=self.score[judged],
         )
 
     def cut(self, depth: int) -> Rankings:
         """The rankings as if only their first `depth` documents had been retrieved."""
-        kept = self.rank < depth
-        columns = {name: getattr(self, name)[kept] for name in ("query", "rank", "grade", "score")}
+        above = self.rank < depth
+        columns = {name: getattr(self, name)[above] for name in ("query", "rank", "grade", "score")}
         return replace(self, retrieved=np.minimum(self.retrieved, depth), **columns)
 
-    def choose(self, wanted: Flags) -> Rankings:
-        """The rankings of the `wanted` queries alone."""
-        renumbered = np.cumsum(wanted) - 1
-        kept, pooled = wanted[self.query], wanted[self.pool_query]
+    def choose(self, mask: Flags) -> Rankings:
+        """The rankings of the queries in the mask alone."""
+        renumbered = np.cumsum(mask) - 1
+        entries, pool_entries = mask[self.query], mask[self.pool_query]
         return Rankings(
-            tuple(name for name, keep in zip(self.queries, wanted, strict=True) if keep),
-            self.retrieved[wanted],
-            renumbered[self.query[kept]],
-            self.rank[kept],
-            self.grade[kept],
-            self.score[kept],
-            renumbered[self.pool_query[pooled]],
-            self.pool_grade[pooled],
+            tuple(name for name, keep in zip(self.queries, mask, strict=True) if keep),
+            self.retrieved[mask],
+            renumbered[self.query[entries]],
+            self.rank[entries],
+            self.grade[entries],
+            self.score[entries],
+            renumbered[self.pool_query[pool_entries]],
+            self.pool_grade[pool_entries],
             self.max_grade,
-            None if self.passed is None else self.passed[wanted],
+            None if self.passed is None else self.passed[mask],
         )
 
 
@@ -132,16 +132,18 @@ def rankings(
     them. Queries that the run lacks retrieve nothing, or are left out with `missing="skip"`.
     """
     if missing not in ("zero", "skip") or ties not in ("trec", "file"):
-        known = "missing is 'zero' or 'skip', ties 'trec' or 'file'"
-        raise Misuse(f"{known}; not {missing!r} and {ties!r}")
-    chosen = sorted(q for q, grades in qrels.items() if grades and (missing == "zero" or q in run))
-    place = _listed if ties == "file" else _by_score
-    parts = [place(q, qrels[q], run.get(q, {})) for q in chosen]
-    pool_query, pool_grade = _pool([qrels[q] for q in chosen])
+        choices = "missing is 'zero' or 'skip', ties 'trec' or 'file'"
+        raise Misuse(f"{choices}; not {missing!r} and {ties!r}")
+    query_ids = sorted(
+        q for q, grades in qrels.items() if grades and (missing == "zero" or q in run)
+    )
+    order = _listed if ties == "file" else _by_score
+    parts = [order(q, qrels[q], run.get(q, {})) for q in query_ids]
+    pool_query, pool_grade = _pool([qrels[q] for q in query_ids])
     return Rankings(
-        tuple(chosen),
-        np.array([len(run.get(q, ())) for q in chosen], dtype=np.int64),
-        np.repeat(np.arange(len(chosen)), [len(part[0]) for part in parts]),
+        tuple(query_ids),
+        np.array([len(run.get(q, ())) for q in query_ids], dtype=np.int64),
+        np.repeat(np.arange(len(query_ids)), [len(part[0]) for part in parts]),
         np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)]),
         np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]),
         np.concatenate([np.zeros(0), *(part[2] for part in parts)]),
@@ -161,49 +163,49 @@ Placed = tuple[Integers, Integers, Floats]
 
 def _by_score(query_id: str, grades: Mapping[str, int], scores: Mapping[str, float]) -> Placed:
     """Ranks, grades and scores of the retrieved documents of the qrels, in trec_eval's order."""
-    found = list(grades.keys() & scores.keys())
+    judged = list(grades.keys() & scores.keys())
     values = np.fromiter(scores.values(), np.float64, len(scores))
     if not np.isfinite(values).all():
         _check_finite(query_id, scores)
     order = None if (values[1:] <= values[:-1]).all() else np.argsort(-values)
     ascending = (values if order is None else values[order])[::-1]
-    score = np.array([scores[doc_id] for doc_id in found], dtype=np.float64)
+    score = np.array([scores[doc_id] for doc_id in judged], dtype=np.float64)
     rank = len(values) - np.searchsorted(ascending, score, side="right")
     end = len(values) - np.searchsorted(ascending, score)
     tied = np.flatnonzero(end - rank > 1).tolist()
     if tied:
         ends = rank[tied].tolist(), end[tied].tolist()
-        rank[tied] += _below_in_tie(list(scores), order, [found[i] for i in tied], *ends)
+        rank[tied] += _below_in_tie(list(scores), order, [judged[i] for i in tied], *ends)
     best = np.argsort(rank)
-    return rank[best], _grades(query_id, [grades[found[i]] for i in best.tolist()]), score[best]
+    return rank[best], _grades(query_id, [grades[judged[i]] for i in best.tolist()]), score[best]
 
 
 def _below_in_tie(
-    ids: list[str], order: Integers | None, found: list[str], first: list[int], end: list[int]
+    ids: list[str], order: Integers | None, doc_ids: list[str], first: list[int], end: list[int]
 ) -> list[int]:
     """How many documents of the same score go before each: those whose id is greater.
 
     `first` and `end` say where those of its score stand among the `ids`, taken in the `order`.
     """
     groups: dict[int, list[str]] = {}
-    places = []
-    for doc_id, start, stop in zip(found, first, end, strict=True):
+    below = []
+    for doc_id, start, stop in zip(doc_ids, first, end, strict=True):
         group = groups.get(start)
         if group is None:
             among = slice(start, stop)
             tied = ids[among] if order is None else itemgetter(*order[among].tolist())(ids)
             group = groups[start] = sorted(tied)
-        places.append(len(group) - bisect_right(group, doc_id))
-    return places
+        below.append(len(group) - bisect_right(group, doc_id))
+    return below
 
 
 def _listed(query_id: str, grades: Mapping[str, int], scores: Mapping[str, float]) -> Placed:
     """The same in the order in which `scores` lists them."""
     _check_finite(query_id, scores)
-    found = [(rank, doc_id) for rank, doc_id in enumerate(scores) if doc_id in grades]
-    rank = np.array([rank for rank, _ in found], dtype=np.int64)
-    score = np.array([scores[doc_id] for _, doc_id in found], dtype=np.float64)
-    return rank, _grades(query_id, [grades[doc_id] for _, doc_id in found]), score
+    judged = [(rank, doc_id) for rank, doc_id in enumerate(scores) if doc_id in grades]
+    rank = np.array([rank for rank, _ in judged], dtype=np.int64)
+    score = np.array([scores[doc_id] for _, doc_id in judged], dtype=np.float64)
+    return rank, _grades(query_id, [grades[doc_id] for _, doc_id in judged]), score
 
 
 def _check_finite(query_id: str, scores: Mapping[str, float]) -> None:
@@ -213,10 +215,10 @@ def _check_finite(query_id: str, scores: Mapping[str, float]) -> None:
 
 
 def _grades(query_id: str, grades: Sequence[int]) -> Integers:
-    found = np.array(grades) if grades else np.zeros(0, dtype=np.int64)
-    if found.dtype.kind not in "ib":
-        raise BadInput(f"query {query_id}: expected integer grades, found {found.dtype}")
-    return found.astype(np.int64)
+    array = np.array(grades) if grades else np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "ib":
+        raise BadInput(f"query {query_id}: expected integer grades, found {array.dtype}")
+    return array.astype(np.int64)
 
 
 def _pool(qrels: Sequence[Mapping[str, int]]) -> tuple[Integers, Integers]:

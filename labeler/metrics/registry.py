@@ -132,11 +132,11 @@ class Measure:
 
 def parse(text: str) -> Measure:
     """The measure that `text` names; `Misuse` says what is wrong and what is known."""
-    found = _NAME.fullmatch(text.strip())
-    if not found or text.count("(") != text.count(")"):
-        wanted = _guess(text) or "P@10 or P(rel=2)@10"
-        raise Misuse(f"cannot read the measure {text!r}; write it as {wanted}")
-    name, inside, cutoff = found.groups()
+    match = _NAME.fullmatch(text.strip())
+    if not match or text.count("(") != text.count(")"):
+        example = _guess(text) or "P@10 or P(rel=2)@10"
+        raise Misuse(f"cannot read the measure {text!r}; write it as {example}")
+    name, inside, cutoff = match.groups()
     given = _parameters(text, inside or "")
     definition = MEASURES.get(_ALIASES.get(name, name) if name != "NumRet" else _num_ret(given))
     if definition is None:
@@ -151,8 +151,8 @@ def parse(text: str) -> Measure:
     )
     given = {key: value for key, value in given.items() if key not in definition.defaults}
     if given:
-        known = ", ".join([*definition.defaults, "judged_only"])
-        raise Misuse(f"{text}: {definition.name} has no parameter {next(iter(given))!r}: {known}")
+        names = ", ".join([*definition.defaults, "judged_only"])
+        raise Misuse(f"{text}: {definition.name} has no parameter {next(iter(given))!r}: {names}")
     return Measure(definition.name, _cutoff(definition, text, cutoff), parameters, judged_only)
 
 
@@ -161,10 +161,10 @@ def parse_all(texts: str | Sequence[object]) -> list[Measure]:
 
     Those of `ir_measures` are taken by their names.
     """
-    found: list[Measure] = []
+    measures: list[Measure] = []
     for text in [texts] if isinstance(texts, str) else texts:
-        found += [text] if isinstance(text, Measure) else map(parse, _words(str(text)))
-    return list(dict.fromkeys(found))
+        measures += [text] if isinstance(text, Measure) else map(parse, _words(str(text)))
+    return list(dict.fromkeys(measures))
 
 
 def _words(text: str) -> list[str]:
@@ -192,9 +192,9 @@ def _num_ret(given: Mapping[str, Any]) -> str:
 
 
 def _unknown(name: str, text: str) -> str:
-    known = {known.lower(): known for known in [*_ALIASES, *MEASURES]}
-    close = difflib.get_close_matches(name.lower(), known, n=1)
-    meant = text.replace(name, known[close[0]], 1) if close else ""
+    names = {spelled.lower(): spelled for spelled in [*_ALIASES, *MEASURES]}
+    close = difflib.get_close_matches(name.lower(), names, n=1)
+    meant = text.replace(name, names[close[0]], 1) if close else ""
     meant = _guess(text) or meant
     hint = f"did you mean {meant!r}? " if meant else ""
     return f"no measure {text!r}; {hint}known: {', '.join(MEASURES)}"
@@ -205,8 +205,8 @@ def _guess(text: str) -> str:
     parts = re.fullmatch(r"([A-Za-z][A-Za-z_-]*?)(?:[._@]([\d.]+))?", text)
     if not parts:
         return ""
-    known = {known.lower(): known for known in [*_ALIASES, *MEASURES]} | _ELSEWHERE
-    name = known.get(parts[1]) or known.get(parts[1].lower())
+    names = {spelled.lower(): spelled for spelled in [*_ALIASES, *MEASURES]} | _ELSEWHERE
+    name = names.get(parts[1]) or names.get(parts[1].lower())
     return (name + (f"@{parts[2]}" if parts[2] else "")) if name else ""
 
 
@@ -230,10 +230,10 @@ def _parameters(text: str, inside: str) -> dict[str, Any]:
 
 
 def _typed(text: str, key: str, value: Any, default: Value | None) -> Value:
-    wanted = int if default is None else type(default)
-    value = float(value) if wanted is float and type(value) is int else value
-    if type(value) is not wanted:
-        raise Misuse(f"{text}: expected {key} to be of type {wanted.__name__}, found {value!r}")
+    kind = int if default is None else type(default)
+    value = float(value) if kind is float and type(value) is int else value
+    if type(value) is not kind:
+        raise Misuse(f"{text}: expected {key} to be of type {kind.__name__}, found {value!r}")
     low, high = _RANGES.get(key, (-math.inf, math.inf))
     if isinstance(value, int | float) and not low <= value <= high:
         raise Misuse(f"{text}: {key} lies between {low:.12g} and {high:.12g}, not at {value:.12g}")

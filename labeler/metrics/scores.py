@@ -33,10 +33,10 @@ class Scores:
         row: Floats = self.values[self.measures.index(measure)]
         return row
 
-    def choose(self, wanted: Sequence[bool]) -> Scores:
-        """The scores of the `wanted` queries alone."""
-        kept = tuple(query for query, keep in zip(self.queries, wanted, strict=True) if keep)
-        return Scores(kept, self.measures, self.values[:, np.array(wanted, dtype=np.bool_)])
+    def choose(self, mask: Sequence[bool]) -> Scores:
+        """The scores of the queries in the mask alone."""
+        queries = tuple(query for query, keep in zip(self.queries, mask, strict=True) if keep)
+        return Scores(queries, self.measures, self.values[:, np.array(mask, dtype=np.bool_)])
 
     def means(self) -> dict[str, float]:
         """Each measure summed up over the queries where it is defined: its mean, as a rule."""

@@ -26,7 +26,7 @@ class TrialCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """About what judging so many pairs takes; the price is None where it is not known."""
 
     pairs: int
@@ -61,8 +61,8 @@ async def try_call(choice: Choice, timeout: float = 60.0) -> TrialCall | None:
         return TrialCall(time.monotonic() - began, abilities)
 
 
-def estimate(choice: Choice, pairs: int, prices: Path | None = None) -> Estimate:
+def estimate(choice: Choice, pairs: int, prices: Path | None = None) -> CostEstimate:
     """About what judging so many pairs takes."""
     tokens_in, tokens_out = (pairs * tokens for tokens in TOKENS_OF_A_PAIR)
     price = price_of(choice.base_url, choice.name, prices)
-    return Estimate(pairs, tokens_in, tokens_out, price)
+    return CostEstimate(pairs, tokens_in, tokens_out, price)

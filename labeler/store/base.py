@@ -2,7 +2,7 @@
 
 A store remembers replies, not grades. It also keeps how calls failed, what was found out about a
 server (facts), and leases: which process is asking what, so that several share the work. All that
-happens at one moment is one `Batch`, which a store writes in one transaction.
+happens at one moment is one `WriteBatch`, which a store writes in one transaction.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Failed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class WriteBatch:
     """What goes into one transaction: replies, failed calls, and keys to take leases on."""
 
     kept: Sequence[Kept] = ()
@@ -77,7 +77,7 @@ class Store(Protocol):
     def replies(self, keys: Sequence[bytes]) -> Mapping[bytes, Reply]:
         """What is kept under these keys."""
 
-    def write(self, batch: Batch) -> Granted:
+    def write(self, batch: WriteBatch) -> Granted:
         """Do all of a batch in one transaction, which is durable when this returns.
 
         A key that has a reply keeps that one. A key whose call failed stays leased, so that no

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from labeler.errors import AskedElsewhere, CallFailed
 from labeler.model import Model, Reply, Request
-from labeler.store.base import LEASE_SECONDS, Batch, Failed, Granted, Kept, Store
+from labeler.store.base import LEASE_SECONDS, Failed, Granted, Kept, Store, WriteBatch
 from labeler.store.keys import Canon, key_of_text
 
 GATHER_SECONDS = 0.005
@@ -148,7 +148,7 @@ class _BatchWriter:
         await asyncio.sleep(GATHER_SECONDS)
         while self._next:
             batch, self._next = self._next, _NextBatch()
-            work = Batch(batch.kept, batch.failed, batch.claimed)
+            work = WriteBatch(batch.kept, batch.failed, batch.claimed)
             try:
                 granted = await asyncio.to_thread(self._store.write, work)
             except Exception as error:

@@ -111,7 +111,7 @@ def test_queries_missing_from_the_run_score_zero_or_are_skipped() -> None:
 @pytest.mark.parametrize("measure", ["ERR@5", "nERR", "RBP"])
 def test_a_grade_above_the_scale_is_refused(measure: str) -> None:
     qrels, run = {"q": {"a": 3}}, {"q": {"a": 1.0}}
-    with pytest.raises(BadInput, match="the grade 3 is above the top grade 2; raise --max-grade"):
+    with pytest.raises(BadInput, match="the grade 3 is above the top grade 2; raise that"):
         evaluate(qrels, run, [measure], max_grade=2)
     assert evaluate(qrels, run, ["RBP(rel=1)"], max_grade=2).means()["RBP(rel=1)"] > 0
 

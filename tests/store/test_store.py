@@ -22,7 +22,7 @@ from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, guarded
 from labeler.store import Store, key_of, open_store, remembered
-from labeler.store.base import Batch, Failed, Granted, Kept, Record
+from labeler.store.base import Failed, Granted, Kept, Record, WriteBatch
 from labeler.store.sqlite import maintain
 from labeler.store.sqlite.leases import Now
 from labeler.store.sqlite.schema import MERGE, VERSION
@@ -91,7 +91,7 @@ def test_a_kept_reply_comes_back_as_it_was(  # noqa: PLR0917 - hypothesis gives 
     )
     path = tmp_path_factory.mktemp("store") / "replies.db"
     with open_store(path) as store:
-        store.write(Batch([Kept(b"k" * 32, "m", "asked", reply)]))
+        store.write(WriteBatch([Kept(b"k" * 32, "m", "asked", reply)]))
     with open_store(path) as store:
         assert store.replies([b"k" * 32]) == {
             b"k" * 32: replace(reply, body=b"", remembered=True),
@@ -143,8 +143,8 @@ def test_a_failed_call_is_no_reply_and_is_remembered_as_a_failure(tmp_path: Path
 def test_the_first_reply_under_a_key_stays(tmp_path: Path) -> None:
     with open_store(tmp_path / "replies.db") as store:
         first = Kept(b"k" * 32, "m", "", Reply("first"))
-        store.write(Batch([first]))
-        granted = store.write(Batch([first._replace(reply=Reply("second"))]))
+        store.write(WriteBatch([first]))
+        granted = store.write(WriteBatch([first._replace(reply=Reply("second"))]))
         assert granted.replies[b"k" * 32].text == "first"
         assert store.replies([b"k" * 32])[b"k" * 32].text == "first"
 
@@ -179,7 +179,7 @@ def made(path: Path, *, redacted: bool = False) -> None:
             Kept(bytes([n]) * 32, "m", "x" * 500, Reply(f"answer {n}", body=b"b" * 900))
             for n in range(64)
         ]
-        store.write(Batch(rows))
+        store.write(WriteBatch(rows))
 
 
 def versionless(path: Path) -> None:
@@ -305,17 +305,17 @@ def test_a_lease_ends_by_the_clock_that_nobody_can_set(tmp_path: Path) -> None:
     clock = Clock()
     one, other = (SqliteStore(tmp_path / "replies.db", clock=clock) for _ in range(2))
     try:
-        assert one.write(Batch(claimed=[b"k" * 32])).leases == {b"k" * 32}
+        assert one.write(WriteBatch(claimed=[b"k" * 32])).leases == {b"k" * 32}
         for wall in (clock.wall + 10**6, clock.wall - 10**6):
             clock.wall = wall
-            assert other.write(Batch(claimed=[b"k" * 32])).leases == frozenset()
+            assert other.write(WriteBatch(claimed=[b"k" * 32])).leases == frozenset()
         clock.monotonic += 59
-        assert other.write(Batch(claimed=[b"k" * 32])).leases == frozenset()
+        assert other.write(WriteBatch(claimed=[b"k" * 32])).leases == frozenset()
         one.renew()
         clock.monotonic += 59
-        assert other.write(Batch(claimed=[b"k" * 32])).leases == frozenset()
+        assert other.write(WriteBatch(claimed=[b"k" * 32])).leases == frozenset()
         clock.monotonic += 2
-        assert other.write(Batch(claimed=[b"k" * 32])).leases == {b"k" * 32}
+        assert other.write(WriteBatch(claimed=[b"k" * 32])).leases == {b"k" * 32}
     finally:
         one.close()
         other.close()
@@ -326,34 +326,34 @@ def test_what_failed_for_another_process_fails_here_and_is_asked_by_a_later_one(
 ) -> None:
     key, failed = b"k" * 32, Failed(b"k" * 32, "call_failed", "x")
     one, beside = (SqliteStore(tmp_path / "replies.db") for _ in range(2))
-    one.write(Batch(claimed=[key]))
-    assert beside.write(Batch(claimed=[key])).leases == frozenset()
-    one.write(Batch(failed=[failed]))
+    one.write(WriteBatch(claimed=[key]))
+    assert beside.write(WriteBatch(claimed=[key])).leases == frozenset()
+    one.write(WriteBatch(failed=[failed]))
     late = SqliteStore(tmp_path / "replies.db")
     for other in (beside, late):
-        granted = other.write(Batch(claimed=[key]))
+        granted = other.write(WriteBatch(claimed=[key]))
         assert (granted.failures, granted.leases) == ({key: failed}, frozenset())
-    assert one.write(Batch(claimed=[key])).leases == {key}
-    assert late.write(Batch(claimed=[key])).failures == {}
-    one.write(Batch(failed=[failed]))
+    assert one.write(WriteBatch(claimed=[key])).leases == {key}
+    assert late.write(WriteBatch(claimed=[key])).failures == {}
+    one.write(WriteBatch(failed=[failed]))
     one.close()
-    assert beside.write(Batch(claimed=[key])).failures == {key: failed}
+    assert beside.write(WriteBatch(claimed=[key])).failures == {key: failed}
     beside.close()
     late.close()
     with open_store(tmp_path / "replies.db") as later:
-        assert later.write(Batch(claimed=[key])).leases == {key}
+        assert later.write(WriteBatch(claimed=[key])).leases == {key}
 
 
 @pytest.mark.parametrize("how", ["kept", "closed"])
 def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
     one, other = (SqliteStore(tmp_path / "replies.db") for _ in range(2))
     key = b"k" * 32
-    one.write(Batch(claimed=[key]))
+    one.write(WriteBatch(claimed=[key]))
     if how == "kept":
-        one.write(Batch([Kept(key, "m", "", Reply("there"))]))
+        one.write(WriteBatch([Kept(key, "m", "", Reply("there"))]))
     else:
         one.close()
-    granted = other.write(Batch(claimed=[key]))
+    granted = other.write(WriteBatch(claimed=[key]))
     if how == "kept":
         assert granted.replies[key].text == "there"
     else:
@@ -374,9 +374,9 @@ def test_a_locked_store_is_74_in_one_line(tmp_path: Path) -> None:
         store._connection.execute("PRAGMA busy_timeout = 100")
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(FileProblem, match="locked"):
-            store.write(Batch([Kept(b"z" * 32, "m", "", Reply("late"))]))
+            store.write(WriteBatch([Kept(b"z" * 32, "m", "", Reply("late"))]))
         holder.execute("ROLLBACK")
-        store.write(Batch([Kept(b"z" * 32, "m", "", Reply("late"))]))
+        store.write(WriteBatch([Kept(b"z" * 32, "m", "", Reply("late"))]))
 
 
 def test_a_redacted_store_keeps_no_request_text(tmp_path: Path) -> None:
@@ -398,7 +398,7 @@ def test_a_copy_and_the_documented_merge_move_replies(tmp_path: Path) -> None:
     here, other = tmp_path / "replies.db", tmp_path / "other.db"
     kept = Kept(bytes([3]) * 32, "m", "here", Reply("mine", body=b"own"))
     with open_store(here) as store:
-        store.write(Batch([kept]))
+        store.write(WriteBatch([kept]))
     made(tmp_path / "used.db")
     with (
         open_store(tmp_path / "used.db"),  # a copy may be made of a store that is in use
@@ -430,7 +430,7 @@ class MemoryStore:
     def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         return {key: replace(self.kept[key], remembered=True) for key in keys if key in self.kept}
 
-    def write(self, batch: Batch) -> Granted:
+    def write(self, batch: WriteBatch) -> Granted:
         for kept in batch.kept:
             self.kept.setdefault(kept.key, kept.reply)
         for failed in batch.failed:

@@ -78,18 +78,18 @@ def _of_sets(r: Rankings, measure: Measure, _cells: int) -> Ends:
     """
     depth = np.inf if measure.cutoff is None else float(measure.cutoff)
     level = level_of(measure)
-    hits, wanted = r.count(relevant(r, level, depth)), r.in_pool(level)
+    hits, relevants = r.count(relevant(r, level, depth)), r.in_pool(level)
     inside, outside = holes_within(r, depth), holes_outside(r, depth)
     size = r.retrieved if measure.cutoff is None else np.full(r.n, int(measure.cutoff))
 
-    def value(found: Integers, there: Integers) -> Floats:
-        recall = _share(found, there)
+    def value(hits: Integers, relevants: Integers) -> Floats:
+        recall = _share(hits, relevants)
         if measure.name in ("R", "SetR"):
             return recall
         beta = float(dict(measure.parameters).get("beta", 1.0))
-        return weighted_harmonic(_share(found, size), recall, beta)
+        return weighted_harmonic(_share(hits, size), recall, beta)
 
-    return value(hits, wanted + outside), value(hits + inside, wanted + inside)
+    return value(hits, relevants + outside), value(hits + inside, relevants + inside)
 
 
 def _by_parts(work: Work) -> Work:

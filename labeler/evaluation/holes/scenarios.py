@@ -49,8 +49,8 @@ def filled(r: Rankings, filling: int) -> Rankings:
 def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, Integers]:
     """The qrels with so many more documents of that grade a query, best first."""
     pool_query = np.concatenate([r.pool_query, np.repeat(np.arange(r.n), outside)])
-    known = np.where(r.pool_grade < 0, filling, r.pool_grade)
-    pool_grade = np.concatenate([known, np.full(int(outside.sum()), filling)])
+    graded = np.where(r.pool_grade < 0, filling, r.pool_grade)
+    pool_grade = np.concatenate([graded, np.full(int(outside.sum()), filling)])
     order = np.lexsort((-pool_grade, pool_query))
     return pool_query[order], pool_grade[order]
 
@@ -63,7 +63,7 @@ def scenarios(r: Rankings, measures: Sequence[Measure]) -> dict[str, dict[str, f
     neither scenario is a bound, because the ideal moves; see `bounds`.
     """
     cases = filled(r, 0) if any(map(_sees_holes, measures)) else r, filled(r, r.max_grade)
-    found = {}
+    cases_by_measure = {}
     for measure in measures:
         seen = cases[0] if _sees_holes(measure) else r
         values = measure.per_query(seen), measure.per_query(cases[1])
@@ -73,8 +73,8 @@ def scenarios(r: Rankings, measures: Sequence[Measure]) -> dict[str, dict[str, f
             entry["low"], entry["high"] = (summed_up(measure, end) for end in ends)
         if measure.name == "RBP":
             entry["residual"] = summed_up(measure, _residual(measure, r))
-        found[str(measure)] = entry
-    return found
+        cases_by_measure[str(measure)] = entry
+    return cases_by_measure
 
 
 def _ends(

@@ -28,18 +28,20 @@ class Gained:
     rank: Integers
     gain: Floats
     ideal_query: Integers
-    ideal_place: Integers
+    ideal_rank: Integers
     ideal_gain: Floats
 
 
 def gained(r: Rankings, worth: Worth) -> Gained:
     """Gains are grades, unless `worth` says otherwise; documents without a gain are left out."""
     gain, ideal = _gains(r.grade, worth), _gains(r.pool_grade, worth)
-    found, good = gain != 0, ideal > 0
+    has_gain, good = gain != 0, ideal > 0
     query, value = r.pool_query[good], ideal[good]
     order = np.lexsort((-value, query))
     query, value = query[order], value[order]
-    return Gained(r.query[found], r.rank[found], gain[found], query, ordinals(query), value)
+    return Gained(
+        r.query[has_gain], r.rank[has_gain], gain[has_gain], query, ordinals(query), value
+    )
 
 
 def _gains(grade: Integers, worth: Worth) -> Floats:
@@ -58,11 +60,11 @@ def dcg(r: Rankings, worth: Worth) -> Floats:
 def ideal_dcg(r: Rankings, worth: Worth) -> Floats:
     """Discounted gains of the ideal rankings."""
     g = gained(r, worth)
-    return sums(g.ideal_query, g.ideal_gain / discounts(g.ideal_place), r.n)
+    return sums(g.ideal_query, g.ideal_gain / discounts(g.ideal_rank), r.n)
 
 
 def ndcg(r: Rankings, worth: Worth) -> Floats:
-    """The one over the other."""
+    """Discounted gains over those of the ideal rankings."""
     return ratio(dcg(r, worth), ideal_dcg(r, worth))
 
 
@@ -77,8 +79,8 @@ def _by_query(r: Rankings, g: Gained) -> Iterator[tuple[int, slice, slice]]:
 def ndcg_rel(r: Rankings, worth: Worth) -> Floats:
     """nDCG averaged over the ranks of the relevant documents."""
     g = gained(r, worth)
-    terms, ideals = g.gain / discounts(g.rank), g.ideal_gain / discounts(g.ideal_place)
-    found = np.zeros(r.n)
+    terms, ideals = g.gain / discounts(g.rank), g.ideal_gain / discounts(g.ideal_rank)
+    values_by_query = np.zeros(r.n)
     for q, hits, best in _by_query(r, g):
         ideal, dcg = np.cumsum(ideals[best]), np.cumsum(terms[hits])
         good = g.gain[hits] > 0
@@ -87,17 +89,17 @@ def ndcg_rel(r: Rankings, worth: Worth) -> Floats:
         at = np.minimum(g.rank[hits][good], len(ideal) - 1)
         total = float(np.cumsum(dcg[good] / ideal[at])[-1])
         total += float((len(ideal) - int(good.sum())) * dcg[-1] / ideal[-1])
-        found[q] = total / len(ideal) if total > 0 else 0.0
-    return found
+        values_by_query[q] = total / len(ideal) if total > 0 else 0.0
+    return values_by_query
 
 
 def r_ndcg(r: Rankings, level: int, worth: Worth) -> Floats:
     """nDCG averaged over the ranks at which the ideal ranking's gain changes."""
     g = gained(r, worth)
-    terms, ideals = g.gain / discounts(g.rank), g.ideal_gain / discounts(g.ideal_place)
-    found, wanted = np.zeros(r.n), r.in_pool(level)
+    terms, ideals = g.gain / discounts(g.rank), g.ideal_gain / discounts(g.ideal_rank)
+    values_by_query, relevants = np.zeros(r.n), r.in_pool(level)
     for q, hits, best in _by_query(r, g):
-        if not wanted[q] or best.start == best.stop:
+        if not relevants[q] or best.start == best.stop:
             continue
         ideal = np.cumsum(ideals[best])
         dcg = np.append(0.0, np.cumsum(terms[hits]))
@@ -105,25 +107,25 @@ def r_ndcg(r: Rankings, level: int, worth: Worth) -> Floats:
         values = list(dcg[np.searchsorted(g.rank[hits], ends)] / ideal[ends - 1])
         if r.retrieved[q] > len(ideal) + 1:
             values.append(dcg[-1] / ideal[-1])
-        found[q] = float(np.cumsum(values)[-1]) / len(values)
-    return found
+        values_by_query[q] = float(np.cumsum(values)[-1]) / len(values)
+    return values_by_query
 
 
-def normalised_gain(r: Rankings, worth: Worth) -> Floats:
+def normalized_gain(r: Rankings, worth: Worth) -> Floats:
     """G: gains discounted by how much more could have been gained before."""
     g = gained(r, worth)
-    found = np.zeros(r.n)
+    values_by_query = np.zeros(r.n)
     for q, hits, best in _by_query(r, g):
         ideal = g.ideal_gain[best]
         if not len(ideal):
             continue
         cost = np.append(0.0, np.cumsum(np.maximum(ideal, 1.0)))
-        place = g.rank[hits] + 1
-        spent = cost[np.minimum(place, len(ideal))] + np.maximum(place - len(ideal), 0)
+        rank = g.rank[hits] + 1
+        spent = cost[np.minimum(rank, len(ideal))] + np.maximum(rank - len(ideal), 0)
         left = 2.0 + spent - np.cumsum(g.gain[hits])
         logs = [math.log2(value) for value in left.tolist()]
-        found[q] = _added((g.gain[hits] / logs).tolist()) / _added(ideal.tolist())
-    return found
+        values_by_query[q] = _added((g.gain[hits] / logs).tolist()) / _added(ideal.tolist())
+    return values_by_query
 
 
 def _added(values: Sequence[float]) -> float:
@@ -152,8 +154,8 @@ def rbp(r: Rankings, worth: Worth, p: float) -> Floats:
     high = np.array([ends[top] for top in tops])
     gain = _gains(r.grade, worth)
     outside = (high[r.query] > 1) | (low < 0)
-    known = (r.grade >= 0) | np.isin(r.grade, list(worth))
-    stretched = np.where(known, ratio(gain - low, high[r.query] - low), 0.0)
+    has_gain = (r.grade >= 0) | np.isin(r.grade, list(worth))
+    stretched = np.where(has_gain, ratio(gain - low, high[r.query] - low), 0.0)
     gain = np.where(outside, stretched, gain)
     return (1.0 - p) * sums(r.query, gain * powers(p, r.rank), r.n)
 

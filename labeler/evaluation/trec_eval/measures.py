@@ -74,8 +74,8 @@ def set_relative_precision(r: Rankings, level: int) -> Floats:
 
 def set_average_precision(r: Rankings, level: int) -> Floats:
     """Set precision times set recall."""
-    found = r.count(relevant(r, level)).astype(np.float64)
-    return ratio(found * found, r.retrieved.astype(np.float64) * r.in_pool(level))
+    hits = r.count(relevant(r, level)).astype(np.float64)
+    return ratio(hits * hits, r.retrieved.astype(np.float64) * r.in_pool(level))
 
 
 def utility(p: Sequence[float], documents: int = 0) -> Values:
@@ -85,9 +85,9 @@ def utility(p: Sequence[float], documents: int = 0) -> Values:
     """
 
     def values(r: Rankings, level: int) -> Floats:
-        good, wanted = r.count(relevant(r, level)), r.in_pool(level)
-        rest = documents + good - r.retrieved - wanted
-        worth = p[0] * good + p[1] * (r.retrieved - good) + p[2] * (wanted - good) + p[3] * rest
+        good, relevants = r.count(relevant(r, level)), r.in_pool(level)
+        rest = documents + good - r.retrieved - relevants
+        worth = p[0] * good + p[1] * (r.retrieved - good) + p[2] * (relevants - good) + p[3] * rest
         return np.asarray(worth, np.float64)
 
     return values
@@ -129,8 +129,8 @@ def unjudged(cutoff: int) -> Values:
     """The share of the first k places whose document was not judged."""
 
     def values(r: Rankings, _level: int) -> Floats:
-        seen = np.minimum(r.retrieved, cutoff)
-        return (seen - r.count((r.grade >= 0) & (r.rank < cutoff))) / cutoff
+        ranks_seen = np.minimum(r.retrieved, cutoff)
+        return (ranks_seen - r.count((r.grade >= 0) & (r.rank < cutoff))) / cutoff
 
     return values
 
@@ -139,11 +139,13 @@ def relevance_string(length: int) -> Callable[[Rankings, int], list[str]]:
     """The grades of the first documents, a character each."""
 
     def values(r: Rankings, _level: int) -> list[str]:
-        found = [["-"] * min(length, int(retrieved)) for retrieved in r.retrieved]
+        characters_by_query = [["-"] * min(length, int(retrieved)) for retrieved in r.retrieved]
         for q, rank, grade in zip(r.query, r.rank, r.grade, strict=True):
             if rank < length:
-                found[q][rank] = "." if grade < 0 else ">" if grade > 9 else str(grade)
-        return [f"'{''.join(characters)}'" for characters in found]
+                characters_by_query[q][rank] = (
+                    "." if grade < 0 else ">" if grade > 9 else str(grade)
+                )
+        return [f"'{''.join(characters)}'" for characters in characters_by_query]
 
     return values
 
@@ -159,7 +161,7 @@ def plain(
 
     def make(name: str, parameters: str) -> list[Line]:
         if parameters:
-            raise Misuse(f"-m {name}.{parameters}: {name} takes no parameters")
+            raise Misuse(f"{name}.{parameters}: {name} takes no parameters", parameter="measures")
         return [Line(name, values, summary, form, by_query)]
 
     return make
@@ -171,7 +173,9 @@ def at(values: Callable[[int], Values], default: Sequence[int] = CUTOFFS) -> Mak
     def make(name: str, parameters: str) -> list[Line]:
         cutoffs = [int(x) for x in _numbers(name, parameters)] if parameters else list(default)
         if len(set(cutoffs)) < len(cutoffs) or min(cutoffs) < 1:
-            raise Misuse(f"-m {name}.{parameters}: cutoffs must be positive and differ")
+            raise Misuse(
+                f"{name}.{parameters}: cutoffs must be positive and differ", parameter="measures"
+            )
         return [Line(f"{name}_{cutoff}", values(cutoff)) for cutoff in sorted(cutoffs)]
 
     return make
@@ -183,7 +187,7 @@ def at_share(values: Callable[[float], Values], default: Sequence[float]) -> Mak
     def make(name: str, parameters: str) -> list[Line]:
         cutoffs = _numbers(name, parameters) if parameters else list(default)
         if len(set(cutoffs)) < len(cutoffs):
-            raise Misuse(f"-m {name}.{parameters}: cutoffs must differ")
+            raise Misuse(f"{name}.{parameters}: cutoffs must differ", parameter="measures")
         return [Line(f"{name}_{cutoff:.2f}", values(cutoff)) for cutoff in sorted(cutoffs)]
 
     return make
@@ -195,7 +199,9 @@ def numbered(values: Callable[[Sequence[float]], Values], default: Sequence[floa
     def make(name: str, parameters: str) -> list[Line]:
         given = _numbers(name, parameters) if parameters else list(default)
         if len(given) != len(default) and name != "11pt_avg":
-            raise Misuse(f"-m {name}.{parameters}: expected {len(default)} numbers")
+            raise Misuse(
+                f"{name}.{parameters}: expected {len(default)} numbers", parameter="measures"
+            )
         return [Line(_with(name, parameters), values(given))]
 
     return make
@@ -209,8 +215,8 @@ def paired(values: Callable[[gains.Worth, dict[str, float]], Values]) -> Maker:
         for pair in filter(None, parameters.split(",")):
             key, equals, value = pair.partition("=")
             if not equals:
-                wanted = "KEY=NUMBER: a level's gain as 1=2.5, or a parameter as p=0.8"
-                raise Misuse(f"-m {name}.{parameters}: expected {wanted}")
+                form = "KEY=NUMBER: a level's gain as 1=2.5, or a parameter as p=0.8"
+                raise Misuse(f"{name}.{parameters}: expected {form}", parameter="measures")
             named[key] = _numbers(name, value)[0]
         worth = {int(key): named.pop(key) for key in list(named) if key.lstrip("+-").isdigit()}
         return [Line(_with(name, parameters), values(worth, named))]
@@ -232,7 +238,9 @@ def _numbers(name: str, parameters: str) -> list[float]:
     try:
         return [float(text) for text in parameters.split(",")]
     except ValueError as error:
-        raise Misuse(f"-m {name}.{parameters}: expected numbers with commas") from error
+        raise Misuse(
+            f"{name}.{parameters}: expected numbers with commas", parameter="measures"
+        ) from error
 
 
 def count(values: Callable[[Rankings, int], Floats | Integers]) -> Maker:

@@ -45,7 +45,7 @@ MEASURES: dict[str, Maker] = {
     "utility": numbered(te.utility, (1.0, -1.0, 0.0, 0.0)),
     "11pt_avg": numbered(te.averaged_precision, te.RECALLS),
     "binG": plain(gains.binary_gain),
-    "G": paired(lambda worth, _: lambda r, level: gains.normalised_gain(r, worth)),
+    "G": paired(lambda worth, _: lambda r, level: gains.normalized_gain(r, worth)),
     "dcg": paired(lambda worth, _: lambda r, level: gains.dcg(r, worth)),
     "ideal_dcg": paired(lambda worth, _: lambda r, level: gains.ideal_dcg(r, worth)),
     "ndcg": paired(lambda worth, _: lambda r, level: gains.ndcg(r, worth)),
@@ -91,27 +91,28 @@ def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
     are those of the collection, which `utility` may ask for.
     """
     parameters: dict[str, str] = {}
-    wanted: set[str] = set()
+    names_asked: set[str] = set()
     for text in asked or ["official"]:
         name, dot, given = text.partition(".")
         names = NICKNAMES.get(name, (name,))
         if unknown := [n for n in names if n not in MEASURES and n not in (RUN_ID, QUERIES)]:
             raise Misuse(_refused(unknown[0]))
         if dot and (not given or len(names) > 1):
-            raise Misuse(f"-m {text}: expected parameters of one measure after the dot")
-        wanted |= set(names)
+            problem = "expected parameters of one measure after the dot"
+            raise Misuse(f"{text}: {problem}", parameter="measures")
+        names_asked |= set(names)
         if dot:
             parameters.setdefault(name, given)
-    found: list[Line | str] = [name for name in (RUN_ID, QUERIES) if name in wanted]
+    printed: list[Line | str] = [name for name in (RUN_ID, QUERIES) if name in names_asked]
     sized = {"utility": numbered(lambda p: te.utility(p, documents), (1.0, -1.0, 0.0, 0.0))}
     for name, make in (MEASURES | sized).items():
-        found += make(name, parameters.get(name, "")) if name in wanted else []
-    return found
+        printed += make(name, parameters.get(name, "")) if name in names_asked else []
+    return printed
 
 
 def _refused(name: str) -> str:
     """Why a measure is not here, and which are."""
-    known = ", ".join([*NICKNAMES, RUN_ID, QUERIES, *MEASURES])
+    listed = ", ".join([*NICKNAMES, RUN_ID, QUERIES, *MEASURES])
     if name in OF_OTHER_FORMATS or name.startswith("prefs_"):
-        return f"{name!r} is of preferences or several judges, which are not read; known: {known}"
-    return f"no measure {name!r} of trec_eval's here; known: {known}"
+        return f"{name!r} is of preferences or several judges, which are not read; known: {listed}"
+    return f"no measure {name!r} of trec_eval's here; known: {listed}"

@@ -27,8 +27,12 @@ trec_eval -c takes such a query to have retrieved one document, which nobody jud
 
 
 @dataclass(frozen=True)
-class Options:
-    """trec_eval's options: -m, -q, -n, -c, -l, -M, -J, -N, and the query of -D."""
+class TrecEvalOptions:
+    """What to print: trec_eval's options by what they mean.
+
+    `level` is the lowest relevant grade, `complete` counts queries that the run lacks as 0, and
+    `documents` are those of the whole collection.
+    """
 
     measures: tuple[str, ...] = ()
     by_query: bool = False
@@ -41,12 +45,12 @@ class Options:
     query: str | None = None
 
 
-def trec_eval(qrels: Path, run: Path, options: Options) -> str:
+def trec_eval(qrels: Path, run: Path, options: TrecEvalOptions) -> str:
     """What trec_eval prints."""
-    wanted = lines(options.measures, options.documents)
+    asked = lines(options.measures, options.documents)
     ranked, run_id = _read(qrels, run)
-    ranked, missing = _chosen(ranked, options)
-    return "".join(f"{line}\n" for line in _printed(ranked, wanted, run_id, missing, options))
+    ranked, missing = _counted(ranked, options)
+    return "".join(f"{line}\n" for line in _printed(ranked, asked, run_id, missing, options))
 
 
 def _read(qrels: Path, run: Path) -> tuple[Rankings, str]:
@@ -59,41 +63,43 @@ def _read(qrels: Path, run: Path) -> tuple[Rankings, str]:
         ranked, facts = read_rankings(run, pool)
         run_id, some = last_tag(run), facts.some_ids
     except BadInput:
-        found, run_id = read_loose_run(run)
-        ranked, some = rankings(pool.qrels, found), list(found)
+        loose, run_id = read_loose_run(run)
+        ranked, some = rankings(pool.qrels, loose), list(loose)
     if not ranked.retrieved.any():
         raise BadInput(no_query_in_common(qrels, pool.queries, f"the run {run}", some))
     return ranked, run_id
 
 
-def _chosen(ranked: Rankings, options: Options) -> tuple[Rankings, set[str]]:
+def _counted(ranked: Rankings, options: TrecEvalOptions) -> tuple[Rankings, set[str]]:
     """The rankings that count, and which of them the run lacks."""
-    there = ranked.retrieved > 0
-    wanted = there | options.complete
+    has_run = ranked.retrieved > 0
+    counts = has_run | options.complete
     if options.query is not None:
-        wanted &= np.array([query == options.query for query in ranked.queries])
-    if not wanted.any():
+        counts &= np.array([query == options.query for query in ranked.queries])
+    if not counts.any():
         raise Misuse(f"the query {options.query!r} is not in both files")
-    missing = {query for query, known in zip(ranked.queries, there, strict=True) if not known}
-    ranked = replace(ranked, retrieved=np.maximum(ranked.retrieved, 1)).choose(wanted)
+    missing = {
+        query for query, is_there in zip(ranked.queries, has_run, strict=True) if not is_there
+    }
+    ranked = replace(ranked, retrieved=np.maximum(ranked.retrieved, 1)).choose(counts)
     ranked = ranked.cut(options.depth) if options.depth is not None else ranked
     return ranked.condensed if options.judged_only else ranked, missing
 
 
 def _printed(
     ranked: Rankings,
-    wanted: Sequence[Line | str],
+    asked: Sequence[Line | str],
     run_id: str,
     missing: Collection[str],
-    options: Options,
+    options: TrecEvalOptions,
 ) -> Iterator[str]:
-    measured = [line for line in wanted if isinstance(line, Line)]
+    measured = [line for line in asked if isinstance(line, Line)]
     values = {line.name: _values(line, ranked, missing, options.level) for line in measured}
     if options.by_query:
         yield from _by_query(ranked, measured, values)
     if not options.summary:
         return
-    for name in wanted:
+    for name in asked:
         if isinstance(name, str):
             yield _row(name, "all", run_id if name == RUN_ID else str(ranked.n))
     for line in measured:
@@ -105,12 +111,12 @@ def _values(
     line: Line, ranked: Rankings, missing: Collection[str], level: int
 ) -> list[float | str]:
     """A measure's values by query; emptied where trec_eval empties those of a missing query."""
-    found: list[float | str] = list(line.values(ranked, level))
+    values: list[float | str] = list(line.values(ranked, level))
     if line.name in EMPTIED or line.name.startswith("unj"):
         nothing = "''" if line.form == "text" else 0.0
         for i, query in enumerate(ranked.queries):
-            found[i] = nothing if query in missing else found[i]
-    return found
+            values[i] = nothing if query in missing else values[i]
+    return values
 
 
 def _by_query(

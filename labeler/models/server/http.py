@@ -26,7 +26,7 @@ SPARE_FILES = 32
 """File descriptors left for all else: the store, logs, whatever a library opens."""
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What came back: the status, the headers, and the whole body, unpacked."""
 
     status: int
@@ -51,22 +51,22 @@ class Wire:
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
-    async def get(self, headers: Mapping[str, str]) -> Answer:
+    async def get(self, headers: Mapping[str, str]) -> HttpAnswer:
         """Ask for what is there; `NoAnswer` where nothing whole came back in time."""
         return await self._send("GET", headers)
 
-    async def post(self, headers: Mapping[str, str], content: bytes) -> Answer:
+    async def post(self, headers: Mapping[str, str], content: bytes) -> HttpAnswer:
         """Send one request; `NoAnswer` where nothing whole came back in time."""
         return await self._send("POST", headers, content)
 
     async def _send(
         self, method: str, headers: Mapping[str, str], content: bytes | None = None
-    ) -> Answer:
+    ) -> HttpAnswer:
         try:
             async with self._session.request(
                 method, self._url, headers=headers, data=content, allow_redirects=False
             ) as answer:
-                return Answer(answer.status, answer.headers, await _bounded_body(answer))
+                return HttpAnswer(answer.status, answer.headers, await _bounded_body(answer))
         except TimeoutError:
             raise NoAnswer(f"{self._where}: no answer in time") from None
         except aiohttp.ClientConnectorError as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 from labeler.errors import BadInput, LabelerError
 from labeler.model import Reply
-from labeler.store.base import Batch, Failed, Granted, Kept, Record
+from labeler.store.base import Failed, Granted, Kept, Record, WriteBatch
 from labeler.store.keys import checksum
 from labeler.store.sqlite import leases
 from labeler.store.sqlite.leases import Now, in_parts, now, this_process
@@ -75,7 +75,7 @@ class SqliteStore:
                 replies[row[0]] = reply_of(row, shared=number > self._newest)
         return replies
 
-    def write(self, batch: Batch) -> Granted:
+    def write(self, batch: WriteBatch) -> Granted:
         """Do all of a batch in one transaction, which is on the disk when this returns."""
         with self.writing() as connection:
             late = [kept.key for kept in batch.kept if not self._insert(connection, kept)]
