@@ -371,6 +371,13 @@ def test_the_distribution_reads_tokens_that_carry_a_space() -> None:
     assert outcome.distribution == pytest.approx({0: 0, 1: 1 / 3, 2: 2 / 3, 3: 0}, abs=1e-3)
 
 
+def test_the_distribution_of_a_text_reply_is_that_of_its_number() -> None:
+    tops = ({"<think>1": 0.0}, {"</think>": 0.0}, {"2": math.log(0.75), "3": math.log(0.25)})
+    outcome = parse_grade(PAIR, Reply("<think>1</think>2", top_tokens=tops), SCALE, text=True)
+    assert isinstance(outcome, Judgement)
+    assert outcome.distribution == pytest.approx({0: 0, 1: 0, 2: 0.75, 3: 0.25})
+
+
 def test_tokens_that_do_not_spell_the_text_give_no_distribution() -> None:
     tops = ({"<0x7B>": 0.0}, {"2": 0.0})
     outcome = parse_grade(PAIR, Reply('{"grade": 2}', top_tokens=tops), SCALE)

@@ -32,7 +32,7 @@ _END_OF_THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>")
 _FENCE = re.compile(r"(?:`{1,3}|~{3})(?:json)?", re.IGNORECASE)
 _END_OF_TURN = re.compile(r"</s>|<end_of_turn>|<\|(?:im_end|eot_id|end|endoftext)\|>")
 _INTEGER = re.compile(r"\s*(-?[0-9]{1,9})\s*")
-_GRADE_KEY = re.compile(r'"grade"\s*:\s*')
+_GRADE = re.compile(r'"grade"\s*:\s*(-?[0-9])')
 _BEFORE_A_NUMBER = " \t\n+-*_#('\""
 _DECODER = strict_decoder("the key {key!r} stands twice")
 
@@ -69,13 +69,17 @@ def parse_grade(pair: Pair, reply: Reply, grades: Sequence[int], *, text: bool =
         _check_ending(reply)
         start = _after_thoughts(reply.text)
         read = _text_verdict if text else _json_verdict
-        grade, reason, at = read(reply.text[start:])
+        grade, reason = read(reply.text[start:])
         if grade not in grades:
             allowed = ", ".join(map(str, grades))
             raise _NoGrade("out_of_scale", f"{grade} is not one of {allowed}")
     except _NoGrade as none:
         return Failure(pair, none.status, whole(none.detail))
-    return Judgement(pair, grade, reason, _distribution(reply, grades, start + at))
+    if not reply.top_tokens:
+        return Judgement(pair, grade, reason)
+    number = (_INTEGER if text else _GRADE).search(reply.text, start)
+    shares = _distribution(reply, grades, number.start(1)) if number else None
+    return Judgement(pair, grade, reason, shares)
 
 
 def _check_ending(reply: Reply) -> None:
@@ -100,8 +104,8 @@ def _after_thoughts(text: str) -> int:
     return max((end.end() for end in _END_OF_THOUGHT.finditer(text)), default=0)
 
 
-def _json_verdict(text: str) -> tuple[int, str | None, int]:
-    """The grade and the reason of the one object that a text is, and where the grade stands."""
+def _json_verdict(text: str) -> tuple[int, str | None]:
+    """The grade and the reason of the one object that a text is."""
     start = text.find("{")
     if start < 0:
         _raise_nothing("no JSON object with a grade", text)
@@ -109,11 +113,12 @@ def _json_verdict(text: str) -> tuple[int, str | None, int]:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
         raise _NoGrade("unparsable", f"broken JSON ({error}): {_shown(text[start:])}") from None
-    _check_prose(f"{text[:start]}\n{text[end:]}")
+    if start > 0 or end < len(text):
+        _check_prose(f"{text[:start]}\n{text[end:]}")
     verdict = _validated(value)
-    _check_other_keys(verdict)
-    key = _GRADE_KEY.search(text, start)
-    return verdict.grade, verdict.reason, key.end() if key else start
+    if len(value) > 1:
+        _check_other_keys(verdict)
+    return verdict.grade, verdict.reason
 
 
 def _check_prose(text: str) -> None:
@@ -165,12 +170,12 @@ def _validated(value: object) -> _Verdict:
         raise _NoGrade("unparsable", f"the object's {where!r}: {first['msg']}") from None
 
 
-def _text_verdict(text: str) -> tuple[int, None, int]:
-    """The grade that a text is, and where it stands."""
+def _text_verdict(text: str) -> tuple[int, None]:
+    """The grade that a text is."""
     number = _INTEGER.fullmatch(text)
     if not number:
         _raise_nothing("more or less than a grade", text)
-    return int(number[1]), None, number.start(1)
+    return int(number[1]), None
 
 
 def _raise_nothing(problem: str, text: str) -> NoReturn:
