@@ -186,6 +186,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     retry_failed: bool = False,
     redact: bool = False,
     limits: Limits | None = None,
+    control: Control | None = None,
 ) -> BuildResult:
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels.
 
@@ -207,7 +208,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     )
     own = Path(queries_file) if queries_file else None
     options = BuildOptions(inputs, queries, own, depth, seed, judging)
-    steps = Build(_as_collection(out), options)
+    steps = Build(_as_collection(out), options, control or Control())
     ingested = steps.ingest()
     generated = run_to_end(steps.generate) if steps.writes_queries else None
     pooled = steps.pool()

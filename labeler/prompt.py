@@ -152,10 +152,12 @@ def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
     """A shipped prompt by its name, or any prompt by its file's path; `Misuse` for another kind."""
     shipped = prompt_files()
     if name not in shipped and not Path(name).is_file():
-        raise Misuse(f"no prompt {name!r}; known: {', '.join(shipped)}, or the path of a file")
+        problem = f"no prompt {name!r}; known: {', '.join(shipped)}, or the path of a file"
+        raise Misuse(problem, parameter="prompt")
     prompt = read_prompt(shipped[name] if name in shipped else Path(name))
     if kind and prompt.front.kind != kind:
-        raise Misuse(f"the prompt {name!r} is one to {prompt.front.kind} with, not to {kind}")
+        problem = f"the prompt {name!r} is one to {prompt.front.kind} with, not to {kind}"
+        raise Misuse(problem, parameter="prompt")
     return prompt
 
 

@@ -6,12 +6,15 @@ import doctest
 import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import labeler
 from labeler.judging.result import JudgeResult
+from labeler.models.control import OnJudged, Underway
 from labeler.testing import fake_model, small_collection
 
 FACE = Path(labeler.__file__)
@@ -78,6 +81,21 @@ def test_judging_works_where_a_loop_is_running_as_in_a_notebook() -> None:
         return labeler.judge(small_collection(), model=fake_model('{"grade": 1}'), name="a")
 
     assert asyncio.run(cell()).judged == 4
+
+
+def test_a_caller_can_watch_the_judging() -> None:
+    notes, statuses = list[str](), list[str]()
+
+    @contextmanager
+    def judging(run: Underway) -> Iterator[OnJudged]:
+        notes.append(f"{run.total} pairs")
+        yield lambda judged: statuses.append(type(judged.outcome).__name__)
+
+    control = labeler.Control(note=notes.append, judging=judging)
+    llm = fake_model('{"grade": 1}', "watched")
+    labeler.judge(small_collection(), model=llm, name="a", control=control)
+    assert notes == ["model: watched (given)", "4 pairs"]
+    assert statuses == ["Judgement"] * 4
 
 
 def test_a_program_awaits_the_same_with_the_same_settings() -> None:

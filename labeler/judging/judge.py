@@ -26,11 +26,12 @@ def judge(  # noqa: PLR0913  the keywords of a public function are its settings
     retry_failed: bool = False,
     redact: bool = False,
     limits: Limits | None = None,
+    control: Control | None = None,
 ) -> JudgeResult:
     """Judge the pairs of a collection's pool; `JudgeOptions` says what the settings mean.
 
     Replies are kept as they arrive: the same call, made again, asks only for what is missing. A
-    pair that failed has no grade; `failures` of the result counts them.
+    pair that failed has no grade; `failures` of the result counts them. `control` shows progress.
 
     >>> from labeler.testing import fake_model, small_collection
     >>> collection = small_collection()
@@ -42,7 +43,8 @@ def judge(  # noqa: PLR0913  the keywords of a public function are its settings
     options = JudgeOptions(
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
-    return run_to_end(lambda stop: ajudge(collection, options, Control(stop=stop)))
+    control = control or Control()
+    return run_to_end(lambda stop: ajudge(collection, options, control.with_stop(stop)))
 
 
 async def ajudge(

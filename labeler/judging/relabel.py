@@ -57,6 +57,7 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     retry_failed: bool = False,
     redact: bool = False,
     limits: Limits | None = None,
+    control: Control | None = None,
 ) -> RelabelResult:
     """Judge the pairs of the judgements `source` anew; `JudgeOptions` says what the settings mean.
 
@@ -73,7 +74,8 @@ def relabel(  # noqa: PLR0913  the keywords of a public function are its setting
     options = JudgeOptions(
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
-    return run_to_end(lambda stop: arelabel(collection, source, options, Control(stop=stop)))
+    control = control or Control()
+    return run_to_end(lambda stop: arelabel(collection, source, options, control.with_stop(stop)))
 
 
 async def arelabel(

@@ -99,6 +99,7 @@ def generate(  # noqa: PLR0913  the keywords of a public function are its settin
     seed: int = 0,
     redact: bool = False,
     limits: Limits | None = None,
+    control: Control | None = None,
 ) -> GenerateResult:
     """Write queries that the corpus answers; `GenerateOptions` says what the settings mean.
 
@@ -112,7 +113,8 @@ def generate(  # noqa: PLR0913  the keywords of a public function are its settin
     options = GenerateOptions(
         queries, prompt, model, base_url, samples, seed, redact, limits or Limits()
     )
-    return run_to_end(lambda stop: agenerate(collection, options, Control(stop=stop)))
+    control = control or Control()
+    return run_to_end(lambda stop: agenerate(collection, options, control.with_stop(stop)))
 
 
 async def agenerate(
