@@ -10,7 +10,7 @@ import typer
 
 from labeler.cli.options import OUTPUT
 from labeler.cli.output import show, show_json, warn
-from labeler.cli.screen import note, say
+from labeler.cli.screen import caution, note, say
 
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions
@@ -223,5 +223,5 @@ def _plot(reports: Sequence[AssessorReport], picture: Path) -> None:
     from labeler.agreement.plot import plot
 
     for warning in plot(reports, picture):
-        note(f"warning: {warning}")
+        caution(warning)
     note(f"drawn: {picture}")

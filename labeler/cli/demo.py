@@ -15,10 +15,10 @@ from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import note_generated, show_judging
-from labeler.cli.screen import note, progress, say, table
+from labeler.cli.screen import caution, note, progress, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
-from labeler.report.printable import one_line
+from labeler.report.table import Column, Table
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -138,7 +138,7 @@ def say_files(collection: Collection) -> None:
         (str(collection.folder / "qrels"), "the grades, as TREC qrels"),
         (str(collection.store), "the models' replies: nothing is asked twice"),
     ]
-    table(("path", "what"), rows, left=2)
+    show([Table("files", [Column(name, align="left") for name in ("path", "what")], rows)])
 
 
 def say_queries(collection: Collection) -> None:
@@ -151,20 +151,24 @@ def say_queries(collection: Collection) -> None:
     rows = []
     for query in queries.values():
         source = documents.get(query.metadata["source"][0]["doc_id"])
-        rows.append((query.id, query.text, one_line(source.title, 60) if source else ""))
-    table(("query", "text", "written from"), rows, left=3)
+        rows.append((query.id, query.text, source.title if source else ""))
+    columns = [
+        Column("query", align="left"),
+        Column("text", align="left"),
+        Column("written from", align="left", widest=60),
+    ]
+    show([Table("queries", columns, rows)])
     if any(query.metadata["origin"] == "heading" for query in queries.values()):
         say("These are headings of the documents (origin: heading): no model could write any.")
 
 
 def say_scores(collection: Collection, name: str) -> None:
     """The systems' scores by the grades of one assessor."""
-    from labeler.cli.output import show
     from labeler.evaluation.evaluate import evaluate
 
     report = evaluate(collection.qrels(name), collection, MEASURES)
     for finding in report.findings:
-        note(f"warning: {finding}")
+        caution(finding)
     say(f"\nScores of three systems, by the grades of {name}")
     show(report.tables()[:1])
     if name == SIMILARITY:
@@ -192,11 +196,19 @@ def say_agreement(collection: Collection) -> None:
 def say_cost(results: dict[str, JudgeResult]) -> None:
     """What was asked, and what it cost."""
     say("\nThe judging")
-    rows = [
-        (name, f"{t.judged}/{t.pairs}", str(t.remembered), f"{t.prompt_tokens:,}", "0")
-        for name, t in ((name, result.tally) for name, result in results.items())
+    columns = [
+        Column("assessor", align="left"),
+        Column("pairs judged"),
+        Column("from the store"),
+        Column("tokens read", format=","),
+        Column("cost (USD)"),
     ]
-    table(("assessor", "pairs judged", "from the store", "tokens read", "cost (USD)"), rows)
+    tallies = {name: result.tally for name, result in results.items()}
+    rows = [
+        (name, f"{t.judged}/{t.pairs}", t.remembered, t.prompt_tokens, 0)
+        for name, t in tallies.items()
+    ]
+    show([Table("judging", columns, rows)])
     failed = sum(result.failed for result in results.values())
     if failed:
         say(f"{failed} pairs have no grade; a failure is listed in judgements/, never graded 0.")

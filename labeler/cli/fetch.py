@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from labeler.cli.options import OUTPUT
 from labeler.cli.output import show
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
@@ -22,7 +23,8 @@ def command(
         typer.Argument(help="A recipe's name or file, or 'model'; without one, all are listed."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The collection's directory.")
+        Path | None,
+        typer.Option("--out", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
     ] = None,
 ) -> None:
     """Fetch a public, human-judged collection, or the embedded model's file.

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from labeler.cli.options import OUTPUT
-from labeler.cli.screen import note
+from labeler.cli.screen import caution, note
 
 SCORES = "Fusing by score"
 
@@ -58,8 +58,6 @@ def command(
     from labeler.runs.fusion import Fusion
 
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
-    queries, lines = fuse_files(
-        runs, output, fusion, tag, lambda warning: note(f"warning: {warning}")
-    )
+    queries, lines = fuse_files(runs, output, fusion, tag, caution)
     shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line', 'lines')}"
     note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")

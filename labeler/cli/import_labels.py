@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from labeler.cli.options import Folder
-from labeler.cli.screen import note, say
+from labeler.cli.screen import caution, note, say
 
 
 def command(
@@ -32,7 +32,7 @@ def command(
     say(f"{name}: {_count(counts.graded, 'grade')}; {_count(counts.skipped, 'row')} skipped")
     if counts.missing:
         missing = f"{_count(counts.missing, 'row')} of the sample"
-        note(f"warning: {missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
+        caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
     others = [other for other in collection.qrels_names() if other != name] or ["NAME"]
     note(f"next: labeler agree {folder} {name} {others[-1]}")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labeler.cli.options import OUTPUT
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
 
@@ -25,7 +26,10 @@ def command(
             "plain text, CSV, TSV or JSON Lines (BEIR's own too).",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
+    ],
     queries_file: Annotated[
         Path | None,
         typer.Option(help="Your own queries: one a line, TSV (id and text) or JSON Lines."),

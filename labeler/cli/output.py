@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from labeler.cli.options import option_for
-from labeler.cli.screen import note, terminal_width
+from labeler.cli.screen import caution, note, terminal_width
 from labeler.errors import LabelerError, Misuse
 from labeler.files.atomic import replacing
 from labeler.report.finding import Finding, Setting
@@ -78,7 +78,7 @@ def warn(
     for finding in findings:
         text = finding.worded(spelled) if isinstance(finding, Finding) else finding
         level = finding.level if isinstance(finding, Finding) else "warning"
-        note(f"warning: {text}" if level == "warning" else text)
+        (caution if level == "warning" else note)(text)
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.options import AsJson, Form, ToFile
-from labeler.cli.screen import note
+from labeler.cli.options import OUTPUT, AsJson, Form, ToFile
+from labeler.cli.screen import caution, note
 
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]
 
@@ -19,12 +19,13 @@ File = Annotated[
 ]
 Files = Annotated[list[Path], typer.Argument(metavar="QRELS...", help="Qrels, plain or gzip.")]
 Output = Annotated[
-    Path, typer.Option("-o", help="The qrels to write (.gz is compressed); - is standard output.")
+    Path,
+    typer.Option(
+        "-o",
+        help="The qrels to write (.gz is compressed); - is standard output.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-
-
-def _warn(warning: str) -> None:
-    note(f"warning: {warning}")
 
 
 def _wrote(output: Path, lines: int) -> None:
@@ -44,7 +45,7 @@ def stats(
     counts = [qrels_stats(path) for path in paths]
     for row in counts:
         for warning in row.pop("warnings"):
-            _warn(warning)
+            caution(warning)
     show_counts(counts, stats_table, "json" if as_json else form, output)
 
 
@@ -74,7 +75,7 @@ def validate(
     for path in paths:
         counts = validate_qrels(path, grades, ids)
         for warning in counts.pop("warnings"):
-            _warn(warning)
+            caution(warning)
         if as_json:
             show_json(counts)
         pairs = count_of(counts["pairs"], "pair", "pairs")
@@ -100,7 +101,7 @@ def merge(
     from labeler.qrels.edit import LISTED, merge_qrels
 
     with lines_to(conflicts) as each:
-        merged = merge_qrels(paths, output, conflict, _warn, each)
+        merged = merge_qrels(paths, output, conflict, caution, each)
     for line in merged.listed:
         note(f"conflict: {line} ({conflict})")
     if merged.conflicts > LISTED:
@@ -120,7 +121,7 @@ def binarise(
     """Turn grades into 1 and 0; negative ones, pooled but not judged, stay."""
     from labeler.qrels.edit import binarised, regrade_qrels
 
-    _wrote(output, regrade_qrels(path, output, binarised(at), _warn))
+    _wrote(output, regrade_qrels(path, output, binarised(at), caution))
 
 
 @app.command("map", epilog="Example: labeler qrels map a.qrels -o b.qrels --grades 1:0,2:1,3:2")
@@ -133,7 +134,7 @@ def map_grades(
     """Replace grades by others; a grade that the mapping lacks is an error."""
     from labeler.qrels.edit import map_qrels, mapping_of
 
-    _wrote(output, map_qrels(path, output, mapping_of(grades), _warn))
+    _wrote(output, map_qrels(path, output, mapping_of(grades), caution))
 
 
 @app.command(epilog="Example: labeler qrels clip llm.qrels -o clipped.qrels --low 0 --high 3")
@@ -152,7 +153,7 @@ def clip(
     """Move grades outside a scale to its ends."""
     from labeler.qrels.edit import clipped, regrade_qrels
 
-    _wrote(output, regrade_qrels(path, output, clipped(low, high), _warn))
+    _wrote(output, regrade_qrels(path, output, clipped(low, high), caution))
 
 
 @app.command(epilog="Example: labeler qrels subset human.qrels -o some.qrels --queries q1,q7")
@@ -179,7 +180,7 @@ def subset(
         named_ids(text, name) for text, name in ((queries, "queries"), (documents, "documents"))
     )
     kept = Subset(queries_named, documents_named, sample, seed)
-    _wrote(output, subset_qrels(path, output, kept, _warn))
+    _wrote(output, subset_qrels(path, output, kept, caution))
 
 
 @app.command(epilog="Example: labeler qrels compare human.qrels llm.qrels")
@@ -196,7 +197,7 @@ def compare(
     from labeler.qrels.compare import compare_qrels, comparison_table
     from labeler.report.render import FORMS
 
-    comparison = compare_qrels(first, second, _warn)
+    comparison = compare_qrels(first, second, caution)
     if as_json or form == "json":
         show_json(comparison, output)
         return

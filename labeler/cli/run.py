@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from labeler.cli.options import AsJson, Form, ToFile
-from labeler.cli.screen import note
+from labeler.cli.options import OUTPUT, AsJson, Form, ToFile
+from labeler.cli.screen import caution, note
 
 if TYPE_CHECKING:
     from labeler.runs.rewrite import Change
@@ -23,9 +23,17 @@ File = Annotated[
 ]
 Files = Annotated[list[Path], typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}).")]
 Output = Annotated[
-    Path, typer.Option("-o", help=f"The run to write ({FORMATS_HELP}); - is standard output.")
+    Path,
+    typer.Option(
+        "-o",
+        help=f"The run to write ({FORMATS_HELP}); - is standard output.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-Tag = Annotated[str, typer.Option(help="The run's last column; its name where not given.")]
+Tag = Annotated[
+    str,
+    typer.Option(help="The run's last column; its name where not given.", rich_help_panel=OUTPUT),
+]
 
 
 @app.command(epilog="Example: labeler run stats bm25.trec dense.trec")
@@ -61,10 +69,10 @@ def validate(
         queries = count_of(counts["queries"], "query", "queries")
         note(f"{path}: sound: {queries}, {count_of(counts['documents'], 'document', 'documents')}")
         if ties := counts["tied_pairs"]:
-            note(f"warning: {path}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
+            caution(f"{path}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
         if wrong := counts["contradicting_ranks"]:
             ranks = count_of(wrong, "rank contradicts its score", "ranks contradict their scores")
-            note(f"warning: {path}: {ranks}; trec_eval goes by the scores")
+            caution(f"{path}: {ranks}; trec_eval goes by the scores")
 
 
 @app.command(epilog="Example: labeler run cut bm25.trec -o top100.trec --depth 100")

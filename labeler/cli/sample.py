@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import Folder
+from labeler.cli.options import OUTPUT, Folder
 from labeler.cli.screen import note, say
 
 
@@ -24,7 +24,8 @@ def command(
         int | None, typer.Option(min=1, help="Of how many random queries; otherwise of all.")
     ] = None,
     sheets: Annotated[
-        list[Path], typer.Option("-o", help="The sheet, CSV; one for each assessor.")
+        list[Path],
+        typer.Option("-o", help="The sheet, CSV; one for each assessor.", rich_help_panel=OUTPUT),
     ],
     source: Annotated[
         str | None, typer.Option("--from", help="The qrels whose grades are the strata.")

@@ -9,13 +9,11 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from labeler.report.printable import printable
-from labeler.report.table import Cell, Column, Table
-from labeler.report.text import text_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +29,11 @@ def note(text: str) -> None:
     print(printable(text), file=sys.stderr, flush=True)
 
 
+def caution(what: object) -> None:
+    """Print a warning, to stderr."""
+    note(f"warning: {what}")
+
+
 def complain(text: str) -> None:
     """Print an error, on one line, to stderr."""
     note("labeler: " + " ".join(text.split("\n")))
@@ -39,19 +42,6 @@ def complain(text: str) -> None:
 def terminal_width() -> int | None:
     """How many columns a result may take: those of the terminal, any number where it is none."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """Print aligned columns, the first `left` of them flush left, the others flush right."""
-    sys.stdout.write(text_table(plain_table(header, list(rows), left), terminal_width()))
-
-
-def plain_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], left: int = 1) -> Table:
-    """A table of columns without a name of their own, the first `left` of them flush left."""
-    columns = [
-        Column(name, align="left" if place < left else "right") for place, name in enumerate(header)
-    ]
-    return Table("", columns, rows)
 
 
 class Advance(Protocol):

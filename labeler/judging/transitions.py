@@ -89,7 +89,7 @@ class Transitions:
         """The pairs that moved, what a failure took or gave a grade first, then the farthest."""
         columns = [
             Column("query_id", "query", align="left"),
-            Column("doc_id", "document", align="left"),
+            Column("doc_id", "document", align="left", widest=None),
             Column("before", before),
             Column("after", after),
         ]

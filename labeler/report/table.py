@@ -44,7 +44,8 @@ class Column:
     of numbers, such as ".4f" or "+.1f"; a whole number is shown whole in any of them. `ends` is the
     spec of the ends of intervals, and says that the cells are `Interval` or, where `format` is
     empty, `Ends`: people read `0.8552 [0.704, 1.000]`, programs `name`, `name low`, `name high`.
-    `undefined` is what people see of nan and `None`. `widest` cuts the words of the text form.
+    `undefined` is what people see of nan and `None`. `widest` is how much of its words the text
+    form shows at most, 0 for all that there is room for, `None` for all.
     A column is for both audiences, or `only` for one.
     """
 
@@ -54,7 +55,7 @@ class Column:
     ends: str = ""
     align: Literal["left", "right"] = "right"
     undefined: str = "-"
-    widest: int = 0
+    widest: int | None = 0
     only: Literal["", "people", "programs"] = ""
 
     @property

@@ -1,7 +1,8 @@
 """Tables as aligned text, which fits a terminal where its width is known.
 
-Words give way first: columns of words, those flush left, are cut with an ellipsis. Where that
-is not enough, the columns of each row stand one below another. A number is never cut.
+Words give way first: columns of words, those flush left, are cut with an ellipsis, but for the
+first one, which names the row. Where that is not enough, the columns of each row stand one below
+another. A number is never cut.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def _narrowed(
 ) -> list[int]:
     """Widths that fit, where columns of words can give so much way; else the same widths."""
     least = [
-        min(own, max(FEWEST, width_of(title))) if column.align == "left" else own
-        for column, title, own in zip(columns, titles, widths, strict=True)
+        min(own, max(FEWEST, width_of(title))) if place and _may_be_cut(column) else own
+        for place, (column, title, own) in enumerate(zip(columns, titles, widths, strict=True))
     ]
     narrowed = list(widths)
     if _total(least) > width:
@@ -58,6 +59,10 @@ def _narrowed(
         widest = max((own, place) for place, own in enumerate(narrowed) if spare[place])[1]
         narrowed[widest] -= 1
     return narrowed
+
+
+def _may_be_cut(column: Column) -> bool:
+    return column.align == "left" and column.widest is not None
 
 
 def _total(widths: Sequence[int]) -> int:
@@ -83,6 +88,6 @@ def _stacked(
     blocks = []
     for row in rows:
         cells = zip(columns, labels, row, strict=True)
-        lines = (label + (cut(x, room) if c.align == "left" else x) for c, label, x in cells)
+        lines = (label + (cut(x, room) if _may_be_cut(c) else x) for c, label, x in cells)
         blocks.append("".join(f"{line.rstrip()}\n" for line in lines))
     return "\n".join(blocks)

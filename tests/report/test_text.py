@@ -75,3 +75,17 @@ def test_text_is_cut_by_the_columns_that_it_takes(text: str, width: int, expecte
 
 def test_one_line_shows_what_would_drive_a_terminal() -> None:
     assert one_line("a\n b\x1b[2J\u202e", 40) == "a b\\x1b[2J\\u202e"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_what_names_a_row_and_what_must_be_copied_is_whole_at_any_width(width: int) -> None:
+    name, identifier = "path/to/what-names-the-row", "docs/a-long-page.md#0123456789abcdef"
+    columns = [
+        Column("name", align="left"),
+        Column("doc_id", align="left", widest=None),
+        Column("text", align="left"),
+    ]
+    text = render(Table("t", columns, [[name, identifier, "words " * 20]]), width=width)
+    assert name in text
+    assert identifier in text
+    assert "words …" in text or "words w" in text
