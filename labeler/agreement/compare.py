@@ -104,15 +104,15 @@ def agreement_of(
     scale, pairs = aligned.pairs.grades, len(aligned.pairs)
     grades = np.array(scale, dtype=np.float64)
     sample = Sample(query_tables(aligned.pairs), options.draws, options.seed)
-    chosen = statistics_named(options, scale)
+    statistics = statistics_named(options, scale)
     headline = [find_statistic(name, scale) for name in HEADLINE]
-    estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in chosen}
+    estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in statistics}
     also = {s.name: estimate(s, sample, grades, options, pairs) for s in headline}
     against = _against_each_other(also["spearman"], pairs)
     warnings = [
         *_of_sample(sample.total, pairs, is_weighted=weights is not None),
         *suspicions(human, assessor, rules, scale, against),
-        *cautions(chosen, sample, scale, estimates, options.method),
+        *cautions(statistics, sample, scale, estimates, options.method),
     ]
     missing = aligned.left_out.missing
     return Agreement(
@@ -124,9 +124,9 @@ def agreement_of(
         aligned.left_out,
         estimates,
         also,
-        {s.name: _scenario(s, sample.total, missing, grades) for s in chosen},
+        {s.name: _scenario(s, sample.total, missing, grades) for s in statistics},
         tuple(warnings),
-        frozenset(unused_cuts(chosen, sample.total, scale)),
+        frozenset(unused_cuts(statistics, sample.total, scale)),
     )
 
 
@@ -140,21 +140,21 @@ def statistics_named(options: StatisticOptions, grades: tuple[int, ...]) -> list
     return [find_statistic(name, grades) for name in dict.fromkeys(wanted)]
 
 
-def estimated(chosen: Statistic, found: Agreement, options: StatisticOptions) -> Estimate:
+def estimated(statistic: Statistic, found: Agreement, options: StatisticOptions) -> Estimate:
     """One more statistic of an agreement."""
     sample = Sample(found.tables, options.draws, options.seed)
     grades = np.array(found.scale, dtype=np.float64)
-    return estimate(chosen, sample, grades, options, found.pairs)
+    return estimate(statistic, sample, grades, options, found.pairs)
 
 
-def _scenario(chosen: Statistic, table: Floats, missing: Floats, grades: Floats) -> Scenario:
+def _scenario(statistic: Statistic, table: Floats, missing: Floats, grades: Floats) -> Scenario:
     """The statistic with the missing pairs filled in: none differ, or each as far as it can."""
     agree, differ = table.copy(), table.copy()
     for place, count in enumerate(missing):
         farthest = int(np.argmax(np.abs(grades - grades[place])))
         agree[place, place] += count
         differ[place, farthest] += count
-    return Scenario(value_of(chosen, agree, grades), value_of(chosen, differ, grades))
+    return Scenario(value_of(statistic, agree, grades), value_of(statistic, differ, grades))
 
 
 def _against_each_other(e: Estimate, pairs: int) -> float | None:

@@ -71,16 +71,16 @@ def within_use(tables: Floats) -> NDArray[np.bool_]:
     return np.asarray(from_lowest & to_highest)
 
 
-def distances(grades: Sequence[float], power: int) -> Floats:
-    """`|i - j| ** power` of all pairs of grades, scaled so that the farthest pair is 1.
+def distances(grades: Sequence[float], exponent: int) -> Floats:
+    """`|i - j| ** exponent` of all pairs of grades, scaled so that the farthest pair is 1.
 
-    A power of 0 gives 1 wherever two grades differ.
+    An exponent of 0 gives 1 wherever two grades differ.
     """
     g = np.asarray(grades, dtype=np.float64)
     apart = np.abs(g[:, None] - g[None, :])
-    if power == 0 or apart.max() == 0:
+    if exponent == 0 or apart.max() == 0:
         return (apart > 0).astype(np.float64)
-    return np.asarray((apart / apart.max()) ** power, dtype=np.float64)
+    return np.asarray((apart / apart.max()) ** exponent, dtype=np.float64)
 
 
 def inner(tables: Floats, cells: Floats) -> Floats:

@@ -62,18 +62,20 @@ def scott_pi(tables: Floats, grades: Floats) -> Floats:
     return 1.0 - ratio((p * apart).sum(axis=(-2, -1)), _expected(pooled, apart, pooled))
 
 
-def gwet(tables: Floats, grades: Floats, power: int) -> Floats:
-    """Gwet's AC with disagreements by their distance to a `power`; AC1 where it is 0.
+def gwet(tables: Floats, grades: Floats, exponent: int) -> Floats:
+    """Gwet's AC with disagreements by their distance to an `exponent`; AC1 where it is 0.
 
     AC depends on how many categories there are: here those from the lowest to the highest grade
     in use, for two raters of 0 and 1 have but two, however long the scale. Gwet (2008), British
     Journal of Mathematical and Statistical Psychology 61(1).
     """
+    # (..., k, k): the cells of grades in use, and how alike each two of these are, 0 to 1
     p, inside = shares(tables), within_use(tables)
     both = inside[..., :, None] & inside[..., None, :]
-    apart = distances(grades.tolist(), power) * both
+    apart = distances(grades.tolist(), exponent) * both
     widest = apart.max(axis=(-2, -1), keepdims=True)
     alike = (1.0 - apart / np.where(widest > 0, widest, 1.0)) * both
+    # chance: sum of the weights / (k (k - 1)) * sum of pi (1 - pi), pi the pooled shares
     k = inside.sum(axis=-1)
     pooled = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
     agreed = (p * alike).sum(axis=(-2, -1))

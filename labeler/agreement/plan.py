@@ -36,7 +36,7 @@ class SampleSizePlan:
 
 
 def plan(
-    found: Agreement, chosen: Statistic, wished: float, options: StatisticOptions | None = None
+    found: Agreement, statistic: Statistic, wished: float, options: StatisticOptions | None = None
 ) -> SampleSizePlan | None:
     """The plan, `None` where the statistic has no interval now.
 
@@ -49,9 +49,9 @@ def plan(
     queries = len(found.queries)
 
     def compute(tables: Floats) -> Floats:
-        return chosen.compute(tables, grades)
+        return statistic.compute(tables, grades)
 
-    printed = found.statistics.get(chosen.name) or estimated(chosen, found, options)
+    printed = found.statistics.get(statistic.name) or estimated(statistic, found, options)
     if printed.low is None or printed.high is None:
         return None
     sample = Sample(found.tables, seed=options.seed)
@@ -64,7 +64,7 @@ def plan(
     pairs = found.pairs / queries
     room = (wished / unit) ** 2 - between
     return SampleSizePlan(
-        chosen.name,
+        statistic.name,
         wished,
         width,
         unit * math.sqrt(between),
