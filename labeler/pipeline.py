@@ -169,6 +169,15 @@ class BuildPlan:
     pairs: int
     judging: JudgingPlan
 
+    def as_json(self) -> dict[str, Any]:
+        """The plans of the steps by name."""
+        return {
+            "documents": self.documents,
+            "generation": self.generation.as_json() if self.generation else None,
+            "pairs": self.pairs,
+            "judging": self.judging.as_json(),
+        }
+
 
 def build(  # noqa: PLR0913  the keywords of a public function are its settings
     inputs: str | Path | Sequence[str | Path],
