@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from labeler.queries.generate import GenerateOptions as GenerateOptions
     from labeler.queries.generate import agenerate as agenerate
     from labeler.queries.generate import generate as generate
+    from labeler.trec.qrels import read_qrels as read_qrels
+    from labeler.trec.runs import read_run as read_run
 
 __version__ = "0.1.0"
 
@@ -70,6 +72,8 @@ _PUBLIC = {
     "open_collection": "collection.layout:open_collection",
     "pool": "pools.pool:pool",
     "power": "evaluation.power:power",
+    "read_qrels": "trec.qrels:read_qrels",
+    "read_run": "trec.runs:read_run",
     "relabel": "judging.relabel:relabel",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""

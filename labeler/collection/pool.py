@@ -124,13 +124,13 @@ def merge_pools(old: Sequence[Pooled], new: Iterable[Pooled]) -> list[Pooled]:
     added: dict[Pair, Pooled] = {}
     for entry in new:
         home = merged if entry.pair in merged else added
-        known = home.get(entry.pair)
-        home[entry.pair] = entry if known is None else _united(known, entry)
+        earlier = home.get(entry.pair)
+        home[entry.pair] = entry if earlier is None else _united(earlier, entry)
     order = sorted(added.values(), key=lambda e: (e.pair.query_id, e.best_rank or 0, e.pair.doc_id))
     return [*merged.values(), *order]
 
 
-def _united(one: Pooled, other: Pooled) -> Pooled:
-    runs = tuple(dict.fromkeys((*one.runs, *other.runs)))
-    ranks = [rank for rank in (one.best_rank, other.best_rank) if rank is not None]
-    return Pooled(one.pair, runs, min(ranks, default=None))
+def _united(first: Pooled, second: Pooled) -> Pooled:
+    runs = tuple(dict.fromkeys((*first.runs, *second.runs)))
+    ranks = [rank for rank in (first.best_rank, second.best_rank) if rank is not None]
+    return Pooled(first.pair, runs, min(ranks, default=None))

@@ -94,13 +94,13 @@ class _Text:
     def more(self) -> bool:
         """Read on, twice as much each time; whether there was more."""
         self.above = self.line
-        wanted = max(_CHUNK, len(self.held) - self.place)
+        size = max(_CHUNK, len(self.held) - self.place)
         parts = [self.held[self.place :]]
         got = 0
         for chunk in self.chunks:
             parts.append(self.decode(chunk))
             got += len(chunk)
-            if got >= wanted:
+            if got >= size:
                 break
         self.held, self.place = "".join(parts), 0
         return got > 0
@@ -117,9 +117,9 @@ class _Text:
 
     def expect(self, character: str) -> None:
         """Pass a character; `ValueError` where another stands."""
-        found = self.next()
-        if found != character:
-            raise ValueError(f"expected {character!r}, found {found or 'the end'!r}")
+        following = self.next()
+        if following != character:
+            raise ValueError(f"expected {character!r}, found {following or 'the end'!r}")
         self.place += 1
 
     def value(self) -> Any:
@@ -127,9 +127,9 @@ class _Text:
         self.next()
         while True:
             try:
-                found, self.place = _DECODER.raw_decode(self.held, self.place)
+                value, self.place = _DECODER.raw_decode(self.held, self.place)
             except json.JSONDecodeError:
                 if not self.more():
                     raise
             else:
-                return found
+                return value

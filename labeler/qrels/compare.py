@@ -29,8 +29,8 @@ def comparison_table(comparison: Mapping[str, Any]) -> Table:
 def compare_qrels(first: Path, second: Path, warn: Warn) -> dict[str, Any]:
     """How many pairs each has, and the grades of those that both have."""
     alone, table = [0, 0], Counter[tuple[int, int]]()
-    with indexed(first, QRELS) as one, indexed(second, QRELS) as other:
-        for batch, lines, pair in pair_batches([one, other], warn):
+    with indexed(first, QRELS) as ours, indexed(second, QRELS) as theirs:
+        for batch, lines, pair in pair_batches([ours, theirs], warn):
             grade, origin = batch.grade[lines], batch.origin[lines]
             both: Flags = np.append(pair[1:] == pair[:-1], False)
             for side in (0, 1):
@@ -39,8 +39,8 @@ def compare_qrels(first: Path, second: Path, warn: Warn) -> dict[str, Any]:
             kinds, counts = np.unique(grades, axis=0, return_counts=True)
             for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
                 table[kind[0], kind[1]] += count
-        if int(files_per_query([one, other]).max()) == 1:
-            warn(nothing_shared(one, other))
+        if int(files_per_query([ours, theirs]).max()) == 1:
+            warn(nothing_shared(ours, theirs))
     return {
         "first_only": alone[0],
         "second_only": alone[1],

@@ -25,16 +25,16 @@ def retrieve(
 
     `advance` counts encoded documents.
     """
-    corpus, wanted = list(documents.values()), list(queries.values())
-    runs = {"bm25": bm25_run(corpus, wanted, RUN_DEPTH)}
+    corpus, searched = list(documents.values()), list(queries.values())
+    runs = {"bm25": bm25_run(corpus, searched, RUN_DEPTH)}
     if encode:
-        runs["dense"] = dense_run(corpus, wanted, encode, RUN_DEPTH, advance)
+        runs["dense"] = dense_run(corpus, searched, encode, RUN_DEPTH, advance)
         runs["hybrid"] = rrf([runs["bm25"], runs["dense"]], depth=RUN_DEPTH)
     return runs
 
 
 def tag_of(name: str) -> str:
-    """A run's tag: the engine and encoder of a built-in one, by which its kin are known."""
+    """A run's tag, which names the engine and the encoder of a built-in one."""
     if name == "bm25":
         return f"bm25s-{version('bm25s')}"
     if name in BUILT_IN:

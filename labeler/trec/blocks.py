@@ -107,9 +107,9 @@ def places(group: Integers, order: Integers) -> Integers:
     """The place of each line in its group, from 1, where `order` sorts lines by ascending group."""
     sizes = np.bincount(group)
     starts = np.cumsum(sizes) - sizes
-    found = np.empty_like(order)
-    found[order] = np.arange(len(order)) - starts[group[order]] + 1
-    return found
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order)) - starts[group[order]] + 1
+    return ranks
 
 
 class Scattered(Exception):
@@ -184,15 +184,15 @@ def batches(indexes: Sequence[Index], *, sort: bool = False, size: int = BLOCK) 
     cuts = np.flatnonzero(np.diff(total // size)) + 1
     edges = [0, *cuts.tolist(), len(ids)]
     for first, last in pairwise(edges):
-        chosen = [slice(int(bound[first]), int(bound[last])) for bound in bounds]
-        yield _batch(files, chosen, ids[first:last], first)
+        stretches = [slice(int(bound[first]), int(bound[last])) for bound in bounds]
+        yield _batch(files, stretches, ids[first:last], first)
 
 
 def files_per_query(indexes: Sequence[Index]) -> Integers:
     """In how many of the files each query is."""
     ids, place = _together(indexes, sort=False)
-    there = np.concatenate([np.unique(row) for row in place])
-    return np.bincount(there, minlength=len(ids))
+    present = np.concatenate([np.unique(row) for row in place])
+    return np.bincount(present, minlength=len(ids))
 
 
 @dataclass(frozen=True)
@@ -204,11 +204,11 @@ class _Sorted:
     order: Integers
 
 
-def _batch(files: Sequence[_Sorted], chosen: Sequence[slice], ids: Words, first: int) -> Batch:
+def _batch(files: Sequence[_Sorted], parts: Sequence[slice], ids: Words, first: int) -> Batch:
     texts: list[bytes] = []
     query, origin = [], []
-    for number, (file, places_of_stretches) in enumerate(zip(files, chosen, strict=True)):
-        stretches = file.order[places_of_stretches]
+    for number, (file, part_of_file) in enumerate(zip(files, parts, strict=True)):
+        stretches = file.order[part_of_file]
         texts += file.index.text(stretches)
         lines = file.index.lines[stretches]
         query.append(np.repeat(file.place[stretches] - first, lines))

@@ -7,7 +7,7 @@ the line in its plain form or says what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -86,7 +86,7 @@ class Stretches:
         return np.repeat(np.arange(len(self.names)), np.diff(self.edges))
 
 
-class Odd(Exception):
+class Irregular(Exception):
     """A field that the fast path does not read; the slow reader knows what to say."""
 
 
@@ -112,18 +112,10 @@ def slowly(path: Path, block: bytes, names: str, number: int) -> Fields:
     """A block through the slow reader, which raises what is wrong with it."""
     numbered = ((number + i, line + b"\n") for i, line in enumerate(block.split(b"\n")))
     plain = b"".join(b" ".join(c) + b"\n" for _, c in rows(path, names, numbered))
-    found = split(plain, names, number)
-    if found is None:
-        raise Odd
-    return found
-
-
-def from_lines(lines: Iterable[bytes], names: str) -> Fields:
-    """Lines that have a single white space after each field."""
-    found = split(b"".join(lines), names, 2)
-    if found is None:
-        raise Odd
-    return found
+    part = split(plain, names, number)
+    if part is None:
+        raise Irregular
+    return part
 
 
 def split(block: bytes, names: str, number: int) -> Fields | None:
@@ -131,7 +123,7 @@ def split(block: bytes, names: str, number: int) -> Fields | None:
     columns = len(names.split())
     text = np.frombuffer(block + _PADDING, dtype=np.uint8)
     inside = text[: len(block)]
-    ends = np.flatnonzero(inside <= _SPACE)
+    ends = np.flatnonzero(inside <= _SPACE)  # a field ends where white space follows
     kinds = inside[ends]
     if not _WHITE[kinds].all():  # a control character may be part of an id, but NUL may not
         if b"\0" in block:
@@ -142,7 +134,7 @@ def split(block: bytes, names: str, number: int) -> Fields | None:
         return None
     starts = np.empty_like(ends)
     starts[:1], starts[1:] = 0, ends[:-1] + 1
-    newline = (kinds == _NEWLINE).reshape(-1, columns)
+    newline = (kinds == _NEWLINE).reshape(-1, columns)  # true in the last column alone
     regular = newline[:, -1].all() and newline.sum() == len(newline) and (ends > starts).all()
     if not regular or (text[starts[::columns]] == ord("#")).any() or not _is_utf8(block, inside):
         return None
@@ -179,6 +171,7 @@ def keys(part: Fields, column: int) -> Keys:
     lengths = part.ends[:, column] - starts
     width = int(np.max(lengths, initial=1) + 7) // 8
     text = part.text if width <= 8 else np.append(part.text, np.zeros(8 * width, dtype=np.uint8))
+    # the eight bytes from each place of the text as one number; what follows a field is masked
     view = np.ndarray((len(text) - 7,), dtype=">u8", buffer=text, strides=(1,))
     words = np.empty((len(starts), width), dtype=np.uint64)
     for i in range(width):
@@ -197,12 +190,12 @@ def keys_of(ids: Sequence[bytes]) -> Keys:
 
 def hashed(words: Words) -> Words:
     """A 64-bit hash of each row, the same for rows that are padded to other widths."""
-    found = np.zeros(len(words), dtype=np.uint64)
-    for i in range(words.shape[1]):
+    mixed_words = np.zeros(len(words), dtype=np.uint64)
+    for i in range(words.shape[1]):  # each word by an odd constant of its own, its halves mixed
         spread = words[:, i] * np.uint64(0x9E3779B97F4A7C15 + 2 * i * 0x632BE59BD9B4E019 & _ALL)
-        found += spread ^ (spread >> np.uint64(32))
-    found *= np.uint64(0xD6E8FEB86659FD93)
-    return found ^ (found >> np.uint64(32))
+        mixed_words += spread ^ (spread >> np.uint64(32))
+    mixed_words *= np.uint64(0xD6E8FEB86659FD93)
+    return mixed_words ^ (mixed_words >> np.uint64(32))
 
 
 def mixed(group: Integers) -> Words:

@@ -37,14 +37,14 @@ class RepeatedPairs:
 
 
 def _two_grades(repeats: RepeatedPairs) -> str:
-    known: dict[tuple[bytes, bytes], int | None] = dict.fromkeys(repeats.pairs)
+    first_grades: dict[tuple[bytes, bytes], int | None] = dict.fromkeys(repeats.pairs)
     path, shown = repeats.index.path, list[str]()
     for number, columns in repeats.index.numbered():
         pair = columns[0], columns[2]
-        if pair not in known:
+        if pair not in first_grades:
             continue
-        grade, before = grade_of(path, number, columns[3]), known[pair]
-        known[pair] = grade if before is None else before
+        grade, before = grade_of(path, number, columns[3]), first_grades[pair]
+        first_grades[pair] = grade if before is None else before
         if before not in (None, grade):
             names = f"{columns[0].decode()} {columns[2].decode()}"
             shown.append(f"{path}:{number}: {names} has {before} and {grade}")
@@ -62,14 +62,14 @@ def _distinct(batch: Batch, repeats: Sequence[RepeatedPairs]) -> tuple[Integers,
     if again.any():
         firsts = lines[np.maximum.accumulate(np.where(again, 0, np.arange(len(lines))))]
         other = batch.grade[lines] != batch.grade[firsts]
-        for number, found in enumerate(repeats):
+        for number, of_file in enumerate(repeats):
             mine = again & (batch.origin[lines] == number)
-            found.same += int((mine & ~other).sum())
-            found.others += int((mine & other).sum())
-            room = _LOOKED_UP - len(found.pairs)
+            of_file.same += int((mine & ~other).sum())
+            of_file.others += int((mine & other).sum())
+            room = _LOOKED_UP - len(of_file.pairs)
             for line in lines[mine & other][:room].tolist():
                 query = batch.names[int(batch.query[line])]
-                found.pairs.append((query, batch.part.cell(line, 2)))
+                of_file.pairs.append((query, batch.part.cell(line, 2)))
     return lines[~again], pair[~again]
 
 
@@ -81,5 +81,5 @@ def pair_batches(
     repeats = [RepeatedPairs(index) for index in indexes]
     for batch in batches(indexes, sort=True):
         yield batch, *_distinct(batch, repeats)
-    for found in repeats:
-        found.finish(warn)
+    for of_file in repeats:
+        of_file.finish(warn)

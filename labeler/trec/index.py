@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.files.read import byte_blocks, file_of, file_problems, numbered_bytes, rereadable
-from labeler.trec.columns import Fields, Odd, Words, fields, keys, split, widened
+from labeler.trec.columns import Fields, Irregular, Words, fields, keys, split, widened
 from labeler.trec.numbers import floats, integers
 from labeler.trec.rows import QRELS_COLUMNS, RUN_COLUMNS, grade_of, rows, score_of
 
@@ -41,7 +41,7 @@ class Kind(NamedTuple):
         """The numbers of some lines that were found well-formed."""
         try:
             return self.all_at_once(part, self.number)
-        except Odd:
+        except Irregular:
             texts = [part.cell(line, self.number) for line in range(len(part.starts))]
             return np.array([self.one(Path(), 0, text) for text in texts])
 
@@ -86,8 +86,8 @@ class Index:
         total = np.add.reduceat(size, firsts, dtype=np.int64)
         for place, length in zip(start[firsts].tolist(), total.tolist(), strict=True):
             self.source.seek(place)
-            found = self.source.read(length)
-            yield found if found.endswith(b"\n") else found + b"\n"
+            lines = self.source.read(length)
+            yield lines if lines.endswith(b"\n") else lines + b"\n"
 
 
 @contextmanager
@@ -104,32 +104,32 @@ def indexed(
             bytes_of = copy or file_of(path)
         try:
             plain = _plain(bytes_of, kind, block)
-            found = _together(list(_stretches(path, bytes_of, plain, kind)))
+            stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
             source: IO[bytes] = bytes_of.open("rb")
-        except Odd:
+        except Irregular:
             plain = _spooled(path, bytes_of, kind, block, spool)
-            found = _together(list(_stretches(path, bytes_of, plain, kind)))
+            stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
             spool.flush()
             source = spool
         with source if source is not spool else nullcontext():
-            yield Index(path, bytes_of, kind, source, *found)
+            yield Index(path, bytes_of, kind, source, *stretches)
 
 
 def _plain(copy: Path, kind: Kind, block: int) -> Iterator[tuple[Fields, int]]:
-    """A file's lines and the place of each block in it; `Odd` where it is not plain throughout."""
+    """A file's lines and where each block starts; `Irregular` where one is not plain."""
     place, number = 0, 1
     with file_problems(copy), copy.open("rb") as packed:
         if packed.read(2) == b"\x1f\x8b":
-            raise Odd
+            raise Irregular
     for text in byte_blocks(copy, block):
         part = split(text, kind.columns, number)
         if part is None:
-            raise Odd
+            raise Irregular
         yield part, place
         place += len(text)
         number += len(part.starts)
     if not place:
-        raise Odd
+        raise Irregular
 
 
 def _spooled(
@@ -178,7 +178,7 @@ def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
     """`BadInput` at the file's first number that is none, where this part has one."""
     try:
         kind.all_at_once(part, kind.number)
-    except Odd:
+    except Irregular:
         for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
             kind.one(path, number, columns[kind.number])
 
@@ -223,8 +223,8 @@ def numbered_ids(words: Words) -> tuple[Integers, Words]:
 def texts_of(words: Words) -> list[bytes]:
     """The texts of some keys."""
     padded = np.ascontiguousarray(words).astype(">u8").view(f"S{8 * words.shape[1]}")
-    found: list[bytes] = padded.ravel().tolist()
-    return found
+    texts: list[bytes] = padded.ravel().tolist()
+    return texts
 
 
 def refuse_repeated(index: Index, query: bytes, document: bytes) -> BadInput:

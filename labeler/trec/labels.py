@@ -45,11 +45,11 @@ def read_labels(path: Path) -> Labels:
             malformed.add(Pair(query_id, doc_id))
             continue
         row = labels.setdefault(query_id, {})
-        known = row.get(doc_id)
+        earlier = row.get(doc_id)
         row.setdefault(doc_id, label)
-        if known is not None and _is_same(known, label):
+        if earlier is not None and _is_same(earlier, label):
             repeated += 1
-        elif known is not None:
+        elif earlier is not None:
             conflicts.add(Pair(query_id, doc_id))
     if not labels:
         what = "every line has three columns" if malformed else "no line in it"

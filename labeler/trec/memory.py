@@ -116,11 +116,11 @@ def _rows_of_mapping(source: Mapping[Any, Any], name: str) -> Iterator[Row]:
 
 def _rows_of_frame(frame: Any, name: str, columns: Columns) -> Iterator[Row]:
     present = [str(column) for column in frame.columns]
-    chosen = [next((n for n in names if n in present), "") for names in columns]
-    if not all(chosen):
+    named = [next((n for n in names if n in present), "") for names in columns]
+    if not all(named):
         has = f"has the columns {', '.join(present) or 'none'}"
         raise Misuse(f"{name}: the DataFrame {has}; expected {_named(columns)}")
-    rows = zip(*(frame[column] for column in chosen), strict=True)
+    rows = zip(*(frame[column] for column in named), strict=True)
     for number, row in enumerate(rows, start=1):
         yield f"{name}, row {number:,}", *row
 

@@ -1,4 +1,4 @@
-"""Columns of digits as arrays of numbers, rounded as Python rounds; `Odd` where one is none."""
+"""Columns of digits as numbers, rounded as Python rounds them; `Irregular` where one is none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.trec.columns import Fields, Odd
+from labeler.trec.columns import Fields, Irregular
 
 _NUMERIC = np.zeros(256, dtype=np.bool_)
 _NUMERIC[list(b"0123456789+-.eE")] = True
@@ -20,7 +20,7 @@ _GRADE_DIGITS = 10
 class Numbers(NamedTuple):
     """A column's digits as integers, how many follow a point, which have one, which a minus.
 
-    Odd is whatever is not a sign, digits and a point, or has too many digits for 64 bits.
+    Irregular is whatever is not a sign, digits and a point, or has too many digits for 64 bits.
     """
 
     value: Integers
@@ -58,16 +58,16 @@ def numbers(part: Fields, column: int) -> Numbers:
 
 
 def integers(part: Fields, column: int) -> Integers:
-    """Whole numbers; `Odd` where one is not."""
+    """Whole numbers; `Irregular` where one is not."""
     read = numbers(part, column)
     long = part.ends[:, column] - part.starts[:, column] > _GRADE_DIGITS
     if (read.odd | read.pointed | long | (read.value >= 2**31)).any():
-        raise Odd
+        raise Irregular
     return np.where(read.negative, -read.value, read.value)
 
 
 def floats(part: Fields, column: int) -> Floats:
-    """Decimal numbers as doubles, rounded as strtod rounds; `Odd` where one is none or not finite.
+    """Decimal numbers as doubles, rounded as strtod rounds; `Irregular` where one is not finite.
 
     A whole number up to 2 ** 53 over a power of ten up to 10 ** 22 is exact after one division.
     """
@@ -89,12 +89,12 @@ def _others(part: Fields, column: int, lines: Integers) -> Floats:
     inside = place < lengths[:, None]  # (lines, width): which characters belong to the field
     text = part.text[np.minimum(starts[:, None] + place, len(part.text) - 1)]
     if (inside & ~_NUMERIC[text]).any():
-        raise Odd
+        raise Irregular
     try:
         padded = np.where(inside, text, np.uint8(0)).view(f"S{width}").ravel()
         number = padded.astype(np.float64)
     except ValueError as error:
-        raise Odd from error
+        raise Irregular from error
     if not np.isfinite(number).all():
-        raise Odd
+        raise Irregular
     return number

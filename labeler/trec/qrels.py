@@ -13,12 +13,21 @@ from labeler.trec.rows import QRELS_COLUMNS, grade_of, rows, texts
 SHOWN = 3
 
 
-def read_qrels(path: Path, warn: Callable[[str], None] = lambda _message: None) -> Qrels:
-    """The grades of a qrels file, queries and documents in the file's order.
+def read_qrels(path: Path | str, warn: Callable[[str], None] = lambda _message: None) -> Qrels:
+    """Read a qrels file as `{query: {document: grade}}`, in the file's order.
 
     A pair that stands there twice with one grade is counted in a warning; with two grades it is
-    `BadInput`, which names the pairs. Lines that begin with `#` are comments.
+    `BadInput`, which names the pairs. Lines that begin with `#` are comments. Of what a program
+    holds already, `labeler.trec.memory.as_qrels` makes the same.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "human.qrels"
+    >>> _ = path.write_text("q1 0 d1 2\\nq1 0 d2 0\\n")
+    >>> read_qrels(path)
+    {'q1': {'d1': 2, 'd2': 0}}
     """
+    path = Path(path)
     qrels: Qrels = {}
     repeated = 0
     conflicts: list[str] = []

@@ -19,8 +19,8 @@ from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
 from labeler.trec.blocks import Batch, Scattered, batches, streamed
 from labeler.trec.columns import (
+    Irregular,
     Keys,
-    Odd,
     Stretches,
     Words,
     fields,
@@ -56,7 +56,7 @@ class Pool:
     documents: Keys
     name: str
     """What messages call them."""
-    twins: bool = False
+    has_collisions: bool = False
     """Two pairs share a hash, so that runs must be read the slow way."""
 
     @cached_property
@@ -99,8 +99,8 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
         pool = _pool(
             path, str(path), [(Stretches.of(b), integers(b, 3), keys(b, 2)) for b in blocks]
         )
-        _refuse_twins(pool.documents.hashes + mixed(pool.query))
-    except (Odd, BadInput):  # of several bad lines the slow reader names the first
+        _refuse_collisions(pool.documents.hashes + mixed(pool.query))
+    except (Irregular, BadInput):  # of several bad lines the slow reader names the first
         pool = replace(pool_of(read_qrels(path, warn), str(path)), source=path)
     return pool
 
@@ -126,9 +126,9 @@ def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
     ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
     pool = _pool(qrels, name, [(stretches, grades, keys_of(ids))])
     try:
-        _refuse_twins(pool.documents.hashes + mixed(pool.query))
-    except Odd:
-        return replace(pool, twins=True)
+        _refuse_collisions(pool.documents.hashes + mixed(pool.query))
+    except Irregular:
+        return replace(pool, has_collisions=True)
     return pool
 
 
@@ -137,14 +137,14 @@ def read_rankings(
 ) -> tuple[Rankings, Facts]:
     """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts."""
     try:
-        if pool.twins:
-            raise Odd
+        if pool.has_collisions:
+            raise Irregular
         try:
             return _ranked(streamed(path, RUN, block), pool, ties)
         except Scattered:
             with indexed(path, RUN, block) as index:
                 return _ranked(batches([index], size=block), pool, ties)
-    except (Odd, BadInput):
+    except (Irregular, BadInput):
         return rankings_of(read_run(path), pool, ties)
 
 
@@ -200,27 +200,29 @@ def _ranked(parts: Iterator[Batch], pool: Pool, ties: str) -> tuple[Rankings, Fa
 
 
 def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts) -> _Placed:
-    place = np.array([pool.number.get(name, -1) for name in lines.names])
+    place = np.array([pool.number.get(name, -1) for name in lines.names])  # -1: not in the pool
     _note(facts, lines, place)
-    marks = lines.documents.hashes + mixed(lines.query)
-    _refuse_twins(marks)
+    marks = lines.documents.hashes + mixed(lines.query)  # a 64-bit mark for each pair
+    _refuse_collisions(marks)
     hits, pairs = _matches(lines, marks, pool, place)
     facts.matched += len(hits)
+    # `order` lists the lines by query and rank; ties without a hit need not be broken
     order = in_order(lines.query, lines.score, lines.documents, hits)
     facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
     facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
+    # `position` is the inverse of `order`: where each line stands among all of the batch
     position = np.arange(len(order))
     if ties != "file":
         position[order] = np.arange(len(order))
     sizes = np.bincount(lines.query, minlength=len(place))
     starts = np.cumsum(sizes) - sizes
-    rank = position[hits] - starts[lines.query[hits]]
+    rank = position[hits] - starts[lines.query[hits]]  # counted from 0 within its query
     query = place[lines.query[hits]]
     sort = np.lexsort((rank, lines.query[hits]))
-    known = place >= 0
+    in_pool = place >= 0
     return _Placed(
-        place[known],
-        sizes[known],
+        place[in_pool],
+        sizes[in_pool],
         query[sort],
         rank[sort],
         pool.grade[pairs][sort],
@@ -235,37 +237,46 @@ def _note(facts: Facts, lines: Batch, place: Integers) -> None:
     facts.some_ids += [name.decode() for name in lines.names[:free]]
 
 
-def _refuse_twins(marks: Words) -> None:
-    """`Odd` where two lines look like one pair; the slow reader tells whether they are."""
+def _refuse_collisions(marks: Words) -> None:
+    """`Irregular` where two lines look like one pair; the slow reader tells whether they are."""
     ordered = np.sort(marks)
     if (ordered[1:] == ordered[:-1]).any():
-        raise Odd
+        raise Irregular
 
 
 def _matches(lines: Batch, marks: Words, pool: Pool, place: Integers) -> tuple[Integers, Integers]:
-    """Which lines stand in the pool, and as which pairs."""
-    known = np.flatnonzero(place >= 0)
-    sizes = pool.starts[place[known] + 1] - pool.starts[place[known]]
-    owner = np.repeat(np.arange(len(known)), sizes)
-    pairs = ordinals(owner) + pool.starts[place[known]][owner]
-    wanted = pool.documents.hashes[pairs] + mixed(known[owner])
-    order = np.argsort(wanted)
-    wanted, pairs = wanted[order], pairs[order]
-    maybe = _maybe(marks, wanted)
-    found = np.searchsorted(wanted, marks[maybe])
-    same = wanted[np.minimum(found, len(wanted) - 1)] == marks[maybe] if len(wanted) else maybe < 0
-    hits, matched = maybe[same], pairs[found[same]]
+    """Which lines stand in the pool, and as which of its pairs."""
+    # the pool's pairs of the batch's queries, with the mark that such a line would have
+    queries = np.flatnonzero(place >= 0)
+    sizes = pool.starts[place[queries] + 1] - pool.starts[place[queries]]
+    owner = np.repeat(np.arange(len(queries)), sizes)
+    pairs = ordinals(owner) + pool.starts[place[queries]][owner]
+    judged = pool.documents.hashes[pairs] + mixed(queries[owner])
+    order = np.argsort(judged)
+    judged, pairs = judged[order], pairs[order]
+    # each line that may be one of them is looked up by bisection
+    candidates = _candidates(marks, judged)
+    at = np.searchsorted(judged, marks[candidates])
+    is_hit = np.zeros(len(candidates), dtype=np.bool_)
+    if len(judged):
+        is_hit = judged[np.minimum(at, len(judged) - 1)] == marks[candidates]
+    hits, matched = candidates[is_hit], pairs[at[is_hit]]
+    # equal marks could be of different ids: these are compared word by word
     width = max(lines.documents.words.shape[1], pool.documents.words.shape[1])
     ours = widened(lines.documents.words[hits], width)
     if (ours != widened(pool.documents.words[matched], width)).any():
-        raise Odd
+        raise Irregular
     return hits, matched
 
 
-def _maybe(marks: Words, wanted: Words) -> Integers:
-    """The indices of those that may be wanted: all that are, and few others."""
-    bits = max(12, len(wanted).bit_length() + 4)
+def _candidates(marks: Words, judged: Words) -> Integers:
+    """The indices of the marks that may be among `judged`: all that are, and few others.
+
+    A table of bits says which values the first bits of `judged` have; 16 to 32 times as many bits
+    as marks let one in 16 or fewer of the others through.
+    """
+    bits = max(12, len(judged).bit_length() + 4)
     shift = np.uint64(64 - bits)
     table = np.zeros(1 << bits, dtype=np.bool_)
-    table[wanted >> shift] = True
+    table[judged >> shift] = True
     return np.flatnonzero(table[marks >> shift])

@@ -9,16 +9,23 @@ from labeler.errors import BadInput
 from labeler.trec.rows import RUN_COLUMNS, rows, score_of, texts
 
 
-def read_run(path: Path) -> Run:
-    """The scores of a run, queries and documents in the file's order; the rank is not read."""
+def read_run(path: Path | str) -> Run:
+    """Read a run as `{query: {document: score}}`, in the file's order; the rank is not read.
+
+    `BadInput` names the line that is not six columns, has no finite score, or retrieves a document
+    a second time. Of what a program holds already, `labeler.trec.memory.as_run` makes the same.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "bm25.trec"
+    >>> _ = path.write_text("q1 Q0 d1 1 2.5 bm25\\nq1 Q0 d2 2 1 bm25\\n")
+    >>> read_run(path)
+    {'q1': {'d1': 2.5, 'd2': 1.0}}
+    """
+    path = Path(path)
     run: Run = {}
     for number, columns in rows(path, RUN_COLUMNS):
-        query_id, doc_id = texts(path, number, columns[0], columns[2])
-        score = score_of(path, number, columns[4])
-        scores = run.setdefault(query_id, {})
-        if doc_id in scores:
-            raise BadInput.at(path, number, f"{query_id} retrieves {doc_id} a second time")
-        scores[doc_id] = score
+        _add(run, path, number, columns)
     return run
 
 
@@ -30,10 +37,16 @@ def read_loose_run(path: Path) -> tuple[Run, str]:
     run: Run = {}
     tag = b""
     for number, columns in rows(path, RUN_COLUMNS, more=True):
-        query_id, doc_id = texts(path, number, columns[0], columns[2])
-        scores = run.setdefault(query_id, {})
-        if doc_id in scores:
-            raise BadInput.at(path, number, f"{query_id} retrieves {doc_id} a second time")
-        scores[doc_id] = score_of(path, number, columns[4])
+        _add(run, path, number, columns)
         tag = columns[5]
     return run, tag.decode("utf-8", "replace")
+
+
+def _add(run: Run, path: Path, number: int, columns: list[bytes]) -> None:
+    """Put one line's document into the run."""
+    query_id, doc_id = texts(path, number, columns[0], columns[2])
+    score = score_of(path, number, columns[4])
+    scores = run.setdefault(query_id, {})
+    if doc_id in scores:
+        raise BadInput.at(path, number, f"{query_id} retrieves {doc_id} a second time")
+    scores[doc_id] = score

@@ -26,9 +26,9 @@ def last_tag(path: Path) -> str:
 
     Of a run that was found to have six columns throughout.
     """
-    found = b""
+    last = b""
     for block in byte_blocks(path, _BLOCK):
         lines = (line.split() for line in reversed(block.split(b"\n")))
         tags = (line[-1] for line in lines if line and not line[0].startswith(b"#"))
-        found = next(tags, found)
-    return found.decode("utf-8", "replace")
+        last = next(tags, last)
+    return last.decode("utf-8", "replace")

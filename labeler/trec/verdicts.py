@@ -14,13 +14,13 @@ VERDICTS = dict.fromkeys((b"yes", b"pass", b"true", b"1"), True) | dict.fromkeys
 
 def read_verdicts(path: Path) -> dict[str, bool]:
     """Whether a person passed each query that they looked at: `yes` or `no` after its id."""
-    found: dict[str, bool] = {}
+    verdicts: dict[str, bool] = {}
     for number, columns in rows(path, "query verdict"):
         (query_id,) = texts(path, number, columns[0])
         verdict = VERDICTS.get(columns[1].lower())
         if verdict is None:
             raise BadInput.at(path, number, f"expected yes or no, found {shown(columns[1])}")
-        if query_id in found:
+        if query_id in verdicts:
             raise BadInput.at(path, number, f"the query {query_id} stands in an earlier line too")
-        found[query_id] = verdict
-    return found
+        verdicts[query_id] = verdict
+    return verdicts

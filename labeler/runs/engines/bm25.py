@@ -22,7 +22,7 @@ def bm25_run(documents: Sequence[Document], queries: Sequence[Query], depth: int
     ids = [document.id for document in documents]
     run: Run = {}
     for query in queries:
-        known = [term for term in terms(query.text) if term in index.vocab_dict]
-        scores = index.get_scores(known) if known else np.zeros(len(ids), dtype=np.float32)
+        indexed = [term for term in terms(query.text) if term in index.vocab_dict]
+        scores = index.get_scores(indexed) if indexed else np.zeros(len(ids), dtype=np.float32)
         run[query.id] = best(np.where(scores > 0, scores, -np.inf), ids, depth)
     return run

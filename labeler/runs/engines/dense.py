@@ -28,9 +28,9 @@ def dense_run(
         vectors.append(encode(texts[start : start + BATCH]))
         advance(min(start + BATCH, len(texts)), len(texts))
     matrix = np.concatenate(vectors) if vectors else encode([])
-    wanted = encode([query.text for query in queries])
+    vectors_of_queries = encode([query.text for query in queries])
     ids = [document.id for document in documents]
     return {
         query.id: best(matrix @ vector, ids, depth)
-        for query, vector in zip(queries, wanted, strict=True)
+        for query, vector in zip(queries, vectors_of_queries, strict=True)
     }
