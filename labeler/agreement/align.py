@@ -90,7 +90,7 @@ def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
         if grade >= 0
     }
     if not used:
-        raise BadInput("people's labels hold no grade of 0 or more, so there is nothing to compare")
+        raise BadInput("the human qrels hold no grade of 0 or more, so there is nothing to compare")
     low, high = min(used), max(used)
     if USUAL[0] <= low and high <= USUAL[-1]:
         return USUAL
@@ -209,7 +209,7 @@ def _places_of_grades(human: Qrels, scale: tuple[int, ...], rules: Rules) -> dic
         places[grade] = scale.index(mapped) if mapped in scale else None
         if places[grade] is None and mapped >= 0:
             known = f"{scale[0]}:{scale[-1]}"
-            raise BadInput(f"people's labels hold the grade {grade}, outside the scale {known}")
+            raise BadInput(f"the human qrels hold the grade {grade}, outside the scale {known}")
     return places
 
 

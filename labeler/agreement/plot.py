@@ -37,9 +37,9 @@ def check_picture(path: Path, assessors: int) -> None:
         )
 
 
-def plot(findings: Sequence[AssessorReport], path: Path) -> list[str]:
+def plot(reports: Sequence[AssessorReport], path: Path) -> list[str]:
     """Draw a row of panels for each assessor; returns what a reader of the picture should know."""
-    check_picture(path, len(findings))
+    check_picture(path, len(reports))
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -47,57 +47,57 @@ def plot(findings: Sequence[AssessorReport], path: Path) -> list[str]:
     with rc_context({"text.parse_math": False, "svg.hashsalt": "labeler"}):
         figure = Figure(layout="constrained")
         FigureCanvasAgg(figure)
-        _draw(findings, figure)
+        _draw(reports, figure)
         path.parent.mkdir(parents=True, exist_ok=True)
         dates = {"Date": None} if path.suffix.lower() == ".svg" else None
-        with file_problems(path), warnings.catch_warnings(record=True) as said:
+        with file_problems(path), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             figure.savefig(path, dpi=150, metadata=dates)
-    missing = any("missing from" in str(one.message) for one in said)
+    missing = any("missing from" in str(warning.message) for warning in caught)
     return ["the picture's font lacks some characters of the names"] if missing else []
 
 
-def _draw(findings: Sequence[AssessorReport], figure: Figure) -> None:
-    boards = any(finding.board for finding in findings)
+def _draw(reports: Sequence[AssessorReport], figure: Figure) -> None:
+    boards = any(report.board for report in reports)
     columns = 3 if boards else 2
-    figure.set_size_inches(5.6 * columns, 4.6 * len(findings))
-    panels = figure.subplots(len(findings), columns, squeeze=False)
-    for finding, row in zip(findings, panels, strict=True):
-        _matrix(row[0], finding)
-        _queries(row[1], finding)
+    figure.set_size_inches(5.6 * columns, 4.6 * len(reports))
+    panels = figure.subplots(len(reports), columns, squeeze=False)
+    for report, row in zip(reports, panels, strict=True):
+        _matrix(row[0], report)
+        _queries(row[1], report)
         if boards:
-            _systems(row[2], finding)
+            _systems(row[2], report)
 
 
-def _matrix(panel: Axes, finding: AssessorReport) -> None:
+def _matrix(panel: Axes, report: AssessorReport) -> None:
     """Shares of people's grades by row, with counts."""
-    found = finding.agreement
-    counts = found.confusion
+    agreement = report.agreement
+    counts = agreement.confusion
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
     panel.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    small = len(found.scale) > 6
+    small = len(agreement.scale) > 6
     for i, row in enumerate(counts):
         for j, count in enumerate(row):
             color = "white" if shares[i, j] > 0.55 else "black"
             text = f"{shares[i, j]:.0%}" if small else f"{shares[i, j]:.0%}\n{count:,.0f}"
             panel.text(j, i, text, ha="center", va="center", color=color, fontsize=8)
-    ticks = range(len(found.scale))
-    panel.set_xticks(ticks, list(map(str, found.scale)))
-    panel.set_yticks(ticks, list(map(str, found.scale)))
-    panel.set_xlabel(f"grade by {_cut(finding.assessor)}")
-    panel.set_ylabel(f"grade by {_cut(finding.human)}")
-    kappa, said = found.headline["kappa"], ""
+    ticks = range(len(agreement.scale))
+    panel.set_xticks(ticks, list(map(str, agreement.scale)))
+    panel.set_yticks(ticks, list(map(str, agreement.scale)))
+    panel.set_xlabel(f"grade by {_cut(report.assessor)}")
+    panel.set_ylabel(f"grade by {_cut(report.human)}")
+    kappa, shown = agreement.headline["kappa"], ""
     if kappa.value is not None:
-        said = f"kappa {kappa.value:.2f}"
+        shown = f"kappa {kappa.value:.2f}"
         if kappa.low is not None and kappa.high is not None:
-            said += f" [{kappa.low:.2f}, {kappa.high:.2f}]"
-    panel.set_title(f"{found.pairs:,} pairs  {said}", fontsize=10)
+            shown += f" [{kappa.low:.2f}, {kappa.high:.2f}]"
+    panel.set_title(f"{agreement.pairs:,} pairs  {shown}", fontsize=10)
 
 
-def _queries(panel: Axes, finding: AssessorReport) -> None:
+def _queries(panel: Axes, report: AssessorReport) -> None:
     """Each query's signed bias against its share of equal grades; larger dots, more pairs."""
-    rows = finding.details.queries
+    rows = report.details.queries
     sizes = np.array([row.pairs for row in rows], dtype=np.float64)
     area = 15 + 85 * sizes / sizes.max() if len(rows) else []
     shares, biases = [row.agreement for row in rows], [row.bias for row in rows]
@@ -111,9 +111,9 @@ def _queries(panel: Axes, finding: AssessorReport) -> None:
     panel.set_title(f"{len(rows):,} queries", fontsize=10)
 
 
-def _systems(panel: Axes, finding: AssessorReport) -> None:
+def _systems(panel: Axes, report: AssessorReport) -> None:
     """Each system's score under people and under the other."""
-    board = finding.board
+    board = report.board
     if board is None:
         panel.set_axis_off()
         return
@@ -123,8 +123,8 @@ def _systems(panel: Axes, finding: AssessorReport) -> None:
     panel.scatter(ours, theirs, s=40, color="tab:orange", alpha=0.6, linewidths=0)
     if len(board.systems) <= MOST_NAMED:
         _name(panel, [(system.first, system.second, system.run) for system in board.ranked])
-    panel.set_xlabel(f"{board.measure} by {_cut(finding.human)}")
-    panel.set_ylabel(f"{board.measure} by {_cut(finding.assessor)}")
+    panel.set_xlabel(f"{board.measure} by {_cut(report.human)}")
+    panel.set_ylabel(f"{board.measure} by {_cut(report.assessor)}")
     value = board.statistics["tau_b"].value
     tau = "undefined" if value is None else f"{value:.2f}"
     panel.set_title(f"{len(board.systems)} systems, tau-b {tau}", fontsize=10)

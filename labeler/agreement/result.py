@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.report import as_json
-from labeler.report.table import Cell, Column, Interval, Table
+from labeler.report.notebook import notebook_html
+from labeler.report.table import Column, Interval, Row, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,7 +24,7 @@ class AgreementResult:
 
     def table(self) -> Table:
         """A row for each assessor and statistic: the value and its 95 % interval."""
-        rows: list[list[Cell]] = [
+        rows: list[Row] = [
             [report.assessor, name, Interval(e.value, e.low, e.high)]
             for report in self.assessors
             for name, e in report.agreement.statistics.items()
@@ -55,4 +56,5 @@ class AgreementResult:
         return f"<AgreementResult {'; '.join(lines)}>"
 
     def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        findings = [finding for report in self.assessors for finding in report.warnings]
+        return notebook_html([self.table()], dict.fromkeys(findings))

@@ -84,7 +84,7 @@ def open_sources(
             raise Misuse(f"expected two names or more after {first}: whose labels against whose?")
         opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
     elif not rest:
-        raise Misuse("expected people's labels and at least one other file, or a collection")
+        raise Misuse("expected human qrels and at least one other file, or a collection")
     else:
         assessors = tuple(source_of_file(Path(name), name) for name in rest)
         more = {name: read_qrels(Path(name), notes.append) for name in more_humans}

@@ -1,0 +1,54 @@
+"""What is shown of an agreement: the same tables in a notebook, in a paper and in a terminal."""
+
+from labeler.agreement.agree import AgreeOptions, agree
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.parts import joint_parts, report_parts
+from labeler.agreement.tables import confusion_table, statistics_table
+from labeler.report import Table, render, rendered_all
+
+HUMAN = {f"q{q}": {f"d{d}": (q + d) % 3 for d in range(8)} for q in range(6)}
+LLM = {q: {d: min(g + (d == "d1"), 2) for d, g in row.items()} for q, row in HUMAN.items()}
+OTHER = {q: {d: max(g - (d == "d2"), 0) for d, g in row.items()} for q, row in HUMAN.items()}
+OPTIONS = AgreeOptions(statistics=StatisticOptions(("kappa", "bias"), draws=100))
+RESULT = agree(HUMAN, LLM, OTHER, options=OPTIONS)
+
+
+def test_sentences_come_first_and_every_table_is_there_in_every_form() -> None:
+    parts = list(report_parts(RESULT.assessors[0], {}, {"q1": "what is it?"}, details=True))
+    tables = [part for part in parts if isinstance(part, Table)]
+    assert isinstance(parts[0], str)
+    names = [table.name for table in tables]
+    assert names == ["statistics", "confusion", "queries", "classes", "grades", "queries"]
+    text = rendered_all(parts)
+    assert text.startswith("human and assessor 1: 48 pairs of 6 queries that both graded\n")
+    assert "q1 what is it?" in text
+    assert rendered_all(parts, "latex").count(r"\begin{tabular}") == len(tables)
+    assert "q1" in tables[-1].frame()["query_id"].tolist()
+
+
+def test_the_statistics_are_numbers_for_programs_and_intervals_for_people() -> None:
+    table = statistics_table(RESULT.assessors[0].agreement)
+    assert table.keys == ["statistic", "value", "low", "high"]
+    assert table.titles == ["statistic", "value", "95 % interval"]
+    assert table.frame().loc[0, "value"] == RESULT.frame().loc[0, "value"]
+
+
+def test_the_matrix_has_counts_for_programs_and_shares_of_rows_for_people() -> None:
+    table = confusion_table(RESULT.assessors[0].agreement, "human", "llm", {2: "best"})
+    assert table.keys == ["grade", "0", "1", "2", "3", "all"]
+    assert [record["all"] for record in table.records()] == [16, 16, 16, 0]
+    assert render(table).splitlines()[0].split() == ["human", "\\", "llm", *"0123", "all"]
+    assert "2 best" in render(table)
+    assert "(100%)" in render(table)
+
+
+def test_several_assessors_stand_beside_one_another_at_the_end() -> None:
+    names = [part.name for part in joint_parts(RESULT.assessors) if isinstance(part, Table)]
+    assert names[:2] == ["differences", "joint"]
+    assert set(names[2:]) == {"pairwise"}
+
+
+def test_a_notebook_shows_the_statistics_and_every_finding_once() -> None:
+    html = RESULT._repr_html_()
+    assert html.startswith("<table>")
+    assert html.count("only 6 queries") == 1
