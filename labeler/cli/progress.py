@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from labeler.models.policies.budget import Budget
     from labeler.models.policies.rate import RateLimiter
 
-How = Literal["panel", "json", "quiet"]
+ProgressForm = Literal["panel", "json", "quiet"]
 
 
-def how_shown(quiet: bool, as_json: bool) -> How:
-    """What `--quiet` and `--json-progress` ask for."""
+def how_shown(quiet: bool, as_json: bool) -> ProgressForm:
+    """The form of progress that `--quiet` and `--json-progress` choose."""
     if quiet and as_json:
         raise Misuse("--quiet and --json-progress exclude each other")
     return "quiet" if quiet else "json" if as_json else "panel"
@@ -41,7 +41,7 @@ def control_of(flags: RunFlags | None = None) -> Control:
     return Control(note, progress, lambda run: _watched(run, how))
 
 
-def _watched(run: Underway, how: How) -> AbstractContextManager[OnJudged]:
+def _watched(run: Underway, how: ProgressForm) -> AbstractContextManager[OnJudged]:
     board = Board(run.total, run.guard.limiter, run.guard.budget, asks=run.asks)
     return shown(board, how)
 
@@ -168,7 +168,7 @@ def _duration(seconds: int | None) -> str:
 
 @contextmanager
 def shown(
-    board: Board, how: How, every: float = LINE_SECONDS
+    board: Board, how: ProgressForm, every: float = LINE_SECONDS
 ) -> Iterator[Callable[[Judged], None]]:
     """Show the board as long as the block runs; what it gives is called with every pair.
 

@@ -11,7 +11,7 @@ from labeler.judging.assessor import Texts
 
 
 class Repeats:
-    """Tells, pair by pair of a set of labels, whether an earlier one showed the same texts.
+    """Tells, pair by pair of a set of judgements, whether an earlier one showed the same texts.
 
     Only ids of equal texts are kept.
     """
@@ -21,12 +21,12 @@ class Repeats:
         self._documents = _twins((d.id, _document_fields(d)) for d in texts.documents.values())
         self._seen: set[tuple[str, str, str]] = set()
 
-    def repeats(self, labels: str, pair: Pair) -> bool:
+    def repeats(self, judgements: str, pair: Pair) -> bool:
         """Whether the reply to a pair is that to an earlier one."""
         query, document = self._queries.get(pair.query_id), self._documents.get(pair.doc_id)
         if query is None and document is None:
             return False
-        asked = (labels, query or pair.query_id, document or pair.doc_id)
+        asked = (judgements, query or pair.query_id, document or pair.doc_id)
         if asked in self._seen:
             return True
         self._seen.add(asked)

@@ -119,7 +119,7 @@ def _left_uncollected() -> Iterator[None]:
 async def watched(
     job: Job, assessor: Assessor, guard: Guard, control: Control, *, retry_failed: bool = False
 ) -> Tally:
-    """Do a job while the caller watches."""
+    """Judge the pairs of a job, and let the caller of the session watch."""
     underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
         at_once = 2 * guard.limiter.limits.at_once

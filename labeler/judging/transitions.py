@@ -19,7 +19,7 @@ ABSENT = "absent"
 
 
 class State(NamedTuple):
-    """A grade and the status `judged`; no grade and a failure's status; `absent` where neither."""
+    """What a set says of a pair: a grade, a failure's status, or `absent` where it says nothing."""
 
     grade: int | None
     status: str
