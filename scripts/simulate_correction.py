@@ -28,25 +28,25 @@ from labeler.trec.runs import read_run
 class Trial:
     """How often intervals held the truth, and how wide they were, over many random samples."""
 
-    labelled: int
+    judged: int
     draws: int
     covered: dict[str, float]
     width: dict[str, float]
 
 
-def simulate(people: Floats, assessor: Floats, labelled: int, draws: int, seed: int) -> Trial:
-    """Hide people's scores but for `labelled` random queries, `draws` times.
+def simulate(human: Floats, assessor: Floats, judged: int, draws: int, seed: int) -> Trial:
+    """Hide people's scores but for `judged` random queries, `draws` times.
 
-    `people` and `assessor` are `(systems, queries)`; the truth is the mean of all of people's. All
+    `human` and `assessor` are `(systems, queries)`; the truth is the mean of all of people's. All
     systems count alike.
     """
     rng = np.random.default_rng(seed)
-    hits = dict.fromkeys(("people", "assessor", "corrected"), 0)
+    hits = dict.fromkeys(("human", "assessor", "corrected"), 0)
     width = dict.fromkeys(hits, 0.0)
-    truth = people.mean(axis=1)
+    truth = human.mean(axis=1)
     for _ in range(draws):
-        drawn = rng.choice(people.shape[1], labelled, replace=False)
-        systems = correct_together(people[:, drawn], assessor, drawn)
+        drawn = rng.choice(human.shape[1], judged, replace=False)
+        systems = correct_together(human[:, drawn], assessor, drawn)
         for system, true in zip(systems, truth, strict=True):
             for name in hits:
                 mean: Mean = getattr(system, name)
@@ -55,7 +55,7 @@ def simulate(people: Floats, assessor: Floats, labelled: int, draws: int, seed: 
                     width[name] += mean.high - mean.low
     count = draws * len(truth)
     covered = {name: hit / count for name, hit in hits.items()}
-    return Trial(labelled, draws, covered, {name: w / count for name, w in width.items()})
+    return Trial(judged, draws, covered, {name: w / count for name, w in width.items()})
 
 
 def main() -> None:
@@ -66,16 +66,16 @@ def main() -> None:
     given = parser.parse_args()
     runs = {path.name: read_run(path) for path in sorted((given.data / "runs").iterdir())}
     people = read_qrels(given.data / "nist.qrels")
-    print("assessor      measure  labelled  covered: people  assessor  corrected  width ratio")
+    print("assessor      measure    judged  covered: people  assessor  corrected  width ratio")
     for judge in ("gpt-4o", "llama-3.1-8b"):
         qrels = read_qrels(given.data / f"{judge}.qrels")
         for measure in given.measures:
             board = leaderboard_of_dicts(people, qrels, runs, parse(measure))
-            for labelled in (10, 20, 30):
-                trial = simulate(*board.scores, labelled, given.draws, seed=1)
+            for judged in (10, 20, 30):
+                trial = simulate(*board.scores, judged, given.draws, seed=1)
                 shares = "  ".join(f"{share:8.3f}" for share in trial.covered.values())
-                ratio = trial.width["corrected"] / trial.width["people"]
-                print(f"{judge:13s} {measure:8s} {labelled:8d}  {shares}  {ratio:10.2f}")
+                ratio = trial.width["corrected"] / trial.width["human"]
+                print(f"{judge:13s} {measure:8s} {judged:8d}  {shares}  {ratio:10.2f}")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ from labeler.evaluation.warnings import common_queries_finding, qrels_findings, 
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all
 from labeler.report import Finding
-from labeler.stats.ppi import FEWEST, Corrected
+from labeler.stats.ppi import FEWEST, CorrectedMean
 from labeler.trec.rankings import Facts, Pool, pool_of
 
 NOT_OF_GRADES = {
@@ -83,7 +83,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> corrections
     Corrections(runs=[run], measures=[P@2], human=6 of 8 queries)
     >>> means = corrections.scores[0].means
-    >>> [round(mean.value, 3) for mean in (means.people, means.assessor, means.corrected)]
+    >>> [round(mean.value, 3) for mean in (means.human, means.assessor, means.corrected)]
     [0.417, 0.75, 0.417]
     """
     scoring = Scoring(missing, ties=ties, max_grade=max_grade)
@@ -119,10 +119,10 @@ def corrections_of(
     return Corrections(options.target, tuple(scores), tuple(comparisons), tuple(findings))
 
 
-def _coverage(means: Corrected, target: Target) -> Finding:
+def _coverage(means: CorrectedMean, target: Target) -> Finding:
     """How many queries people judged, and over which the means are."""
     over = f"these {means.queries}" if target == "these" else "all queries like these"
-    judged = f"people judged {means.labelled} of {means.queries} queries"
+    judged = f"people judged {means.judged} of {means.queries} queries"
     return Finding(f"{judged}; the mean over {over}", level="note")
 
 

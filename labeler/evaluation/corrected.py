@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labeler.report import Cell, Column, Finding, Interval, Table
 from labeler.report.notebook import notebook_html
 from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.ppi import Corrected, Mean
+from labeler.stats.ppi import CorrectedMean, Mean
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,7 +28,7 @@ class CorrectedScores:
 
     run: str
     measure: str
-    means: Corrected
+    means: CorrectedMean
     unjudged: float
     by_query: Mapping[str, tuple[float | None, float]] = field(default_factory=dict)
 
@@ -43,7 +43,7 @@ class CorrectedDifference:
     run: str
     baseline: str
     measure: str
-    means: Corrected
+    means: CorrectedMean
     p: float
     p_holm: float
     lower_is_better: bool
@@ -91,7 +91,7 @@ class Corrections:
         runs = ", ".join(dict.fromkeys(scores.run for scores in self.scores))
         measures = ", ".join(dict.fromkeys(scores.measure for scores in self.scores))
         means = self.scores[0].means
-        judged = f"{means.labelled} of {means.queries} queries"
+        judged = f"{means.judged} of {means.queries} queries"
         return f"Corrections(runs=[{runs}], measures=[{measures}], human={judged})"
 
     def _repr_html_(self) -> str:
@@ -119,8 +119,8 @@ def _difference_as_json(difference: CorrectedDifference) -> dict[str, Any]:
     return {**pair, **_means_as_json(difference.means), **p}
 
 
-def _means_as_json(means: Corrected) -> dict[str, Any]:
-    counts = {"human_queries": means.labelled, "queries": means.queries}
+def _means_as_json(means: CorrectedMean) -> dict[str, Any]:
+    counts = {"human_queries": means.judged, "queries": means.queries}
     sides = {side: asdict(mean) for side, mean in zip(SIDES, _three(means), strict=True)}
     return {**counts, **sides, "lambda": means.weight, "freedom": means.freedom}
 
@@ -166,10 +166,10 @@ def _mean_columns(value: str, ends: str) -> list[Column]:
     return [Column(side, titles.get(side, ""), value, ends) for side in SIDES]
 
 
-def _mean_cells(means: Corrected) -> list[Cell]:
+def _mean_cells(means: CorrectedMean) -> list[Cell]:
     return [Interval(*astuple(mean)) for mean in _three(means)]
 
 
-def _three(means: Corrected) -> tuple[Mean, Mean, Mean]:
+def _three(means: CorrectedMean) -> tuple[Mean, Mean, Mean]:
     """The three means, in the order of `SIDES`."""
-    return means.people, means.assessor, means.corrected
+    return means.human, means.assessor, means.corrected

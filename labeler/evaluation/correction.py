@@ -12,7 +12,7 @@ from labeler.errors import BadInput
 from labeler.evaluation.comparison import UNBOUNDED
 from labeler.evaluation.corrected import CorrectedDifference, CorrectedScores
 from labeler.metrics import Measure, Rankings, score
-from labeler.stats.ppi import FEWEST, Corrected, Mean, correct_together
+from labeler.stats.ppi import FEWEST, CorrectedMean, Mean, correct_together
 from labeler.stats.randomization import holm
 
 
@@ -84,7 +84,7 @@ def _by_query(both: ScoredByBoth, place: int) -> dict[str, tuple[float | None, f
     return {query: (human.get(i), assessor[i]) for i, query in enumerate(both.queries)}
 
 
-def _within_0_and_1(means: Corrected) -> Corrected:
+def _within_0_and_1(means: CorrectedMean) -> CorrectedMean:
     """The means with no interval beyond 0 and 1, between which those of the measure lie."""
 
     def bounded(mean: Mean) -> Mean:
@@ -92,8 +92,8 @@ def _within_0_and_1(means: Corrected) -> Corrected:
             return mean
         return Mean(mean.value, max(mean.low, 0.0), max(min(mean.high, 1.0), mean.value))
 
-    human, assessor, corrected = map(bounded, (means.people, means.assessor, means.corrected))
-    return replace(means, people=human, assessor=assessor, corrected=corrected)
+    human, assessor, corrected = map(bounded, (means.human, means.assessor, means.corrected))
+    return replace(means, human=human, assessor=assessor, corrected=corrected)
 
 
 def _with_the_same_queries(runs: Sequence[ScoredByBoth]) -> list[list[ScoredByBoth]]:
@@ -105,7 +105,7 @@ def _with_the_same_queries(runs: Sequence[ScoredByBoth]) -> list[list[ScoredByBo
 
 def _together(
     group: Sequence[ScoredByBoth], scores: Sequence[tuple[Floats, Floats]], target: str
-) -> list[Corrected]:
+) -> list[CorrectedMean]:
     human, assessor = (np.array(rows) for rows in zip(*scores, strict=True))
     return correct_together(human, assessor, group[0].judged, target)
 

@@ -8,7 +8,7 @@ from labeler.errors import BadInput
 from labeler.evaluation.corrected import CorrectedScores
 from labeler.evaluation.correction import ScoredByBoth
 from labeler.report import Finding
-from labeler.stats.ppi import Corrected
+from labeler.stats.ppi import CorrectedMean
 
 MOST_UNJUDGED = 0.2
 """With a larger share of documents that people left out, their scores say nothing."""
@@ -50,15 +50,15 @@ def _of_no_width(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
         yield Finding(f"{named}: an interval of no width is no certainty; {why}")
 
 
-def _has_no_width(means: Corrected) -> bool:
+def _has_no_width(means: CorrectedMean) -> bool:
     mean = means.corrected
     width = (mean.high or 0.0) - (mean.low or 0.0)
-    return mean.low is not None and width < 1e-9 and means.labelled < means.queries
+    return mean.low is not None and width < 1e-9 and means.judged < means.queries
 
 
 def _not_followed(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
     """Where the assessor was not followed though people did not judge all queries, and why."""
-    partly_judged = [row for row in scores if row.means.labelled < row.means.queries]
+    partly_judged = [row for row in scores if row.means.judged < row.means.queries]
     count = sum(row.means.weight == 0 for row in partly_judged)
     why = "the judged queries do not show that the assessor foretells people's score"
     if count:

@@ -36,16 +36,16 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Corrected:
+class CorrectedMean:
     """A system's mean from people alone, from the assessor alone, and from both.
 
     `weight` is what the assessor's scores are multiplied with (lambda), 0 where they tell nothing;
     `freedom` the degrees of freedom of the corrected interval.
     """
 
-    labelled: int
+    judged: int
     queries: int
-    people: Mean
+    human: Mean
     assessor: Mean
     corrected: Mean
     weight: float
@@ -63,51 +63,53 @@ class Corrected:
         return float(mean.value == 0)
 
 
-def correct(people: Floats, assessor: Floats, labelled: Integers, target: str = THESE) -> Corrected:
+def correct(
+    human: Floats, assessor: Floats, judged: Integers, target: str = THESE
+) -> CorrectedMean:
     """The three means of one system's scores; `correct_together` says more."""
-    (corrected,) = correct_together(people[None, :], assessor[None, :], labelled, target)
+    (corrected,) = correct_together(human[None, :], assessor[None, :], judged, target)
     return corrected
 
 
 def correct_together(
-    people: Floats, assessor: Floats, labelled: Integers, target: str = THESE
-) -> list[Corrected]:
+    human: Floats, assessor: Floats, judged: Integers, target: str = THESE
+) -> list[CorrectedMean]:
     """The three means of each system.
 
-    `assessor` holds `(systems, queries)` scores, `labelled` the places of the queries that people
-    graded, a random sample of them, and `people` their `(systems, labelled)` scores in that order.
+    `assessor` holds `(systems, queries)` scores, `judged` the places of the queries that people
+    graded, a random sample of them, and `human` their `(systems, judged)` scores in that order.
     """
-    inside = assessor[:, labelled]
-    n, total = people.shape[1], assessor.shape[1]
-    weights = _weights(people, inside) if n < total else np.zeros(len(people))
+    inside = assessor[:, judged]
+    n, total = human.shape[1], assessor.shape[1]
+    weights = _weights(human, inside) if n < total else np.zeros(len(human))
     # (systems, labelled): what the assessor's scores, times the weight, do not tell of people's
     apart = _centered(inside)
-    residual = _centered(people) - weights[:, None] * apart
+    residual = _centered(human) - weights[:, None] * apart
     # a sample of n of N queries leaves 1 - n / N of the variance open
     errors = _errors(residual, apart) * (1 - n / total)
     # by how much the assessor's mean over all queries differs from that over the labelled ones
     shifts = assessor.mean(axis=1) - inside.mean(axis=1)
     freedom = _freedom(residual)
     systems = []
-    for i, (own, weight) in enumerate(zip(people, weights.tolist(), strict=True)):
+    for i, (own, weight) in enumerate(zip(human, weights.tolist(), strict=True)):
         alone = _sampled(own, total, target)
         corrected, degrees = alone, float(n - 1)
         if weight:
             spread, degrees = float(errors[i]) + _more(own, total, target), freedom
             corrected = _around(float(own.mean() + weight * shifts[i]), spread, degrees)
         means = alone, _assessors(assessor[i]), corrected
-        systems.append(Corrected(n, total, *means, weight, degrees))
+        systems.append(CorrectedMean(n, total, *means, weight, degrees))
     return systems
 
 
-def _weights(people: Floats, assessor: Floats) -> Floats:
+def _weights(human: Floats, assessor: Floats) -> Floats:
     """Each system's tuned lambda, within 0 and 1; 0 where the assessor tells nothing of people.
 
     That is where the residuals' variance, with the degree of freedom that lambda takes, is no
     smaller than people's own; and where one query decides.
     """
-    n = people.shape[1]
-    apart, own = _centered(assessor), _centered(people)
+    n = human.shape[1]
+    apart, own = _centered(assessor), _centered(human)
     # the slope of people's scores on the assessor's: cov(x, y) / var(x)
     slack = (apart**2).sum(axis=1)
     varies = slack > 1e-12
@@ -162,15 +164,15 @@ def _variance(values: Floats, fitted: int) -> float:
     return float(((values - values.mean()) ** 2).sum()) / freedom if freedom > 0 else math.nan
 
 
-def _more(people: Floats, total: int, target: str) -> float:
+def _more(human: Floats, total: int, target: str) -> float:
     """What all queries like these add to the variance over the collection's own."""
-    return _variance(people, 1) / total if target == LIKE_THESE else 0.0
+    return _variance(human, 1) / total if target == LIKE_THESE else 0.0
 
 
-def _sampled(people: Floats, total: int, target: str) -> Mean:
-    n = len(people)
-    error = _variance(people, 1) * (1 - n / total) / n + _more(people, total, target)
-    return _around(float(people.mean()), error, n - 1)
+def _sampled(human: Floats, total: int, target: str) -> Mean:
+    n = len(human)
+    error = _variance(human, 1) * (1 - n / total) / n + _more(human, total, target)
+    return _around(float(human.mean()), error, n - 1)
 
 
 def _assessors(assessor: Floats) -> Mean:

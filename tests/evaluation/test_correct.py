@@ -59,7 +59,7 @@ def test_an_assessor_that_one_query_alone_speaks_for_is_not_followed() -> None:
     people = assessor[labelled] * 0.9 + 0.05
     found = correct(people, assessor, labelled)
     assert found.weight == 0
-    assert found.corrected == found.people
+    assert found.corrected == found.human
 
 
 def test_heavy_tails_leave_fewer_degrees_of_freedom() -> None:
@@ -83,14 +83,14 @@ def test_an_assessor_that_tells_nothing_is_given_no_weight() -> None:
     labelled = np.arange(12)
     found = correct(PEOPLE[labelled], np.full(40, 0.5), labelled)
     assert found.weight == 0
-    assert found.corrected == found.people
+    assert found.corrected == found.human
 
 
 def test_a_good_assessor_makes_the_interval_narrower_wherever_it_is_biased() -> None:
     labelled = np.arange(12)
     found = correct(PEOPLE[labelled], ASSESSOR, labelled)
     width = found.corrected.high - found.corrected.low
-    assert width < 0.5 * (found.people.high - found.people.low)
+    assert width < 0.5 * (found.human.high - found.human.low)
     assert not found.assessor.low <= PEOPLE.mean() <= found.assessor.high
     assert found.corrected.low <= PEOPLE.mean() <= found.corrected.high
 
@@ -101,11 +101,11 @@ def test_on_dl19_the_assessor_alone_misses_and_the_correction_covers(shared: Pat
     people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
     board = leaderboard_of_dicts(people, judge, runs, parse("nDCG@10"))
     assert board is not None
-    found = simulate(board.scores[0], board.scores[1], labelled=20, draws=200, seed=1)
+    found = simulate(board.scores[0], board.scores[1], judged=20, draws=200, seed=1)
     assert found.covered["assessor"] < 0.3
-    assert found.covered["people"] > 0.9
+    assert found.covered["human"] > 0.9
     assert found.covered["corrected"] > 0.92
-    assert found.width["corrected"] < 0.9 * found.width["people"]
+    assert found.width["corrected"] < 0.9 * found.width["human"]
 
 
 def test_the_command_prints_all_three(
@@ -313,7 +313,7 @@ def test_corrected_intervals_cover_and_are_narrower_than_peoples_alone(
     assert board is not None
     found = simulate(board.scores[0], board.scores[1], labelled, draws=300, seed=1)
     assert 0.91 < found.covered["corrected"] < 0.975
-    assert found.width["corrected"] < width * found.width["people"]
+    assert found.width["corrected"] < width * found.width["human"]
 
 
 def test_scores_for_which_the_assessor_is_not_followed_are_counted_with_the_reason(
