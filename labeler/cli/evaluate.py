@@ -103,11 +103,10 @@ def command(
     from labeler.cli.output import refuse_overwriting, show, show_json, warn
     from labeler.evaluation.evaluate import report_of
     from labeler.evaluation.options import EvaluationOptions, Scoring
-    from labeler.trec.verdicts import read_verdicts
 
     refuse_overwriting(output.output, paths)
     bounds = gates.score_gates()
-    passed = read_verdicts(verdicts) if verdicts else None
+    passed = _verdicts(verdicts) if verdicts else None
     how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed)
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
     report = report_of(*_sources(paths, qrels), EvaluationOptions(measures, how, base, interval))
@@ -124,6 +123,12 @@ def command(
         from labeler.evaluation.gates import check_scores
 
         check_scores(report, bounds, gates.no_worse_than)
+
+
+def _verdicts(path: Path) -> dict[str, bool]:
+    from labeler.trec.verdicts import read_verdicts
+
+    return read_verdicts(path)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:

@@ -19,7 +19,6 @@ from labeler.evaluation.inputs import (
     short_name,
     top_grade_beside,
 )
-from labeler.evaluation.movers import Mover, movers
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
     EvaluationOptions,
@@ -53,10 +52,11 @@ from labeler.evaluation.warnings import (
 )
 from labeler.metrics import Measure, parse_all
 from labeler.report import Finding, Table
-from labeler.report.notebook import notebook_html
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from labeler.evaluation.movers import Mover
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +84,8 @@ class Report:
 
     def movers(self, count: int, texts: Mapping[str, str] | None = None) -> list[Mover]:
         """So many queries that gained most, and that lost most, against the baseline, by run."""
+        from labeler.evaluation.movers import movers
+
         baseline = self.comparisons[0].baseline if self.comparisons else None
         return movers(self.runs, baseline, count, texts or {})
 
@@ -109,6 +111,8 @@ class Report:
         return f"Report({short_name(self.qrels)!r}, runs=[{runs}], measures=[{measures}])"
 
     def _repr_html_(self) -> str:
+        from labeler.report.notebook import notebook_html
+
         return notebook_html(self.tables()[:2], self.findings)
 
 

@@ -7,21 +7,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from numbers import Real
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from labeler.collection.choose import collection_qrels, collection_runs, run_name
 from labeler.collection.layout import Collection
-from labeler.collection.scale import top_grade_of
 from labeler.data import Qrels, Run
 from labeler.errors import Misuse
 from labeler.metrics import Rankings
-from labeler.trec.memory import Source, as_qrels, as_run
 from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
 
-AnyQrels = Source | Collection
+if TYPE_CHECKING:
+    from labeler.trec.memory import Source
+
+AnyQrels: TypeAlias = "Source | Collection"
 """A file, a collection (its human qrels, or the only ones), a dict, a DataFrame or rows."""
 
-AnyRuns = Source | Collection | Mapping[str, Source] | Iterable[Source]
+AnyRuns: TypeAlias = "Source | Collection | Mapping[str, Source] | Iterable[Source]"
 """One run, several, a dict of names to runs, or a collection (all of its runs)."""
 
 NamedRuns = dict[str, Path | Run]
@@ -49,11 +50,13 @@ def pool_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qre
     path = qrels_path(qrels)
     if path is not None:
         return read_pool(path, warn)
-    return pool_of(as_qrels(_held(qrels), warn, name=name), name)
+    return pool_of(qrels_from(qrels, warn, name), name)
 
 
 def qrels_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qrels") -> Qrels:
     """The grades of any qrels as a dict."""
+    from labeler.trec.memory import as_qrels  # files are scored without it
+
     return as_qrels(qrels_path(qrels) or _held(qrels), warn, name=name)
 
 
@@ -71,7 +74,11 @@ def collection_around(qrels: AnyQrels) -> Collection | None:
 def top_grade_beside(qrels: AnyQrels) -> int | None:
     """The top grade of the qrels' scale, as the card of their collection says."""
     path = qrels_path(qrels)
-    return None if path is None else top_grade_of(path)
+    if path is None or path.parent.name != "qrels":
+        return None
+    from labeler.collection.scale import top_grade_of  # takes long to load
+
+    return top_grade_of(path)
 
 
 def judgements_beside(qrels: AnyQrels) -> Path | None:
@@ -162,6 +169,8 @@ def _run(run: Source, name: str) -> Path | Run:
     """A run's file, or its scores where a program holds them."""
     if isinstance(run, str | os.PathLike):
         return Path(run)
+    from labeler.trec.memory import as_run  # files are scored without it
+
     return as_run(run, name=f"the run {name}")
 
 

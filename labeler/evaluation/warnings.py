@@ -15,7 +15,6 @@ from labeler.evaluation.scores import RunScores
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.metrics.registry import renamed
-from labeler.models.local.caveats import caveat, embedded_name
 from labeler.report import Finding, Setting
 from labeler.trec.rankings import Facts, Pool
 
@@ -161,6 +160,7 @@ def judgement_findings(judgements: Path | None) -> list[Finding]:
     if judgements is None or not judgements.exists():
         return []
     from labeler.collection.judgements import read_judgements  # takes long to load
+    from labeler.models.local.caveats import caveat, embedded_name
 
     failures: Counter[str] = Counter()
     model = ""

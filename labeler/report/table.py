@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from labeler.messages import dollars
-from labeler.report.html import table_as_html
 from labeler.report.printable import flat
 
 if TYPE_CHECKING:
@@ -159,5 +158,7 @@ class Table:
         return pd.DataFrame(list(self.values()), columns=pd.Index(self.keys))
 
     def _repr_html_(self) -> str:
+        from labeler.report.html import table_as_html  # its names of characters take long to load
+
         aligned = [column.align for column in self.shown]
         return table_as_html(self.titles, self.texts(), aligned, self.title, self.note)
