@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -169,6 +169,7 @@ def _keep(
     return sample
 
 
-def _id(rows: Sequence[object]) -> str:
-    """Eight hex digits of what the rows hold."""
-    return hashlib.sha256("\n".join(map(repr, rows)).encode()).hexdigest()[:8]
+def _id(rows: Iterable[DrawnPair | SampledPair]) -> str:
+    """Eight hex digits of the pairs and their probabilities, in their order."""
+    lines = ("\0".join([*row.pair, repr(row.probability)]) for row in rows)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
