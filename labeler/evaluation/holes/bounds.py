@@ -111,9 +111,9 @@ def _parts(r: Rankings, size: int) -> Iterator[Rankings]:
     if r.n <= size:
         yield r
         return
-    place = np.arange(r.n)
+    number = np.arange(r.n)
     for start in range(0, r.n, size):
-        yield r.choose((place >= start) & (place < start + size))
+        yield r.choose((number >= start) & (number < start + size))
 
 
 def _squares(r: Rankings, level: int, depth: int) -> tuple[Flags, Flags]:
@@ -135,7 +135,7 @@ def _average_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
     """
     level = level_of(measure)
     good, hole = _squares(r, level, depth)
-    wanted, outside = r.in_pool(level)[:, None], holes_outside(r, depth)[:, None]
+    relevants, outside = r.in_pool(level)[:, None], holes_outside(r, depth)[:, None]
     weight = 1.0 / np.arange(1, depth + 1)
     above: Integers = np.cumsum(good, axis=1) - good
     below = _after(good * weight)
@@ -143,18 +143,18 @@ def _average_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
     first = np.cumsum(hole, axis=1)
     risen = hole * ((above + first) * weight + below)
     most = _extended(start, start + np.cumsum(risen, axis=1))
-    high = _share(most, _extended(wanted, wanted + first))
+    high = _share(most, _extended(relevants, relevants + first))
     last = np.cumsum(hole[:, ::-1], axis=1)
     fallen = hole * ((above + 1) * weight + below + _after(hole * weight))
     sums = _extended(start, start + np.cumsum(fallen[:, ::-1], axis=1))
-    there = _extended(wanted, wanted + last) + outside
-    return _share(sums, there).min(axis=1), high.max(axis=1)
+    relevant_in_all = _extended(relevants, relevants + last) + outside
+    return _share(sums, relevant_in_all).min(axis=1), high.max(axis=1)
 
 
 def _after(values: Floats) -> Floats:
     """The sum of what comes after each entry of its row."""
-    found: Floats = np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
-    return found
+    after: Floats = np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
+    return after
 
 
 def _extended(first: Floats | Integers, rest: NDArray[Any]) -> Floats:
@@ -199,8 +199,8 @@ def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
 def _distinct(values: Integers) -> Integers:
     """Each value once, ascending (numpy's own `unique` loads its masked arrays first)."""
     ordered = np.sort(values)
-    found: Integers = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    return found
+    distinct: Integers = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return distinct
 
 
 class _Search:
@@ -221,7 +221,7 @@ class _Search:
         back = (hole * weight)[:, ::-1]
         self.last = _extended(_none(r), np.cumsum(back, axis=1))
         self.last_holes = _extended(_none(r), np.cumsum(hole[:, ::-1], axis=1))
-        self.found = dcg_sums(r, None if cutoff is None else int(cutoff), kind)[0]
+        self.gained = dcg_sums(r, None if cutoff is None else int(cutoff), kind)[0]
         self.ideal = self._ideal(cutoff)
 
     def _ideal(self, cutoff: float | None) -> Floats:
@@ -234,36 +234,36 @@ class _Search:
 
     def lowest(self) -> Floats:
         """The least nDCG of each query."""
-        there = np.zeros_like(self.last)
+        ideal = np.zeros_like(self.last)
         reached = self.last_holes.astype(np.int64) + self.outside
         for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
-            there += step * self.ideal[judged + (reached if open_ else 0)]
-        least: Floats = _share(self.found[:, None] + self.top * self.last, there).min(axis=1)
+            ideal += step * self.ideal[judged + (reached if open_ else 0)]
+        least: Floats = _share(self.gained[:, None] + self.top * self.last, ideal).min(axis=1)
         return least
 
     def highest(self) -> Floats:
         """The most that nDCG can be for each query."""
-        best = np.zeros(len(self.found))
+        best = np.zeros(len(self.gained))
         for _ in range(ROUNDS):
-            found, there = self.found.copy(), np.zeros(len(self.found))
+            gained, ideal = self.gained.copy(), np.zeros(len(self.gained))
             for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
-                chosen = self._chosen(judged, best, open_)
-                rows = np.arange(len(chosen))
-                found += step * self.first[rows, chosen]
-                there += step * self.ideal[judged[:, 0] + self.holes[rows, chosen]]
-            better = np.maximum(best, _share(found, there))
+                columns = self._best_columns(judged, best, open_)
+                rows = np.arange(len(columns))
+                gained += step * self.first[rows, columns]
+                ideal += step * self.ideal[judged[:, 0] + self.holes[rows, columns]]
+            better = np.maximum(best, _share(gained, ideal))
             if not (better > best).any():
                 break
             best = better
         return best
 
-    def _chosen(self, judged: Integers, best: Floats, open_: bool) -> Integers:
-        """The column whose number of holes is best for a level, none where they cannot reach it."""
+    def _best_columns(self, judged: Integers, best: Floats, open_: bool) -> Integers:
+        """Each query's column with the best number of holes for a level, 0 if none reaches it."""
         if not open_:
             return np.zeros(len(best), dtype=np.int64)
         worth = self.first - best[:, None] * self.ideal[judged + self.holes]
-        found: Integers = worth.argmax(axis=1)
-        return found
+        columns: Integers = worth.argmax(axis=1)
+        return columns
 
 
 FOUND: dict[str, Work] = {
