@@ -22,7 +22,7 @@ from labeler.agreement.differences import differences
 from labeler.agreement.joint import GradeMatrix, grade_matrix, joint_agreement
 from labeler.agreement.memory import MoreHumans, RunSources, sources_of
 from labeler.agreement.mismatch import share_a_pair
-from labeler.agreement.options import parse_maps, rules_for
+from labeler.agreement.options import ASSESSOR, HUMAN, parse_maps, rules_for
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.result import AgreementResult
 from labeler.agreement.sources import AssessorSource, Sources
@@ -200,7 +200,7 @@ def _notes(rules: Rules, options: AgreeOptions) -> tuple[Finding, ...]:
         return ()
     side = "people's" if options.maps[""].items() <= rules.map_human.items() else "the other's"
     maps = Setting("maps")
-    text = f"{maps} was taken for {side} grades; people:… or other:… says whose are meant"
+    text = f"{maps} was taken for {side} grades; human:… or assessor:… says whose are meant"
     return (Finding(text, settings=(maps,)),)
 
 
@@ -278,5 +278,5 @@ def scale_names(
         return {0: f"below {cut}", 1: f"at least {cut}"}
     if maps[""]:
         return {}
-    human = {} if maps["people"] else sources.scale_names
-    return human or ({} if maps["other"] else source.scale_names)
+    human = {} if maps[HUMAN] else sources.scale_names
+    return human or ({} if maps[ASSESSOR] else source.scale_names)

@@ -13,7 +13,7 @@ from labeler.trec.labels import number
 
 _SCALE = re.compile(r"(-?\d+):(-?\d+)")
 _PAIR = re.compile(r"(-?\d+)=(-?\d+)")
-SIDES = HUMAN, ASSESSOR = "people", "other"
+SIDES = HUMAN, ASSESSOR = "human", "assessor"
 
 
 def parse_scale(text: str | None) -> tuple[int, ...] | None:
@@ -28,13 +28,13 @@ def parse_scale(text: str | None) -> tuple[int, ...] | None:
 
 
 def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
-    """`people:1=0,2=1` and `1=0,2=1` as maps of grades by side, "" where no side is named."""
+    """`human:1=0,2=1` and `1=0,2=1` as maps of grades by side, "" where no side is named."""
     maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}, "": {}}
     for text in texts:
         side, colon, pairs = text.rpartition(":")
         found = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
         if (colon and side not in SIDES) or not all(found):
-            example = "people:1=0,2=1 or other:0=3,1=2"
+            example = "human:1=0,2=1 or assessor:0=3,1=2"
             problem = f"expected a map of grades such as {example}; got {text!r}"
             raise Misuse(problem, parameter="maps")
         maps[side].update((int(pair[1]), int(pair[2])) for pair in found if pair)

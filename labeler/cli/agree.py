@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 GRADES, SYSTEMS, INTERVALS, GATES = "Reading grades", "Systems", "Intervals", "Gates"
 Method = Literal["cluster-bootstrap", "percentile", "jackknife"]
-MAPS = {"map_human": "--map people:", "map_assessor": "--map other:"}
+MAPS = {"map_human": "--map human:", "map_assessor": "--map assessor:"}
 """How a map of one side's grades is given here."""
 
 
@@ -64,7 +64,7 @@ def command(
         list[str] | None,
         typer.Option(
             "--map",
-            help="Rename grades, as other:1=0,2=1 or people:1=0,2=1.",
+            help="Rename grades, as assessor:1=0,2=1 or human:1=0,2=1.",
             rich_help_panel=GRADES,
         ),
     ] = None,

@@ -213,14 +213,14 @@ def many(shift: int, turn: bool = False) -> dict[str, dict[str, int]]:
 @pytest.mark.parametrize(
     ("people", "other", "sign", "remedy"),
     [
-        (many(1), many(0), "moved by +1", "--map other:0=1,1=2,2=3,3=4"),
-        (many(0), many(1), "moved by -1", "--map other:1=0,2=1,3=2,4=3"),
-        (many(0), many(0, turn=True), "reversed", "--map other:0=3,1=2,2=1,3=0"),
+        (many(1), many(0), "moved by +1", "--map assessor:0=1,1=2,2=3,3=4"),
+        (many(0), many(1), "moved by -1", "--map assessor:1=0,2=1,3=2,4=3"),
+        (many(0), many(0, turn=True), "reversed", "--map assessor:0=3,1=2,2=1,3=0"),
         (
             many(0),
             {q: {d: int(g > 1) for d, g in row.items()} for q, row in many(0).items()},
             "binary",
-            "--cut 1 would make people's binary from 1 on, --map people:0=0,1=0,2=1,3=1 from 2 on",
+            "--cut 1 would make people's binary from 1 on, --map human:0=0,1=0,2=1,3=1 from 2 on",
         ),
         (
             {q: {d: min(g, 1) for d, g in row.items()} for q, row in many(0).items()},
@@ -232,13 +232,13 @@ def many(shift: int, turn: bool = False) -> dict[str, dict[str, int]]:
             {q: {d: 1 + min(g, 2) for d, g in row.items()} for q, row in many(0).items()},
             {q: {d: min(g, 2) for d, g in row.items()} for q, row in many(0).items()},
             "moved by +1",
-            "--map other:0=1,1=2,2=3",
+            "--map assessor:0=1,1=2,2=3",
         ),
         (
             {q: {d: int(g > 1) for d, g in row.items()} for q, row in many(0).items()},
             {q: {d: int(g < 2) for d, g in row.items()} for q, row in many(0).items()},
             "reversed",
-            "--map other:0=1,1=0 ",
+            "--map assessor:0=1,1=0 ",
         ),
         (
             many(0),
@@ -293,7 +293,7 @@ def test_a_stray_grade_of_people_that_widens_the_scale_is_named() -> None:
     assert found.scale == tuple(range(11))
     (slip,) = (one for one in found.warnings if "slip" in one)
     assert "the grade 10 to 1 of 600 pairs, the others at most 3" in slip
-    assert "--map people:10=3 would mend that, --scale 0:10 would" in in_options(slip)
+    assert "--map human:10=3 would mend that, --scale 0:10 would" in in_options(slip)
     for meant in (Rules(scale=tuple(range(11))), Rules(map_human={10: 3})):
         again = compare_qrels(people, other, meant, StatisticOptions(("agreement",), draws=100))
         assert not [one for one in again.warnings if "slip" in one]
@@ -303,7 +303,7 @@ def test_a_scale_that_is_moved_and_reversed_is_mended_by_one_map() -> None:
     people, other = many(0), many(1, turn=True)
     found = compare_qrels(people, other, None, StatisticOptions(("agreement",), draws=100))
     (turned,) = (one for one in found.warnings if "reversed" in one)
-    assert "--map other:1=3,2=2,3=1,4=0 " in in_options(turned)
+    assert "--map assessor:1=3,2=2,3=1,4=0 " in in_options(turned)
     rules = Rules(map_assessor={1: 3, 2: 2, 3: 1, 4: 0})
     mended = compare_qrels(people, other, rules, StatisticOptions(("agreement",), draws=100))
     assert mended.statistics["agreement"].value == 1.0
@@ -358,11 +358,11 @@ def test_each_remedy_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
     people, shifted, turned = qrels("p", many(1)), qrels("s", many(0)), qrels("t", many(1, True))
     for other, remedy in [
-        (shifted, "other:0=1,1=2,2=3,3=4"),
-        (shifted, "people:1=0,2=1,3=2,4=3"),
+        (shifted, "assessor:0=1,1=2,2=3,3=4"),
+        (shifted, "human:1=0,2=1,3=2,4=3"),
         (shifted, "1=0,2=1,3=2,4=3"),
         (shifted, "0=1,1=2,2=3,3=4"),
-        (turned, "other:1=4,2=3,3=2,4=1"),
+        (turned, "assessor:1=4,2=3,3=2,4=1"),
     ]:
         assert execute(["agree", people, other, "--map", remedy, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
