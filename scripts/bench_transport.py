@@ -32,7 +32,7 @@ from labeler.data import Pair
 from labeler.judging.reply.parse import parse_grade
 from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
-from labeler.store.base import Batch, Kept
+from labeler.store.base import Kept, WriteBatch
 
 SCALE = (0, 1, 2, 3)
 SCHEMA = {
@@ -189,10 +189,10 @@ async def drive_other(name: str, url: str, folder: Path, count: int, at_once: in
                 rows.append(Kept(key_of("bench", request), "bench", text, reply))
                 if len(rows) >= 500:
                     full, rows = rows, []
-                    await asyncio.to_thread(store.write, Batch(full))
+                    await asyncio.to_thread(store.write, WriteBatch(full))
 
         await asyncio.gather(*(work() for _ in range(at_once)))
-        store.write(Batch(rows))
+        store.write(WriteBatch(rows))
         assert len(store) == count
 
 
