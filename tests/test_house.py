@@ -140,7 +140,7 @@ def test_no_import_goes_in_circles() -> None:
 
 def test_the_top_level_holds_what_it_should_and_nothing_else() -> None:
     wanted = {"pyproject.toml", "README.md", "labeler", "prompts", "datasets", "tests", "scripts"}
-    tools = {"LICENSE", "CHANGELOG.md"}
+    tools = {"LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "docs"}
     ignored = {"build", "dist", "demo"}
     found = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")} - ignored
     assert wanted <= found

@@ -18,7 +18,7 @@ from labeler.errors import BadInput
 from labeler.models.control import Control
 from labeler.pools.own_runs import read_own_run
 from labeler.runs.retrieve import retrieve, tag_of
-from labeler.text.vectors import DENSE_EXTRA, can_encode, encode
+from labeler.text.vectors import DENSE_EXTRA, can_encode
 from labeler.trec.order import ranking
 from labeler.trec.write import write_run
 
@@ -70,7 +70,7 @@ def pool(
     if not can_encode():
         control.note(f"BM25 only: {DENSE_EXTRA}")
     with control.progress("retrieving") as advance:
-        built_in = retrieve(documents, queries, encode if can_encode() else None, advance)
+        built_in = retrieve(documents, queries, advance)
     empty = [name for name, run in built_in.items() if not any(run.values())]
     for name in empty:
         control.note(f"{name} finds no document for any query; there is no run of it")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
 
 import numpy as np
 
@@ -11,7 +12,17 @@ from labeler.text.terms import K1, B, terms, text_to_search
 from labeler.trec.order import best
 
 
-def bm25_run(documents: Sequence[Document], queries: Sequence[Query], depth: int) -> Run:
+def bm25_tag() -> str:
+    """The name and version of the engine."""
+    return f"bm25s-{version('bm25s')}"
+
+
+def bm25_run(
+    documents: Sequence[Document],
+    queries: Sequence[Query],
+    depth: int,
+    _advance: Callable[[int, int], None] = lambda done, total: None,
+) -> Run:
     """Rank by BM25 (Lucene's variant, by bm25s); documents without a query term are left out."""
     import bm25s
 
