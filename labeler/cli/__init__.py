@@ -149,8 +149,21 @@ def _options(
     """Build retrieval test collections with an LLM as the relevance assessor."""
 
 
+def _without_options(summary: str) -> Callable[[], None]:
+    """A command that says of itself what it is for, and is not run."""
+
+    def command() -> None:
+        raise NotImplementedError
+
+    command.__doc__ = summary
+    return command
+
+
 def make_app(only: str | None = None) -> typer.Typer:
-    """The Typer app of all `COMMANDS`, or of the one that is wanted."""
+    """The Typer app of one command; or of all, to be listed and not to be run.
+
+    Listing takes no options, and reading the options of all takes longer than most commands run.
+    """
     app = typer.Typer(
         name="labeler",
         callback=_options,
@@ -159,13 +172,16 @@ def make_app(only: str | None = None) -> typer.Typer:
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["--help", "-h"]},
     )
-    for name in COMMANDS if only is None else (only,):
-        command = COMMANDS[name]
-        found, panel, epilog = command.run, command.panel, f"Example: {command.example}"
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name, rich_help_panel=panel, epilog=epilog)
-        else:
-            app.command(name, rich_help_panel=panel, epilog=epilog)(found)
+    if only is None:
+        for name, command in COMMANDS.items():
+            app.command(name, rich_help_panel=command.panel)(_without_options(summary_of(command)))
+        return app
+    command = COMMANDS[only]
+    runnable, panel, epilog = command.run, command.panel, f"Example: {command.example}"
+    if isinstance(runnable, typer.Typer):
+        app.add_typer(runnable, name=only, rich_help_panel=panel, epilog=epilog)
+    else:
+        app.command(only, rich_help_panel=panel, epilog=epilog)(runnable)
     return app
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import options
+from labeler.cli import model_options, options
 from labeler.cli.ingest import note_ingested
 from labeler.cli.pool import note_pooled, note_rehearsed_pool
 from labeler.cli.progress import control_of
@@ -41,12 +41,12 @@ def command(
     ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Documents of each run to pool.")] = 10,
     prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "umbrela",
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    name: options.NewName = None,
+    model: model_options.ModelName = None,
+    base_url: model_options.BaseUrl = None,
+    name: model_options.NewName = None,
     seed: Annotated[int, typer.Option(help="Decides which passages are asked about.")] = 0,
     limits: Limits,
-    flags: options.RunFlags,
+    flags: model_options.RunFlags,
 ) -> None:
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels."""
     from labeler.collection.layout import Collection

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.ingest import note_ingested
-from labeler.cli.options import ModelName
+from labeler.cli.model_options import ModelName
 from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
 from labeler.cli.progress import control_of
@@ -18,7 +18,6 @@ from labeler.cli.reporting import note_generated, show_judging
 from labeler.cli.screen import caution, note, progress, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
-from labeler.report.table import Column, Table
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -127,6 +126,8 @@ def summary(collection: Collection, results: dict[str, JudgeResult]) -> None:
 
 def say_files(collection: Collection) -> None:
     """Where everything lies."""
+    from labeler.report.table import Column, Table
+
     say("\nThe collection")
     rows = [
         (str(collection.folder / "documents"), "the documents"),
@@ -145,6 +146,7 @@ def say_queries(collection: Collection) -> None:
     """The queries, and the passage that each was written from."""
     from labeler.collection.corpus import read_corpus
     from labeler.collection.queries import read_queries
+    from labeler.report.table import Column, Table
 
     documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)
     say("\nThe queries")
@@ -195,6 +197,8 @@ def say_agreement(collection: Collection) -> None:
 
 def say_cost(results: dict[str, JudgeResult]) -> None:
     """What was asked, and what it cost."""
+    from labeler.report.table import Column, Table
+
     say("\nThe judging")
     columns = [
         Column("assessor", align="left"),

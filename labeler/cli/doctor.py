@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import options
+from labeler.cli import model_options
 from labeler.cli.screen import say
 from labeler.messages import dollars
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def command(
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
+    model: model_options.ModelName = None,
+    base_url: model_options.BaseUrl = None,
     pairs: Annotated[int, typer.Option(min=1, help="How many pairs to estimate for.")] = 1000,
-    prices: options.Prices = None,
-    timeout: options.Seconds = 60.0,
+    prices: model_options.Prices = None,
+    timeout: model_options.Seconds = 60.0,
 ) -> None:
     """Say which model would judge and why, try one call, and estimate the cost."""
     import asyncio

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.movers import Mover
-    from labeler.report import FormName, Table
+    from labeler.report.forms import FormName
+    from labeler.report.table import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from labeler.cli.options import OUTPUT
 from labeler.cli.output import show
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
-from labeler.report.table import Column, Row, Table
 
 MODEL = "model"
 MEGABYTE = 1_000_000
@@ -43,6 +42,7 @@ def command(
 def _list() -> None:
     from labeler.catalog.recipes import read_recipe, recipe_files
     from labeler.models.local.file import EMBEDDED
+    from labeler.report.table import Column, Row, Table
 
     recipes = [read_recipe(path) for path in recipe_files().values()]
     rows: list[Row] = [

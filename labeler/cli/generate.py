@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli import options
+from labeler.cli import model_options, options
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import note_generated, show_generation_plan
 from labeler.cli.screen import say
@@ -20,8 +20,8 @@ def command(
     *,
     queries: Annotated[int, typer.Option(min=1, help="How many queries to have.")] = 50,
     prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "question",
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
+    model: model_options.ModelName = None,
+    base_url: model_options.BaseUrl = None,
     samples: Annotated[
         int | None,
         typer.Option(
@@ -29,7 +29,7 @@ def command(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides which passages are asked about.")] = 0,
-    dry_run: options.DryRun = False,
+    dry_run: model_options.DryRun = False,
     limits: Limits,
 ) -> None:
     """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""

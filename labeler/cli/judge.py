@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli import options
+from labeler.cli import model_options, options
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import check_complete, show_judging, show_judging_plan
 from labeler.cli.signals import run_until_stopped
@@ -18,11 +18,11 @@ def command(
     folder: options.Folder,
     *,
     prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "umbrela",
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    name: options.NewName = None,
+    model: model_options.ModelName = None,
+    base_url: model_options.BaseUrl = None,
+    name: model_options.NewName = None,
     limits: Limits,
-    flags: options.RunFlags,
+    flags: model_options.RunFlags,
 ) -> None:
     """Have a model grade the pairs of the pool.
 

@@ -7,17 +7,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from labeler.cli.options import option_for
 from labeler.cli.screen import caution, note, terminal_width
 from labeler.errors import LabelerError, Misuse
-from labeler.files.atomic import replacing
-from labeler.report.finding import Finding, Setting
-from labeler.report.render import FORMS, FormName, rendered_all
-from labeler.report.table import Table
+
+if TYPE_CHECKING:  # every command imports this module, and most print no table
+    import typer
+
+    from labeler.report.finding import Finding, Setting
+    from labeler.report.forms import FormName
+    from labeler.report.table import Table
 
 
 def show(
@@ -27,6 +28,9 @@ def show(
 
     On a terminal the text form is as wide as that.
     """
+    from labeler.report.render import FORMS, rendered_all
+    from labeler.report.table import Table
+
     if not FORMS[form].for_people:
         parts = [next(part for part in parts if isinstance(part, Table))]
     width = terminal_width() if output is None else None
@@ -56,6 +60,8 @@ def deliver(text: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
+    from labeler.files.atomic import replacing
+
     with replacing(output) as out:
         out.write(text)
 
@@ -69,6 +75,8 @@ def warn(
 
     `options` are those of parameters that are no option of the same name.
     """
+    from labeler.report.finding import Finding
+
     named = options or {}
 
     def spelled(setting: Setting) -> str:
@@ -87,6 +95,8 @@ def lines_to(path: Path | None) -> Iterator[Callable[[str], None]]:
     if path is None:
         yield lambda _line: None
         return
+    from labeler.files.atomic import replacing
+
     failed: list[LabelerError] = []
     with replacing(path) as out:
         try:

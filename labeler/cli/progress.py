@@ -17,7 +17,7 @@ from labeler.errors import Misuse
 from labeler.messages import dollars
 
 if TYPE_CHECKING:
-    from labeler.cli.options import RunFlags
+    from labeler.cli.model_options import RunFlags
     from labeler.data import Judged
     from labeler.models.control import Control, OnJudged, Underway
     from labeler.models.policies.budget import Budget

@@ -8,7 +8,6 @@ import typer
 
 from labeler.cli import output
 from labeler.cli.screen import say
-from labeler.report.table import Column, Table
 
 app = typer.Typer(help="List the prompts, or show one.", invoke_without_command=True)
 
@@ -16,6 +15,8 @@ app = typer.Typer(help="List the prompts, or show one.", invoke_without_command=
 @app.callback()
 def _list(context: typer.Context) -> None:
     """List the shipped prompts, with the identity under which their replies are kept."""
+    from labeler.report.table import Column, Table
+
     if context.invoked_subcommand:
         return
     from labeler.prompt import prompt_files, read_prompt

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import options
+from labeler.cli import model_options, options
 from labeler.cli.diff import show_transitions
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import check_complete, show_judging, show_judging_plan
@@ -24,17 +24,17 @@ def command(
     folder: options.Folder,
     *,
     source: Annotated[str, typer.Option("--from", help="The judgements whose pairs are judged.")],
-    name: options.NewName = None,
+    name: model_options.NewName = None,
     prompt: Annotated[
         str | None, typer.Option(help="A prompt's name, or a file's path; else umbrela.")
     ] = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
+    model: model_options.ModelName = None,
+    base_url: model_options.BaseUrl = None,
     reparse: Annotated[
         bool, typer.Option("--reparse", help="Read the stored replies anew; ask nothing.")
     ] = False,
     limits: Limits,
-    flags: options.RunFlags,
+    flags: model_options.RunFlags,
 ) -> None:
     """Judge the same pairs with another prompt or model, then show which grades moved."""
     from labeler.collection.layout import open_collection

@@ -13,7 +13,7 @@ from labeler.evaluation.options import DEFAULT_MEASURES, Missing, Ties
 
 if TYPE_CHECKING:
     from labeler.evaluation.gates import ScoreGate
-    from labeler.report.render import FormName
+    from labeler.report.forms import FormName
 
 SCORING = "Scoring"
 COMPARING = "Comparing runs"

@@ -20,8 +20,9 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.tables import comparison_as_json, comparison_table
-from labeler.report import Finding, Table
+from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
+from labeler.report.table import Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

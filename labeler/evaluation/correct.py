@@ -44,7 +44,7 @@ from labeler.evaluation.scores import counted
 from labeler.evaluation.warnings import common_queries_finding, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all
-from labeler.report import Finding
+from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST, CorrectedMean
 from labeler.trec.rankings import Facts, Pool, pool_of
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from labeler.report import Cell, Column, Finding, Interval, Table
+from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
+from labeler.report.table import Cell, Column, Interval, Table
 from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.ppi import CorrectedMean, Mean
 

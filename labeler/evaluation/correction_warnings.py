@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from labeler.errors import BadInput
 from labeler.evaluation.corrected import CorrectedScores
 from labeler.evaluation.correction import ScoredByBoth
-from labeler.report import Finding
+from labeler.report.finding import Finding
 from labeler.stats.ppi import CorrectedMean
 
 MOST_UNJUDGED = 0.2

@@ -51,7 +51,8 @@ from labeler.evaluation.warnings import (
     verdict_findings,
 )
 from labeler.metrics import Measure, parse_all
-from labeler.report import Finding, Table
+from labeler.report.finding import Finding
+from labeler.report.table import Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

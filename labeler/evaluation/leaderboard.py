@@ -24,8 +24,9 @@ from labeler.evaluation.systems import (
 )
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, evaluate, parse
-from labeler.report import Finding, Table
+from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
+from labeler.report.table import Table
 from labeler.stats.correlation import competition_ranks, swapped_pairs
 from labeler.stats.randomization import holm, randomization_test
 from labeler.stats.rankings import Correlation, correlations

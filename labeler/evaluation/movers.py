@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from labeler.evaluation.scores import RunScores
-from labeler.report import Column, Table
+from labeler.report.table import Column, Table
 
 
 @dataclass(frozen=True)

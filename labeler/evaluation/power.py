@@ -11,8 +11,9 @@ from labeler.errors import BadInput, Misuse
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
 from labeler.evaluation.leaderboard import SystemScores, scores_of
 from labeler.messages import count_of
-from labeler.report import Column, Finding, Table
+from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
+from labeler.report.table import Column, Table
 from labeler.stats.power import detectable, paired_deviations, pooled, queries_needed
 
 if TYPE_CHECKING:

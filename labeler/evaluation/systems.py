@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from labeler.messages import count_of
-from labeler.report import Cell, Column, Table
+from labeler.report.table import Cell, Column, Table
 from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.rankings import Correlation
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labeler.evaluation.comparison import Comparison
 from labeler.evaluation.scores import RunScores
 from labeler.metrics import parse
-from labeler.report import Cell, Column, Ends, Interval, Table
+from labeler.report.table import Cell, Column, Ends, Interval, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

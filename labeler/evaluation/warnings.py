@@ -15,7 +15,7 @@ from labeler.evaluation.scores import RunScores
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.metrics.registry import renamed
-from labeler.report import Finding, Setting
+from labeler.report.finding import Finding, Setting
 from labeler.trec.rankings import Facts, Pool
 
 FEW_QUERIES = 25

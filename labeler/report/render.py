@@ -7,16 +7,13 @@ import io
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 from labeler.errors import Misuse
+from labeler.report.forms import FormName
 from labeler.report.markup import latex_table, markdown_table, markdown_text
 from labeler.report.printable import printable
 from labeler.report.table import Table
 from labeler.report.text import text_table
-
-FormName = Literal["table", "csv", "json", "jsonl", "latex", "markdown"]
-"""The names of `FORMS`."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from labeler.cli import execute
 from labeler.cli.agree import MAPS
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
-from labeler.report import Finding
+from labeler.report.finding import Finding
 from labeler.trec.labels import read_labels
 
 HUMAN = {"q1": {"a": 0, "b": 1, "c": 2, "d": 3}, "q2": {"a": 3, "b": 0, "e": -1}}

@@ -4,7 +4,8 @@ from labeler.agreement.agree import AgreeOptions, agree
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.parts import joint_parts, report_parts
 from labeler.agreement.tables import confusion_table, statistics_table
-from labeler.report import Table, render, rendered_all
+from labeler.report.render import render, rendered_all
+from labeler.report.table import Table
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 3 for d in range(8)} for q in range(6)}
 LLM = {q: {d: min(g + (d == "d1"), 2) for d, g in row.items()} for q, row in HUMAN.items()}

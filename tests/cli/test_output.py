@@ -7,7 +7,8 @@ import pytest
 import typer
 
 from labeler.cli.output import show, warn
-from labeler.report import Column, Finding, Setting, Table
+from labeler.report.finding import Finding, Setting
+from labeler.report.table import Column, Table
 
 SETTINGS = (Setting("missing", "skip"), Setting("map_other", {1: 0}), Setting("depth", 3))
 FOUND = Finding(" · ".join(map(str, SETTINGS)), settings=SETTINGS)

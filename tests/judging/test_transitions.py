@@ -2,7 +2,7 @@
 
 from labeler.data import Pair
 from labeler.judging.transitions import State, judged, transitions
-from labeler.report import render
+from labeler.report.render import render
 
 REFUSED = State(None, "refused")
 BEFORE = {Pair("q", "a"): judged(2), Pair("q", "b"): judged(0), Pair("q", "c"): REFUSED}

@@ -1,6 +1,6 @@
 """What a reader of figures should know: a sentence that names parameters, never options."""
 
-from labeler.report import Finding, Setting
+from labeler.report.finding import Finding, Setting
 
 SKIP = Setting("missing", "skip")
 FOUND = Finding(f"a: 1 of 3 queries missing; counted as 0 ({SKIP} leaves them out)", "a", (SKIP,))

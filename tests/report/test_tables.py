@@ -14,8 +14,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from labeler.errors import Misuse
-from labeler.report import FORMS, Column, Ends, Interval, Table, render, rendered_all
-from labeler.report.render import FormName
+from labeler.report.forms import FormName
+from labeler.report.render import FORMS, render, rendered_all
+from labeler.report.table import Column, Ends, Interval, Table
 
 TABLE = Table(
     "runs",

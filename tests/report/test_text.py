@@ -2,8 +2,9 @@
 
 import pytest
 
-from labeler.report import Column, Interval, Table, render
 from labeler.report.printable import cut, one_line, width_of
+from labeler.report.render import render
+from labeler.report.table import Column, Interval, Table
 
 QUERIES = Table(
     "queries",
