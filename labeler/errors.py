@@ -4,7 +4,7 @@
     ├── Misuse             2   an option or argument that cannot be meant
     ├── Incomplete         3   finished, but some pairs have no grade
     ├── BudgetReached      4   stopped at the budget
-    ├── GateFailed         5   a --require gate failed
+    ├── GateFailed         5   a figure did not pass its gate
     ├── Stopped            1   told to stop before it was done; the command ends as interrupted
     ├── AskedElsewhere     1   another process is asking this very request; never ends a run
     ├── BadInput          65   a file says something wrong; the message: where, and what would work
@@ -75,7 +75,7 @@ class AskedElsewhere(LabelerError):
 
 
 class GateFailed(LabelerError):
-    """A figure did not meet what `--require` asked for."""
+    """A figure did not pass a gate that was set for it."""
 
     exit_code = 5
 

@@ -12,33 +12,39 @@ SHOWN = 3
 
 
 def no_query_in_common(
-    first: object, mine: Collection[str], second: object, others: Collection[str]
+    first: object, first_ids: Collection[str], second: object, second_ids: Collection[str]
 ) -> str:
     """The one line that names both files, some queries of each and why they might not match."""
-    return f"{first} and {second} share no query: {_sides(first, mine, second, others)}"
+    return f"{first} and {second} share no query: {_sides(first, first_ids, second, second_ids)}"
 
 
 def no_pair_in_common(
     first: str,
-    mine: Mapping[str, Collection[str]],
+    first_pairs: Mapping[str, Collection[str]],
     second: str,
-    others: Mapping[str, Collection[str]],
+    second_pairs: Mapping[str, Collection[str]],
 ) -> str:
     """The same of two files of pairs, each a query's documents: their queries differ, or documents.
 
     Of documents, those of the first query that both have.
     """
-    shared = next((query for query in mine if query in others), None)
+    shared = next((query for query in first_pairs if query in second_pairs), None)
     what = "no query" if shared is None else "queries, but no pair"
-    sides = (mine, others) if shared is None else (mine[shared], others[shared])
+    sides = (
+        (first_pairs, second_pairs)
+        if shared is None
+        else (first_pairs[shared], second_pairs[shared])
+    )
     of = "" if shared is None else f"of query {shared}, "
     has = _sides(first, sides[0], second, sides[1])
     return f"{first} and {second} share {what}: {of}{has}"
 
 
-def _sides(first: object, mine: Collection[str], second: object, others: Collection[str]) -> str:
-    reason = guess(mine, others)
-    has = f"{first} has {_some(mine)}; {second} has {_some(others)}"
+def _sides(
+    first: object, first_ids: Collection[str], second: object, second_ids: Collection[str]
+) -> str:
+    reason = guess(first_ids, second_ids)
+    has = f"{first} has {_some(first_ids)}; {second} has {_some(second_ids)}"
     return f"{has}; {reason}" if reason else has
 
 
@@ -46,13 +52,13 @@ def _some(ids: Collection[str]) -> str:
     return ", ".join(islice(ids, SHOWN)) + (", …" if len(ids) > SHOWN else "")
 
 
-def guess(some: Collection[str], others: Collection[str]) -> str:
+def guess(first_ids: Collection[str], second_ids: Collection[str]) -> str:
     """Why two sets of ids that share nothing might be meant to be the same; empty if unknown."""
     for changed, reason in REASONS:
-        known = {changed(one): one for one in sorted(some, reverse=True)}
-        for other in others:
-            if changed(other) and changed(other) in known:
-                return f"{reason} ({known[changed(other)]} and {other})"
+        originals = {changed(id_): id_ for id_ in sorted(first_ids, reverse=True)}
+        for id_ in second_ids:
+            if changed(id_) and changed(id_) in originals:
+                return f"{reason} ({originals[changed(id_)]} and {id_})"
     return ""
 
 
@@ -80,9 +86,9 @@ REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
 """What would make them the same, from the surest sign to the weakest."""
 
 
-def count_of(number: int, one: str, many: str) -> str:
+def count_of(number: int, singular: str, plural: str) -> str:
     """`1 query`, `2,000 queries`."""
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def dollars(cost: float | None) -> str:

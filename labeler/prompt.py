@@ -96,14 +96,14 @@ def _filled(parts: Sequence[str], values: Mapping[str, str]) -> str:
 def read_prompt(path: Path) -> Prompt:
     """The prompt in a file; `BadInput` says what is wrong with it."""
     text = path.read_text(encoding="utf-8").replace("\r\n", "\n")
-    found = _FRONT_MATTER.match(text)
-    if not found:
+    match = _FRONT_MATTER.match(text)
+    if not match:
         raise BadInput.at(path, 1, "expected TOML front matter between two lines of +++")
     try:
-        front = FrontMatter.model_validate(tomllib.loads(found[1]))
+        front = FrontMatter.model_validate(tomllib.loads(match[1]))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise BadInput(f"{path}: front matter: {_first_problem(error)}") from error
-    turns = _turns(path, found[2])
+    turns = _turns(path, match[2])
     _check_placeholders(path, front.kind, turns)
     return Prompt(path.stem, text, front, turns)
 
@@ -129,10 +129,10 @@ def _turns(path: Path, body: str) -> tuple[Message, ...]:
 
 
 def _check_placeholders(path: Path, kind: str, turns: tuple[Message, ...]) -> None:
-    known = PLACEHOLDERS[kind]
+    placeholders = PLACEHOLDERS[kind]
     used = {name for _, content in turns for name in _PLACEHOLDER.findall(content)}
-    for name in sorted(used.difference(known)):
-        raise BadInput(f"{path}: unknown placeholder {{{name}}}; known: {', '.join(known)}")
+    for name in sorted(used.difference(placeholders)):
+        raise BadInput(f"{path}: unknown placeholder {{{name}}}; known: {', '.join(placeholders)}")
     if not used & {"passage", "text"}:
         raise BadInput(f"{path}: the template shows neither {{passage}} nor {{text}}")
 

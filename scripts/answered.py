@@ -22,7 +22,7 @@ from labeler.models.policies.adapt import Abilities
 from labeler.models.server.client import server_model
 from labeler.prompt import find_prompt
 from labeler.store import Store, open_store
-from labeler.store.base import Kept, WriteBatch
+from labeler.store.base import KeyedReply, WriteBatch
 from labeler.store.keys import Canon, key_of_text
 
 PASSAGE = "words of a passage that is about as long as passages are " * 14
@@ -81,7 +81,9 @@ def answer_all(folder: Path, *, logprobs: bool) -> None:
 
 def _keep(store: Store, canon: Canon, requests: list[Request], model_id: str, reply: Reply) -> None:
     written = [canon.text(request) for request in requests]
-    store.write(WriteBatch([Kept(key_of_text(text), model_id, text, reply) for text in written]))
+    store.write(
+        WriteBatch([KeyedReply(key_of_text(text), model_id, text, reply) for text in written])
+    )
 
 
 def judge(folder: Path) -> Took:

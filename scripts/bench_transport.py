@@ -32,7 +32,7 @@ from labeler.data import Pair
 from labeler.judging.reply.parse import parse_grade
 from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
-from labeler.store.base import Kept, WriteBatch
+from labeler.store.base import KeyedReply, WriteBatch
 
 SCALE = (0, 1, 2, 3)
 SCHEMA = {
@@ -175,7 +175,7 @@ async def drive_other(name: str, url: str, folder: Path, count: int, at_once: in
     """All requests through another client, each reply validated and kept in batches."""
     ask = await OTHERS[name][1](url, at_once)
     numbers = iter(range(count))
-    rows: list[Kept] = []
+    rows: list[KeyedReply] = []
     with open_store(folder / "replies.db") as store:
 
         async def work() -> None:
@@ -186,7 +186,7 @@ async def drive_other(name: str, url: str, folder: Path, count: int, at_once: in
                 outcome = parse_grade(Pair("q", str(number)), reply, SCALE)
                 assert getattr(outcome, "grade", None) == 2, outcome
                 request = Request((Message("user", text),))
-                rows.append(Kept(key_of("bench", request), "bench", text, reply))
+                rows.append(KeyedReply(key_of("bench", request), "bench", text, reply))
                 if len(rows) >= 500:
                     full, rows = rows, []
                     await asyncio.to_thread(store.write, WriteBatch(full))

@@ -123,8 +123,8 @@ COMMANDS: dict[str, Command] = {
 
 def summary_of(command: Command) -> str:
     """The first line of a command's help."""
-    found = command.run
-    text = found.info.help if isinstance(found, typer.Typer) else found.__doc__
+    run = command.run
+    text = run.info.help if isinstance(run, typer.Typer) else run.__doc__
     return (text or "").strip().split("\n")[0]
 
 
@@ -132,8 +132,8 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
         print(f"labeler {__version__}")
         raise typer.Exit
 
@@ -187,13 +187,13 @@ def make_app(only: str | None = None) -> typer.Typer:
 
 def execute(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; DESIGN.md lists them."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app = make_app(given[0] if given and given[0] in COMMANDS else None)
+        app = make_app(words[0] if words and words[0] in COMMANDS else None)
         with rereadable():
-            result = app(given or ["--help"], prog_name="labeler", standalone_mode=False)
+            result = app(words or ["--help"], prog_name="labeler", standalone_mode=False)
     except LabelerError as error:
-        complain(f"{_option_of(error, given)}{error}{_how_to_go_on(error, given)}")
+        complain(f"{_option_of(error, words)}{error}{_how_to_go_on(error, words)}")
         return error.exit_code
     except typer.TyperException as error:
         problem = error.format_message().replace("Value error, ", "").rstrip(".")
@@ -214,30 +214,30 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _option_of(error: LabelerError, given: Sequence[str]) -> str:
+def _option_of(error: LabelerError, arguments: Sequence[str]) -> str:
     """`--depth: ` where the error is about the parameter `depth` and the command has the option."""
-    option = options_by_parameter(given).get(error.parameter)
+    option = options_by_parameter(arguments).get(error.parameter)
     return f"{option}: " if option else ""
 
 
-def options_by_parameter(given: Sequence[str]) -> dict[str, str]:
+def options_by_parameter(arguments: Sequence[str]) -> dict[str, str]:
     """The options of the command that was given, by the names of its parameters."""
-    if not given or given[0] not in COMMANDS:
+    if not arguments or arguments[0] not in COMMANDS:
         return {}
-    command: Any = typer.main.get_command(make_app(given[0]))
-    for word in given:
+    command: Any = typer.main.get_command(make_app(arguments[0]))
+    for word in arguments:
         command = getattr(command, "commands", {}).get(word, command)
     return option_names(command)
 
 
-def _how_to_go_on(error: LabelerError, given: Sequence[str]) -> str:
+def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
     """The command that goes on after an error; addresses in it hold no secret."""
     if error.again is None:
         return ""
     from labeler.models.server.addresses import HIDDEN, identity
 
-    words = [identity(word) if "://" in word else word for word in given]
-    more = words_of(error.again, options_by_parameter(given))
+    words = [identity(word) if "://" in word else word for word in arguments]
+    more = words_of(error.again, options_by_parameter(arguments))
     new = [word for word in more if word not in words]
     is_hidden = any(HIDDEN in word for word in words)
     where = ", with what is hidden of the address" if is_hidden else ""

@@ -48,9 +48,9 @@ def _show_call(call: TrialCall | None) -> None:
 
 def _accepts(abilities: Abilities) -> str:
     flags = ("temperature", "seed", "stop", "logprobs")
-    named = [name for name in flags if getattr(abilities, name)]
+    parameters = [name for name in flags if getattr(abilities, name)]
     thinks = ["reasons before it answers"] if abilities.thinks else []
-    return ", ".join([f"replies as {abilities.shape}", abilities.limit, *named, *thinks])
+    return ", ".join([f"replies as {abilities.shape}", abilities.limit, *parameters, *thinks])
 
 
 def _show_estimate(choice: Choice, pairs: int, prices: Path | None) -> None:

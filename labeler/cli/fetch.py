@@ -65,24 +65,24 @@ def _fetch(name: str, out: Path | None) -> None:
     from labeler.collection.layout import Collection
     from labeler.errors import Misuse
 
-    named = find_recipe(name)
+    recipe = find_recipe(name)
     if out is None:
-        raise Misuse(f"-o says where to: labeler fetch {name} -o {named.name}/")
+        raise Misuse(f"-o says where to: labeler fetch {name} -o {recipe.name}/")
     collection = Collection(out)
-    with progress(f"{named.name}, kB") as advance:
+    with progress(f"{recipe.name}, kB") as advance:
         judged = fetch_collection(
-            named, collection, lambda done, total: advance(done // 1000, total // 1000), note
+            recipe, collection, lambda done, total: advance(done // 1000, total // 1000), note
         )
-    note(f"licence: {named.recipe.licence}")
-    note(f"cite: {named.recipe.citation}")
+    note(f"licence: {recipe.recipe.licence}")
+    note(f"cite: {recipe.recipe.citation}")
     if judged.conflicts:
         pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
         note(f"{count_of(len(judged.conflicts), *pairs)} in no human.qrels")
     queries = count_of(len(judged.queries), "query", "queries")
     say(f"{out}: {queries}, {count_of(len(judged.documents), 'document', 'documents')}")
-    for label, qrels in judged.qrels.items():
+    for stem, qrels in judged.qrels.items():
         pairs_of = count_of(sum(map(len, qrels.values())), "judged pair", "judged pairs")
-        say(f"{collection.qrels(label)}: {pairs_of}")
+        say(f"{collection.qrels(stem)}: {pairs_of}")
 
 
 def _fetch_model(out: Path | None) -> None:

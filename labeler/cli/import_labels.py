@@ -33,8 +33,8 @@ def command(
     if counts.missing:
         missing = f"{_count(counts.missing, 'row')} of the sample"
         caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
-    others = [other for other in collection.qrels_names() if other != name] or ["NAME"]
-    note(f"next: labeler agree {folder} {name} {others[-1]}")
+    qrels_names = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
+    note(f"next: labeler agree {folder} {name} {qrels_names[-1]}")
 
 
 def _count(number: int, what: str) -> str:

@@ -49,11 +49,11 @@ def unfolded(command: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter.replace(annotation=hints[name]))
 
     @wraps(command)
-    def run(**given: Any) -> None:
+    def run(**values_by_parameter: Any) -> None:
         for name, group in groups.items():
-            values = {field.name: given.pop(field.name) for field in fields(group)}
-            given[name] = group(**values)
-        command(**given)
+            values = {field.name: values_by_parameter.pop(field.name) for field in fields(group)}
+            values_by_parameter[name] = group(**values)
+        command(**values_by_parameter)
 
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # inspect reads it
     return run

@@ -77,10 +77,10 @@ def warn(
     """
     from labeler.report.finding import Finding
 
-    named = options or {}
+    renamed = options or {}
 
     def spelled(setting: Setting) -> str:
-        option = named.get(setting.parameter) or option_for(context.command, setting.parameter)
+        option = renamed.get(setting.parameter) or option_for(context.command, setting.parameter)
         return setting.as_option(option) if option else str(setting)
 
     for finding in findings:

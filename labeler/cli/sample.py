@@ -48,9 +48,9 @@ def command(
     if all_pairs and pairs is not None:
         raise Misuse("--all-pairs draws every pair of the queries; --pairs so many: which one?")
     grades = parse_scale(scale)
-    named = dict.fromkeys(grades, "") if grades else None
+    names_by_grade = dict.fromkeys(grades, "") if grades else None
     count = None if all_pairs else pairs or 200
-    design = SampleDesign(count, queries, parse_share(overlap), seed, named)
+    design = SampleDesign(count, queries, parse_share(overlap), seed, names_by_grade)
     collection = open_collection(folder)
     for sheet, drawn in zip(sheets, draw_sheets(collection, source, design, sheets), strict=True):
         say(f"{sheet}: sample {drawn.id}, {drawn.pairs} pairs of {drawn.queries} queries")

@@ -44,10 +44,10 @@ def run_name(path: Path) -> str:
 
 def named_runs(paths: Sequence[Path]) -> dict[str, Path]:
     """Run names to files; two of one name are `Misuse`."""
-    named: dict[str, Path] = {}
+    paths_by_run: dict[str, Path] = {}
     for path in paths:
         name = run_name(path)
-        if name in named:
-            raise Misuse(f"{named[name]} and {path} are both the run {name!r}; rename one")
-        named[name] = path
-    return named
+        if name in paths_by_run:
+            raise Misuse(f"{paths_by_run[name]} and {path} are both the run {name!r}; rename one")
+        paths_by_run[name] = path
+    return paths_by_run

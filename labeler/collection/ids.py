@@ -33,12 +33,12 @@ def named_ids(text: str | None, parameter: str) -> dict[str, str] | None:
     path = Path(text)
     if path.is_file():
         lines = ((n, line.split()) for n, line in numbered_lines(path))
-        places = {words[0]: f"{path}:{n}" for n, words in lines if words and words[0][0] != "#"}
+        origins = {words[0]: f"{path}:{n}" for n, words in lines if words and words[0][0] != "#"}
     else:
-        places = dict.fromkeys(filter(None, (part.strip() for part in text.split(","))), "")
-    if not places:
+        origins = dict.fromkeys(filter(None, (part.strip() for part in text.split(","))), "")
+    if not origins:
         raise Misuse(f"{text!r} names no id", parameter=parameter)
-    return places
+    return origins
 
 
 @dataclass(frozen=True)

@@ -100,9 +100,9 @@ def _grade(path: Path, number: int, row: dict[str, Any]) -> int | None:
         return grade
     if status in FAILURES and grade is None:
         return None
-    known = ", ".join((JUDGED, *FAILURES))
+    statuses = ", ".join((JUDGED, *FAILURES))
     problem = (
-        f"grade {grade!r} with status {status!r}; a grade goes with {JUDGED!r} alone ({known})"
+        f"grade {grade!r} with status {status!r}; a grade goes with {JUDGED!r} alone ({statuses})"
     )
     raise BadInput.at(path, number, problem)
 

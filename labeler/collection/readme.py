@@ -81,8 +81,8 @@ def _labels(labels: Mapping[str, Any]) -> Iterator[str]:
         made = card_section(labels, name)
         counts = [_count(made, what) for what in ("pairs", "judged", "failed")]
         model = str(made.get("model", ""))
-        named = ", ".join(map(str, made.get("served") or [])) or model
-        yield f"| {' | '.join([name, *counts, str(made.get('prompt', '')), _cell(named)])} |"
+        served = ", ".join(map(str, made.get("served") or [])) or model
+        yield f"| {' | '.join([name, *counts, str(made.get('prompt', '')), _cell(served)])} |"
         if embedded := embedded_name(model):
             caveats[caveat(embedded)] = None
     for line in caveats:

@@ -29,8 +29,8 @@ def names_of_labels(
     return (
         _of_sheets(collection, card, name)
         or names_of_prompts(prompts)
-        or _named(judged)
-        or _named(card_section(card, "fetch"))
+        or _names_in(judged)
+        or _names_in(card_section(card, "fetch"))
     )
 
 
@@ -40,21 +40,21 @@ def names_of_prompts(prompts: Some[str]) -> dict[int, str]:
     if name not in prompt_files():
         return {}
     prompt = find_prompt(name)
-    named = {int(grade): text for grade, text in prompt.front.scale.items()}
-    return named if {prompt.id} == set(prompts) else {}
+    names = {int(grade): text for grade, text in prompt.front.scale.items()}
+    return names if {prompt.id} == set(prompts) else {}
 
 
 def _of_sheets(collection: Collection, card: Mapping[str, Any], name: str) -> dict[int, str]:
     path = people_path(collection.folder, name)
     if not path.exists():
         return {}
-    samples, named = card_section(card, "samples"), dict[int, str]()
+    samples, names = card_section(card, "samples"), dict[int, str]()
     for sample in sorted({row.sample for row in read_people(path)}):
-        named |= _named(card_section(samples, sample))
-    return named
+        names |= _names_in(card_section(samples, sample))
+    return names
 
 
-def _named(section: Mapping[str, Any]) -> dict[int, str]:
+def _names_in(section: Mapping[str, Any]) -> dict[int, str]:
     """The names of a section's scale; what somebody wrote there that is no name is passed over."""
     return {
         int(grade): text

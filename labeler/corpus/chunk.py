@@ -117,13 +117,13 @@ def _units(blocks: Sequence[Block]) -> Iterator[list[_Piece]]:
     waiting: list[_Piece] = []
     for block in blocks:
         pieces = _pieces(block)
-        head, *others = pieces
+        head, *rest = pieces
         if waiting and not _stay_together(waiting, head):
             yield waiting
             waiting = []
         unit = [*waiting, head]
         waiting = []
-        for piece in others:
+        for piece in rest:
             yield unit
             unit = [piece]
         if not block.code and (block.leads or block.text.rstrip().endswith((":", "："))):
@@ -254,9 +254,9 @@ def _finished(draft: _Draft) -> Passage:
     for path, pieces in draft.parts:
         shared = len(_common([shown, path]))
         texts += [f"\n\n{heading}" for heading in path[shared:]]
-        first, *others = (piece for piece in pieces)
+        first, *rest = (piece for piece in pieces)
         texts += [f"\n\n{first.text}"] if first.text else []
-        texts += [piece.gap + piece.text for piece in others]
+        texts += [piece.gap + piece.text for piece in rest]
         shown = path
     text = "".join(texts).strip("\n") or above[-1]  # a heading alone, with nothing near it
     return Passage(text, above, draft.parts[0][1][0].line)

@@ -24,7 +24,7 @@ def read_table(
     bar; a tab in a `.tsv` file. Blank rows are skipped. Raises `BadInput` at a row with more or
     fewer columns than the first, or tells `bad` of it and goes on.
     """
-    yield from _named(path, _rows(path, text), bad)
+    yield from _by_column(path, _rows(path, text), bad)
 
 
 def read_tsv(
@@ -39,7 +39,7 @@ def read_tsv(
     first = next(rows, (1, []))
     unnamed = len(first[1]) == 2 and _are_values(first[1])
     above = [(0, ["id", "text"]), first] if unnamed else [first]
-    yield from _named(path, chain(above, rows), bad)
+    yield from _by_column(path, chain(above, rows), bad)
 
 
 def _are_values(cells: Sequence[str]) -> bool:
@@ -47,7 +47,7 @@ def _are_values(cells: Sequence[str]) -> bool:
     return any(map(str.isdigit, cells[0])) or len(cells[1].split()) > 3 or len(cells[1]) > 100
 
 
-def _named(
+def _by_column(
     path: Path, rows: Iterator[tuple[int, list[str]]], bad: Callable[[BadInput], None]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows after the first, by the names of columns in that one."""

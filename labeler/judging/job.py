@@ -116,8 +116,8 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "failed": tally.failed,
         "failures": tally.failures_by_status,
     }
-    others = card_section(read_card(job.collection), "judge")
-    update_card(job.collection, "judge", {**others, job.name: entry})
+    entries = card_section(read_card(job.collection), "judge")
+    update_card(job.collection, "judge", {**entries, job.name: entry})
 
 
 def judged_pairs(collection: Collection, name: str) -> list[Pair]:

@@ -76,24 +76,24 @@ async def choose(
 
     Raises `Misuse`, with the list of its models, where there is a server and no model is named.
     """
-    named = model or environment.get("LABELER_MODEL")
+    model_name = model or environment.get("LABELER_MODEL")
     name_from = "model given" if model else "LABELER_MODEL is set"
-    if named and is_embedded_name(named):
-        return _embedded(task, named, base_url, name_from)
+    if model_name and is_embedded_name(model_name):
+        return _embedded(task, model_name, base_url, name_from)
     server = await _server(base_url, environment)
     if server is None:
-        if named:
+        if model_name:
             raise Misconfigured(
-                f"no server for the model {named!r}: set OPENAI_API_KEY, give an address, or name "
-                "an embedded model: local, similarity, gguf:PATH",
+                f"no server for the model {model_name!r}: set OPENAI_API_KEY, give an address, or "
+                "name an embedded model: local, similarity, gguf:PATH",
                 parameter="base_url",
             )
         why = "no key in the environment, no server at Ollama's port"
         return Choice(DEFAULTS[task], why)
     address, why = server
-    if not named:
+    if not model_name:
         raise Misuse(await _name_one(address, why), parameter="model")
-    return Choice(named, f"{name_from}; {why}", address)
+    return Choice(model_name, f"{name_from}; {why}", address)
 
 
 def is_embedded_name(name: str) -> bool:
@@ -170,8 +170,8 @@ def _gguf(name: str) -> tuple[Path, str]:
         if not path.is_file():
             raise Misconfigured(f"{path}: no such model file")
         return path, sha256_of(path)
-    found = model_path()
-    if found is None:
+    cached = model_path()
+    if cached is None:
         size = f"{EMBEDDED.size / 1e6:.0f} MB"
         raise Misconfigured(f"the embedded model is not here yet: labeler fetch model ({size})")
-    return found, EMBEDDED.sha256
+    return cached, EMBEDDED.sha256

@@ -117,10 +117,10 @@ def _listed(address: str, model: str) -> Price | None:
 
 def _is_at(provider: Provider, address: str) -> bool:
     """Whether an address is a provider's; its pattern must not end inside a longer host name."""
-    found = re.match(provider.api_pattern, address)
-    if not found:
+    match = re.match(provider.api_pattern, address)
+    if not match:
         return False
-    return found[0].endswith(("/", ".")) or address[found.end() :][:1] in {"", "/", ":"}
+    return match[0].endswith(("/", ".")) or address[match.end() :][:1] in {"", "/", ":"}
 
 
 def _price(info: ModelInfo, as_of: str) -> Price | None:

@@ -89,14 +89,14 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
 
     Raises `Misconfigured` where its price is not known and a budget in dollars needs it.
     """
-    given = options.model
-    if isinstance(given, Model):
+    model = options.model
+    if isinstance(model, Model):
         if options.base_url:
             problem = "a server's address does not go with a model that is given as an object"
             raise Misuse(problem, parameter="base_url")
-        selection = Selection(Choice(given.id, "given"), None, options)
+        selection = Selection(Choice(model.id, "given"), None, options)
     else:
-        choice = await choose(task, given, options.base_url)
+        choice = await choose(task, model, options.base_url)
         price = price_of(choice.base_url, choice.name, options.limits.prices)
         selection = Selection(choice, price, options)
     control.note(f"model: {selection.choice}")
@@ -137,9 +137,9 @@ async def open_session(
 
 @asynccontextmanager
 async def _started(selection: Selection, documents: Iterable[Document]) -> AsyncIterator[Ready]:
-    given = selection.options.model
-    if isinstance(given, Model):
-        yield Ready(given, concurrency=SERVER_CONCURRENCY)
+    model = selection.options.model
+    if isinstance(model, Model):
+        yield Ready(model, concurrency=SERVER_CONCURRENCY)
         return
     async with ready(selection.choice, documents, selection.options.limits.timeout) as started:
         yield started

@@ -43,7 +43,7 @@ def cosine_of(encode: Callable[[Sequence[str]], Any]) -> Cosine:
     def vector(text: str) -> Any:
         return encode([text])[0]
 
-    return lambda one, other: float(vector(one) @ vector(other))
+    return lambda first, second: float(vector(first) @ vector(second))
 
 
 TERM_WEIGHT = 0.3

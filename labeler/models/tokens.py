@@ -27,9 +27,9 @@ class Tokens(NamedTuple):
     inside: int
     outside: int
 
-    def plus(self, other: Tokens) -> Tokens:
+    def plus(self, tokens: Tokens) -> Tokens:
         """The sum of both."""
-        return Tokens(self.inside + other.inside, self.outside + other.outside)
+        return Tokens(self.inside + tokens.inside, self.outside + tokens.outside)
 
 
 def about(request: Request) -> Tokens:
@@ -68,11 +68,11 @@ class Reported:
     inside: int = 0
     outside: int = 0
 
-    def learn(self, most: Tokens, said: Tokens) -> None:
+    def learn(self, most: Tokens, used: Tokens) -> None:
         """Take in what the server says of a call that was thought to take `most`."""
         self.size = max(self.size, most.inside)
-        self.inside = max(self.inside, said.inside)
-        self.outside = max(self.outside, said.outside)
+        self.inside = max(self.inside, used.inside)
+        self.outside = max(self.outside, used.outside)
 
     def bound(self, most: Tokens) -> Tokens:
         """At least what was reported of any call, and more for a longer request."""

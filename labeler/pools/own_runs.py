@@ -33,9 +33,9 @@ def read_own_run(
     if not run:
         raise BadInput(no_query_in_common(path, whole, collection.queries, queries))
     if len(run) < len(whole):
-        others = [query_id for query_id in whole if query_id not in queries]
-        count = count_of(len(others), "query is", "queries are")
-        warn(f"{path}: {count} not in the collection, left out: {_some(others)}")
+        left_out = [query_id for query_id in whole if query_id not in queries]
+        count = count_of(len(left_out), "query is", "queries are")
+        warn(f"{path}: {count} not in the collection, left out: {_some(left_out)}")
     present = collection.run(name)
     if present.exists() and read_run(present) != run:
         raise Misuse(f"{path}: {present} is another run of that name; rename the file")

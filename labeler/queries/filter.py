@@ -73,7 +73,10 @@ def longest_copy(query: Sequence[str], passage: Sequence[str]) -> int:
     best = 0
     row = [0] * (len(passage) + 1)
     for word in query:
-        row = [0, *(row[i] + 1 if word == other else 0 for i, other in enumerate(passage))]
+        row = [
+            0,
+            *(row[i] + 1 if word == passage_word else 0 for i, passage_word in enumerate(passage)),
+        ]
         best = max(best, *row)
     return best
 

@@ -161,8 +161,8 @@ def _keep_best(
         return
     scores = writer.closeness(document.text, list(fit))
     ordered = sorted(zip(scores, fit, strict=True), key=lambda scored: -scored[0])
-    best, *others = (text for _, text in ordered)
-    result.rejected += [Rejected(document.id, text, "another was closer") for text in others]
+    best, *rest = (text for _, text in ordered)
+    result.rejected += [Rejected(document.id, text, "another was closer") for text in rest]
     number = f"q{len(result.queries) + 1}"
     result.queries.append(Query(number, best, _origin(document, writer)))
 

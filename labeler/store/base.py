@@ -17,7 +17,7 @@ LEASE_SECONDS = 60.0
 """How long a lease outlives the last sign of life of a process that cannot be looked up."""
 
 
-class Kept(NamedTuple):
+class KeyedReply(NamedTuple):
     """A reply to keep: under which key, who was asked what (as `canonical` has it), the reply."""
 
     key: bytes
@@ -38,7 +38,7 @@ class Failed(NamedTuple):
 class WriteBatch:
     """What goes into one transaction: replies, failed calls, and keys to take leases on."""
 
-    kept: Sequence[Kept] = ()
+    replies: Sequence[KeyedReply] = ()
     failed: Sequence[Failed] = ()
     claimed: Sequence[bytes] = ()
 

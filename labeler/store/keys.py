@@ -46,12 +46,12 @@ class Canon:
         return ",".join([text for _, text in turns[: len(request.messages)]])
 
     def _once(self, part: object) -> str:
-        known = self._shared.get(id(part))
-        if known is None or known[0] is not part:
+        entry = self._shared.get(id(part))
+        if entry is None or entry[0] is not part:
             if len(self._shared) > _SHARED_PARTS:
                 self._shared.clear()
-            known = self._shared[id(part)] = (part, _ENCODER.encode(part))
-        return known[1]
+            entry = self._shared[id(part)] = (part, _ENCODER.encode(part))
+        return entry[1]
 
 
 _SHARED_PARTS = 64

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from labeler.errors import AskedElsewhere, CallFailed
 from labeler.model import Model, Reply, Request
-from labeler.store.base import LEASE_SECONDS, Failed, Granted, Kept, Store, WriteBatch
+from labeler.store.base import LEASE_SECONDS, Failed, Granted, KeyedReply, Store, WriteBatch
 from labeler.store.keys import Canon, key_of_text
 
 GATHER_SECONDS = 0.005
@@ -56,7 +56,7 @@ def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
         except BaseException:
             writer.release(key)
             raise
-        return await writer.keep(Kept(key, model.id, text, reply))
+        return await writer.keep(KeyedReply(key, model.id, text, reply))
 
     async def close() -> None:
         await writer.finish()
@@ -73,7 +73,7 @@ _Claimed = Reply | Failed | bool
 class _NextBatch:
     """What the next batch will do, and who waits for it."""
 
-    kept: list[Kept] = field(default_factory=list)
+    replies: list[KeyedReply] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     claimed: list[bytes] = field(default_factory=list)
     waiters: list[tuple[asyncio.Future[_Claimed], bytes]] = field(default_factory=list)
@@ -110,15 +110,15 @@ class _BatchWriter:
             self.release(key)
         return granted
 
-    async def keep(self, kept: Kept) -> Reply:
+    async def keep(self, keyed: KeyedReply) -> Reply:
         """The reply once it is on the disk, or one that was there before it.
 
         It is kept even if the caller is cancelled.
         """
-        self._next.kept.append(kept)
-        earlier = await self._wait(kept.key)
-        self.release(kept.key)
-        return earlier if isinstance(earlier, Reply) else kept.reply
+        self._next.replies.append(keyed)
+        earlier = await self._wait(keyed.key)
+        self.release(keyed.key)
+        return earlier if isinstance(earlier, Reply) else keyed.reply
 
     async def fail(self, failed: Failed) -> None:
         """Keep how a call failed."""
@@ -148,7 +148,7 @@ class _BatchWriter:
         await asyncio.sleep(GATHER_SECONDS)
         while self._next:
             batch, self._next = self._next, _NextBatch()
-            work = WriteBatch(batch.kept, batch.failed, batch.claimed)
+            work = WriteBatch(batch.replies, batch.failed, batch.claimed)
             try:
                 granted = await asyncio.to_thread(self._store.write, work)
             except Exception as error:

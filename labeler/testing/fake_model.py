@@ -14,7 +14,7 @@ def fake_model(answer: Callable[[Request], str | Reply] | str, identity: str = "
     """
 
     async def ask(request: Request) -> Reply:
-        said = answer if isinstance(answer, str) else answer(request)
-        return said if isinstance(said, Reply) else Reply(said, model=identity)
+        reply = answer if isinstance(answer, str) else answer(request)
+        return reply if isinstance(reply, Reply) else Reply(reply, model=identity)
 
     return Model(identity, ask)

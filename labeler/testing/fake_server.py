@@ -92,7 +92,7 @@ class FakeServer:
 
     @property
     def base_url(self) -> str:
-        """What to give as `--base-url`."""
+        """The address to ask the server at, for `base_url`."""
         return f"http://127.0.0.1:{self._port}/v1"
 
     def __enter__(self) -> Self:
@@ -153,12 +153,12 @@ class FakeServer:
     def _answer(self, call: Call) -> Answer:
         """The answer to a call; where `answer` itself fails, a 400 that says how."""
         try:
-            said = self.answer if isinstance(self.answer, str) else self.answer(call)
+            reply = self.answer if isinstance(self.answer, str) else self.answer(call)
         except Exception as error:
             return Answer(
                 {"error": {"message": f"the fake server's answer failed: {error!r}"}}, 400
             )
-        return said if isinstance(said, Answer) else Answer(completion(said))
+        return reply if isinstance(reply, Answer) else Answer(completion(reply))
 
 
 async def _read_call(reader: asyncio.StreamReader) -> Call | None:

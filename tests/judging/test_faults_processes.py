@@ -20,7 +20,7 @@ from labeler.data import Pair
 from labeler.errors import LabelerError
 from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
-from labeler.store.base import Kept, WriteBatch
+from labeler.store.base import KeyedReply, WriteBatch
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 
@@ -209,7 +209,7 @@ def filled(path: Path, batches: int) -> Iterator[list[tuple[int, bytes, bytes]]]
     with open_store(path) as store:
         for batch in range(batches):
             numbers = range(10 * batch, 10 * batch + 10)
-            rows = [Kept(key_of("m", request(n)), "m", "", reply(n)) for n in numbers]
+            rows = [KeyedReply(key_of("m", request(n)), "m", "", reply(n)) for n in numbers]
             store.write(WriteBatch(rows))
             log = Path(f"{path}-wal").read_bytes()
             states.append((10 * batch + 10, path.read_bytes(), log[: valid_frames(log)]))

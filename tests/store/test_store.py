@@ -22,7 +22,7 @@ from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, guarded
 from labeler.store import Store, key_of, open_store, remembered
-from labeler.store.base import Failed, Granted, Kept, Record, WriteBatch
+from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
 from labeler.store.sqlite import maintain
 from labeler.store.sqlite.leases import Now
 from labeler.store.sqlite.schema import MERGE, VERSION
@@ -91,7 +91,7 @@ def test_a_kept_reply_comes_back_as_it_was(  # noqa: PLR0917 - hypothesis gives 
     )
     path = tmp_path_factory.mktemp("store") / "replies.db"
     with open_store(path) as store:
-        store.write(WriteBatch([Kept(b"k" * 32, "m", "asked", reply)]))
+        store.write(WriteBatch([KeyedReply(b"k" * 32, "m", "asked", reply)]))
     with open_store(path) as store:
         assert store.replies([b"k" * 32]) == {
             b"k" * 32: replace(reply, body=b"", remembered=True),
@@ -142,7 +142,7 @@ def test_a_failed_call_is_no_reply_and_is_remembered_as_a_failure(tmp_path: Path
 
 def test_the_first_reply_under_a_key_stays(tmp_path: Path) -> None:
     with open_store(tmp_path / "replies.db") as store:
-        first = Kept(b"k" * 32, "m", "", Reply("first"))
+        first = KeyedReply(b"k" * 32, "m", "", Reply("first"))
         store.write(WriteBatch([first]))
         granted = store.write(WriteBatch([first._replace(reply=Reply("second"))]))
         assert granted.replies[b"k" * 32].text == "first"
@@ -176,7 +176,7 @@ def of_version(path: Path, version: int) -> None:
 def made(path: Path, *, redacted: bool = False) -> None:
     with open_store(path, redacted=redacted) as store:
         rows = [
-            Kept(bytes([n]) * 32, "m", "x" * 500, Reply(f"answer {n}", body=b"b" * 900))
+            KeyedReply(bytes([n]) * 32, "m", "x" * 500, Reply(f"answer {n}", body=b"b" * 900))
             for n in range(64)
         ]
         store.write(WriteBatch(rows))
@@ -350,7 +350,7 @@ def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
     key = b"k" * 32
     one.write(WriteBatch(claimed=[key]))
     if how == "kept":
-        one.write(WriteBatch([Kept(key, "m", "", Reply("there"))]))
+        one.write(WriteBatch([KeyedReply(key, "m", "", Reply("there"))]))
     else:
         one.close()
     granted = other.write(WriteBatch(claimed=[key]))
@@ -374,9 +374,9 @@ def test_a_locked_store_is_74_in_one_line(tmp_path: Path) -> None:
         store._connection.execute("PRAGMA busy_timeout = 100")
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(FileProblem, match="locked"):
-            store.write(WriteBatch([Kept(b"z" * 32, "m", "", Reply("late"))]))
+            store.write(WriteBatch([KeyedReply(b"z" * 32, "m", "", Reply("late"))]))
         holder.execute("ROLLBACK")
-        store.write(WriteBatch([Kept(b"z" * 32, "m", "", Reply("late"))]))
+        store.write(WriteBatch([KeyedReply(b"z" * 32, "m", "", Reply("late"))]))
 
 
 def test_a_redacted_store_keeps_no_request_text(tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ def test_a_redacted_store_keeps_no_request_text(tmp_path: Path) -> None:
 
 def test_a_copy_and_the_documented_merge_move_replies(tmp_path: Path) -> None:
     here, other = tmp_path / "replies.db", tmp_path / "other.db"
-    kept = Kept(bytes([3]) * 32, "m", "here", Reply("mine", body=b"own"))
+    kept = KeyedReply(bytes([3]) * 32, "m", "here", Reply("mine", body=b"own"))
     with open_store(here) as store:
         store.write(WriteBatch([kept]))
     made(tmp_path / "used.db")
@@ -431,7 +431,7 @@ class MemoryStore:
         return {key: replace(self.kept[key], remembered=True) for key in keys if key in self.kept}
 
     def write(self, batch: WriteBatch) -> Granted:
-        for kept in batch.kept:
+        for kept in batch.replies:
             self.kept.setdefault(kept.key, kept.reply)
         for failed in batch.failed:
             self.failures[failed.key] = (time.time(), failed.status, failed.detail)

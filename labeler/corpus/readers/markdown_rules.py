@@ -212,19 +212,22 @@ def _colons(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if silent:
         return True
     after = start + 1
-    given = match[1]
-    if re.fullmatch(r"[\w-]+(?:\.[\w-]+)+", given):
-        _push_paragraph(state, f"`{given}`", start, after)
+    argument = match[1]
+    if re.fullmatch(r"[\w-]+(?:\.[\w-]+)+", argument):
+        _push_paragraph(state, f"`{argument}`", start, after)
         while after < end and state.sCount[after] >= state.blkIndent + 4:
             after += 1
-    named = _DIRECTIVE_NAME.fullmatch(given)
-    if named and named[1] and UNSHOWN.fullmatch(named[1]):
+    directive = _DIRECTIVE_NAME.fullmatch(argument)
+    if directive and directive[1] and UNSHOWN.fullmatch(directive[1]):
         closed = (n for n in range(after, end) if _COLONS.fullmatch(_line(state, n)))
         after = next(closed, start) + 1
-    elif named:
+    elif directive:
         while after < end and _OPTION.fullmatch(_line(state, after)):
             after += 1
-        kind, title = named[1] or named[3], named[2] or named[4] or named[5] or ""
+        kind, title = (
+            directive[1] or directive[3],
+            directive[2] or directive[4] or directive[5] or "",
+        )
         _push_title(state, kind, re.sub(r"^\{.*\}$", "", title), start, after)
     state.line = after
     return True

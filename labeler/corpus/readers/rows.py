@@ -84,10 +84,10 @@ def _string(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _named_values(row: Mapping[str, Any], others: set[str | None]) -> tuple[str, dict[str, Any]]:
-    shown = {k: v for k, v in row.items() if k not in others and isinstance(v, str | int | float)}
+def _named_values(row: Mapping[str, Any], taken: set[str | None]) -> tuple[str, dict[str, Any]]:
+    shown = {k: v for k, v in row.items() if k not in taken and isinstance(v, str | int | float)}
     text = "\n".join(f"{key}: {value}" for key, value in shown.items() if str(value).strip())
-    return text, {k: v for k, v in row.items() if k not in others and k not in shown}
+    return text, {k: v for k, v in row.items() if k not in taken and k not in shown}
 
 
 def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:

@@ -189,16 +189,16 @@ def _shown(text: str) -> str:
     return " ".join(text.split())[:SHOWN]
 
 
-def _distribution(reply: Reply, grades: Sequence[int], place: int) -> Mapping[int, float] | None:
+def _distribution(reply: Reply, grades: Sequence[int], position: int) -> Mapping[int, float] | None:
     """The probabilities of the grades at the token that holds the grade, where it is known."""
     start = 0
     for tops in reply.top_tokens:
-        chosen = next(iter(tops), "")
-        if start <= place < start + len(chosen):
-            return _shares(tops, chosen[: place - start], grades)
-        if not reply.text.startswith(chosen, start):
+        token = next(iter(tops), "")
+        if start <= position < start + len(token):
+            return _shares(tops, token[: position - start], grades)
+        if not reply.text.startswith(token, start):
             return None
-        start += len(chosen)
+        start += len(token)
     return None
 
 

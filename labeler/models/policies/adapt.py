@@ -61,15 +61,15 @@ class Abilities:
         """
         return _fit_all(self, [request])[0]
 
-    def parameters(self, wanted: Mapping[str, Any], *, graded: bool) -> Mapping[str, Any]:
+    def parameters(self, requested: Mapping[str, Any], *, graded: bool) -> Mapping[str, Any]:
         """The parameters of a request as they are sent."""
         sent = {
             name: value
-            for name, value in wanted.items()
+            for name, value in requested.items()
             if name not in {"max_tokens", "temperature", "seed", "stop"}
             or getattr(self, name, False)
         }
-        most = wanted.get("max_tokens")
+        most = requested.get("max_tokens")
         if most is not None:
             sent[self.limit] = most + (THINKING_TOKENS if self.thinks else 0)
         if graded and self.logprobs:
@@ -82,50 +82,50 @@ class Abilities:
 def adapted(
     model: Model,
     asked: Model,
-    known: Callable[[], str | None],
+    load: Callable[[], str | None],
     learn: Callable[[str], None],
     quick: Model | None = None,
 ) -> Model:
-    """Send what the server accepts, as `known` says or else a probe of `asked` finds out.
+    """Send what the server accepts, as `load` says or else a probe of `asked` finds out.
 
     `asked` is the server itself, with no memory; `learn` keeps what was found; `quick` is the
     server again, with fewer retries of what may be a refusal.
     """
-    text = known()
-    found: list[Abilities] = [read_abilities(text)] if text else []
+    text = load()
+    abilities: list[Abilities] = [read_abilities(text)] if text else []
     probing = asyncio.Lock()
 
     def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
-        if not found:
+        if not abilities:
             return [None] * len(requests)
-        return model.recall(_fit_all(found[0], requests))
+        return model.recall(_fit_all(abilities[0], requests))
 
     async def ask(request: Request) -> Reply:
-        if not found:
+        if not abilities:
             async with probing:
-                if not found:
-                    found.append(await _found_out(quick or asked, asked, learn))
-        return await model.ask(found[0].fit(request))
+                if not abilities:
+                    abilities.append(await _probe_and_learn(quick or asked, asked, learn))
+        return await model.ask(abilities[0].fit(request))
 
     return replace(model, ask=ask, recall=recall)
 
 
 def _fit_all(abilities: Abilities, requests: Sequence[Request]) -> list[Request]:
     """All requests fitted; what the very same parameters become is worked out once."""
-    known: dict[tuple[int, bool], Mapping[str, Any]] = {}
+    fitted: dict[tuple[int, bool], Mapping[str, Any]] = {}
     result = []
     for request in requests:
         graded = request.schema is not None
         shared = (id(request.parameters), graded)
-        if shared not in known:
-            known[shared] = abilities.parameters(request.parameters, graded=graded)
+        if shared not in fitted:
+            fitted[shared] = abilities.parameters(request.parameters, graded=graded)
         schema = request.schema if abilities.shape == "json_schema" else None
         numbers = (request.repeat, request.attempt)
-        result.append(Request(request.messages, known[shared], schema, {}, *numbers))
+        result.append(Request(request.messages, fitted[shared], schema, {}, *numbers))
     return result
 
 
-async def _found_out(quick: Model, asked: Model, learn: Callable[[str], None]) -> Abilities:
+async def _probe_and_learn(quick: Model, asked: Model, learn: Callable[[str], None]) -> Abilities:
     try:
         abilities = await probe(quick, asked)
     except Retryable as error:
@@ -185,7 +185,7 @@ async def _check_plain(patient: Model, error: CallFailed | NotFound) -> None:
         raise error from None
 
 
-def _without(abilities: Abilities, said: str, *, shape_first: bool = False) -> Abilities | None:
+def _without(abilities: Abilities, message: str, *, shape_first: bool = False) -> Abilities | None:
     """Less than was refused: what the server's words name, else the next in line; None at last."""
     steps: list[tuple[tuple[str, ...], bool, dict[str, Any]]] = [
         (("logprobs",), abilities.logprobs, {"logprobs": False}),
@@ -197,9 +197,11 @@ def _without(abilities: Abilities, said: str, *, shape_first: bool = False) -> A
         (_SHAPES, abilities.shape == "json_schema", {"shape": "json_object"}),
     ]
     left = [(words, change) for words, still, change in steps if still]
-    named = [change for words, change in left if any(word in said.lower() for word in words)]
+    by_message = [
+        change for words, change in left if any(word in message.lower() for word in words)
+    ]
     shapes = [change for words, change in left if words is _SHAPES and shape_first]
-    changes = named or shapes or [change for _, change in left]
+    changes = by_message or shapes or [change for _, change in left]
     return replace(abilities, **changes[0]) if changes else None
 
 

@@ -22,12 +22,12 @@ class Spending:
     cost: float = 0.0
     unknown: int = 0
 
-    def add(self, other: Spending, sign: int = 1) -> None:
+    def add(self, spending: Spending, sign: int = 1) -> None:
         """Add another spending, or take it away."""
-        self.calls += sign * other.calls
-        self.tokens += sign * other.tokens
-        self.cost += sign * other.cost
-        self.unknown += sign * other.unknown
+        self.calls += sign * spending.calls
+        self.tokens += sign * spending.tokens
+        self.cost += sign * spending.cost
+        self.unknown += sign * spending.unknown
 
 
 @dataclass(slots=True)
@@ -124,12 +124,12 @@ def budgeted(model: Model, budget: Budget) -> Model:
         actual = Spending(calls=1)
         try:
             reply = await budget.in_time(model.ask(request))
-            said = Tokens(reply.prompt_tokens, reply.completion_tokens)
-            if model.is_server and not said.inside:
+            used = Tokens(reply.prompt_tokens, reply.completion_tokens)
+            if model.is_server and not used.inside:
                 actual = replace(most, unknown=1)
                 return replace(reply, cost=None if most.cost else _cost(most, budget.price))
-            budget.reported.learn(thought, said)
-            actual = _spending(said, budget.price)
+            budget.reported.learn(thought, used)
+            actual = _spending(used, budget.price)
             return replace(reply, cost=_cost(actual, budget.price))
         except BudgetReached:  # given up: it may have taken all that was reserved
             actual = replace(most, unknown=1)

@@ -38,16 +38,16 @@ def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -
         asked = strict_at_first(asked)
         asked = limited(asked, guard.limiter)
     tried = retried(asked, guard.patience, guard.stop.sleep)
-    kept = remembered(tried, store, patient=patient)
+    remembering = remembered(tried, store, patient=patient)
     few = replace(guard.patience, error_tries=2)
     quick = retried(asked, few, guard.stop.sleep)
-    return _adapted(kept, tried, store, quick) if model.is_server else kept
+    return _adapted(remembering, tried, store, quick) if model.is_server else remembering
 
 
-def _adapted(kept: Model, asked: Model, store: Store, quick: Model | None = None) -> Model:
+def _adapted(remembering: Model, asked: Model, store: Store, quick: Model | None = None) -> Model:
     name = f"abilities of {asked.id}"
-    known, learn = lambda: store.fact(name), lambda text: store.learn(name, text)
-    return adapted(kept, asked, known, learn, quick)
+    load, learn = lambda: store.fact(name), lambda text: store.learn(name, text)
+    return adapted(remembering, asked, load, learn, quick)
 
 
 def knows(model: Model, store: Store) -> bool:
@@ -63,9 +63,9 @@ def only_remembered(model_id: str, store: Store) -> Model:
 
     def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
         keys = [key_of(model_id, request) for request in requests]
-        known = store.replies(keys)
-        return [known.get(key) for key in keys]
+        replies = store.replies(keys)
+        return [replies.get(key) for key in keys]
 
     model = Model(model_id, ask, recall)
-    known = store.fact(f"abilities of {model_id}")
-    return _adapted(model, model, store) if known else model
+    abilities = store.fact(f"abilities of {model_id}")
+    return _adapted(model, model, store) if abilities else model

@@ -59,7 +59,7 @@ def _parts(address: str) -> SplitResult | None:
 
     try:
         parts = urlsplit(address)
-        there = parts.port != 0 and not re.search(r"\s", address) and URL(address).host
+        is_usable = parts.port != 0 and not re.search(r"\s", address) and URL(address).host
     except ValueError:
         return None
-    return parts if there and parts.scheme in {"http", "https"} else None
+    return parts if is_usable and parts.scheme in {"http", "https"} else None

@@ -61,10 +61,10 @@ def _texts(choices: Sequence[Any]) -> Iterator[str]:
 
 def in_utf8(body: bytes) -> bytes:
     """A body as UTF-8, so that a key in it is found: JSON may be in UTF-16 or UTF-32, too."""
-    found = json.detect_encoding(body)
-    if found.startswith("utf-8"):
+    encoding = json.detect_encoding(body)
+    if encoding.startswith("utf-8"):
         return body
-    return body.decode(found, "replace").encode("utf-8", "replace")
+    return body.decode(encoding, "replace").encode("utf-8", "replace")
 
 
 def hidden(text: str, key: str) -> str:
@@ -115,9 +115,9 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
             thought=_thought(message, usage),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        said = body[:SHOWN].decode("utf-8", "replace")
-        found = " ".join(said.split()) or "nothing"
-        raise NoCompletion(f"{where}: expected a chat completion, found: {found}") from None
+        start = body[:SHOWN].decode("utf-8", "replace")
+        shown = " ".join(start.split()) or "nothing"
+        raise NoCompletion(f"{where}: expected a chat completion, found: {shown}") from None
 
 
 def read_models(body: bytes, where: str) -> list[str]:
@@ -125,8 +125,8 @@ def read_models(body: bytes, where: str) -> list[str]:
     try:
         return sorted(whole(str(model["id"])) for model in json.loads(body)["data"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        said = " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
-        problem = f"expected a list of models, found: {said}; {IS_IT_COMPATIBLE}"
+        shown = " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
+        problem = f"expected a list of models, found: {shown}; {IS_IT_COMPATIBLE}"
         raise Misconfigured(f"{where}: {problem}") from None
 
 
@@ -209,12 +209,12 @@ def _duration(text: str) -> float:
 
 def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
     """Raise what any status but 200 means; a content filter's 400 is a reply."""
-    said, named = _said(body)
-    if code == 400 and "content_filter" in named:
-        return Reply("", "content_filter", refusal=said, body=body)
-    if code in _ADVICE or _is_spent(code, named, said, headers):
+    message, codes = _message_and_codes(body)
+    if code == 400 and "content_filter" in codes:
+        return Reply("", "content_filter", refusal=message, body=body)
+    if code in _ADVICE or _is_spent(code, codes, message, headers):
         advice = _ADVICE.get(code, _ADVICE[402])
-        problem = f"{where}: {code}: {advice} ({said})"
+        problem = f"{where}: {code}: {advice} ({message})"
         raise NotFound(problem, parameter="model") if code == 404 else Misconfigured(problem)
     if 300 <= code < 400:
         target = masked(headers.get("location", "")) or "another address"
@@ -222,8 +222,8 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
         raise Misconfigured(f"{where}: {problem}")
     if code in {408, 409, 429} or code >= 500:
         wait = _retry_after(headers)
-        raise Retryable(f"{where}: {code}: {said}", wait, busy=code in {429, 503})
-    problem = " ".join([f"{where}: {code}:", *sorted(named), said])
+        raise Retryable(f"{where}: {code}: {message}", wait, busy=code in {429, 503})
+    problem = " ".join([f"{where}: {code}:", *sorted(codes), message])
     raise CallFailed(problem, refused=code in {400, 422})
 
 
@@ -248,26 +248,26 @@ _PACE = re.compile(
 """What a server says where waiting would do."""
 
 
-def _is_spent(code: int, named: set[str], said: str, headers: Mapping[str, str]) -> bool:
+def _is_spent(code: int, codes: set[str], message: str, headers: Mapping[str, str]) -> bool:
     """Whether the account may spend no more; a 429 that names a pace or a time may pass."""
-    if named & _SPENT_CODES:
+    if codes & _SPENT_CODES:
         return True
-    may_pass = code == 429 and (_PACE.search(said) or "retry-after" in headers)
-    return code in {400, 429} and not may_pass and bool(_SPENT.search(said))
+    may_pass = code == 429 and (_PACE.search(message) or "retry-after" in headers)
+    return code in {400, 429} and not may_pass and bool(_SPENT.search(message))
 
 
-def _said(body: bytes) -> tuple[str, set[str]]:
+def _message_and_codes(body: bytes) -> tuple[str, set[str]]:
     """The server's own words, on one line and cut, and the code and type that it names."""
     try:
         answer = json.loads(body)
         error = (answer[0] if isinstance(answer, list) else answer)["error"]
         if isinstance(error, str):
             error = {"message": error}
-        named = {str(error[name]) for name in ("code", "type") if error.get(name)}
+        codes = {str(error[name]) for name in ("code", "type") if error.get(name)}
         message = str(error.get("message") or "")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        message, named = body[: 4 * SHOWN].decode("utf-8", "replace"), set()
-    return whole(" ".join(message.split())[:SHOWN]), set(map(whole, named))
+        message, codes = body[: 4 * SHOWN].decode("utf-8", "replace"), set()
+    return whole(" ".join(message.split())[:SHOWN]), set(map(whole, codes))
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

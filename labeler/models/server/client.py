@@ -51,8 +51,8 @@ def server_model(
     async def ask(request: Request) -> Reply:
         return await connection.ask(request_body(name, request))
 
-    named = identity or f"{addresses.identity(address)} {name}"
-    return Model(named, ask, close=connection.close, is_server=True)
+    model_id = identity or f"{addresses.identity(address)} {name}"
+    return Model(model_id, ask, close=connection.close, is_server=True)
 
 
 async def served_models(base_url: str | None = None, api_key: str | None = None) -> list[str]:

@@ -72,8 +72,8 @@ class Wire:
         except aiohttp.ClientConnectorError as error:
             raise NoAnswer(f"{self._where}: no connection ({error.os_error})") from None
         except (aiohttp.ClientError, OSError, zlib.error, ValueError) as error:
-            said = " ".join(f"{type(error).__name__} {error}".split())[:200]
-            raise NoAnswer(f"{self._where}: the answer broke off ({said})") from None
+            reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+            raise NoAnswer(f"{self._where}: the answer broke off ({reason})") from None
 
     async def close(self) -> None:
         """Close all connections."""
@@ -114,13 +114,13 @@ def is_loopback(host: str) -> bool:
     return host == "localhost" or host.endswith(".localhost")
 
 
-def most_connections(wanted: int = 1024) -> int:
-    """How many connections may be open, by the limit on open files; `wanted` without one."""
+def most_connections(most: int = 1024) -> int:
+    """How many connections may be open, by the limit on open files; `most` without one."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
-        return wanted
+        return most
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY:
-        return wanted
-    return max(4, min(wanted, allowed - SPARE_FILES))
+        return most
+    return max(4, min(most, allowed - SPARE_FILES))

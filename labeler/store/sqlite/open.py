@@ -112,13 +112,13 @@ def _create(path: Path) -> None:
         finally:
             connection.close()
         fresh.chmod(0o666 & ~_umask())
-        _place(fresh, path)
+        _publish(fresh, path)
     finally:
         for rest in (fresh, Path(f"{name}-wal"), Path(f"{name}-shm")):
             rest.unlink(missing_ok=True)
 
 
-def _place(fresh: Path, path: Path) -> None:
+def _publish(fresh: Path, path: Path) -> None:
     """Give the new store its name, unless another process was faster."""
     if path.exists() and path.stat().st_size == 0:
         with suppress(FileNotFoundError):

@@ -14,7 +14,7 @@ from typing import Any
 
 from labeler.errors import BadInput, LabelerError
 from labeler.model import Reply
-from labeler.store.base import Failed, Granted, Kept, Record, WriteBatch
+from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
 from labeler.store.keys import checksum
 from labeler.store.sqlite import leases
 from labeler.store.sqlite.leases import Now, in_parts, now, this_process
@@ -78,26 +78,26 @@ class SqliteStore:
     def write(self, batch: WriteBatch) -> Granted:
         """Do all of a batch in one transaction, which is on the disk when this returns."""
         with self.writing() as connection:
-            late = [kept.key for kept in batch.kept if not self._insert(connection, kept)]
+            late = [keyed.key for keyed in batch.replies if not self._insert(connection, keyed)]
             rows = ((key, time.time(), status, detail) for key, status, detail in batch.failed)
             connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
-            leases.release(connection, [kept.key for kept in batch.kept])
+            leases.release(connection, [keyed.key for keyed in batch.replies])
             granted = self._grant(connection, batch.claimed)
             earlier = self._select(connection, late) if late else {}
         return replace(granted, replies={**earlier, **granted.replies})
 
-    def _insert(self, connection: sqlite3.Connection, kept: Kept) -> bool:
+    def _insert(self, connection: sqlite3.Connection, keyed: KeyedReply) -> bool:
         """Whether the reply is the first under its key, and so was kept."""
-        values = _values(kept)
+        values = _values(keyed)
         query = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {_MARKS})"
         done = connection.execute(query, (checksum(*values), *values))
         if done.rowcount != 1:
             return False
-        request = None if self._redacted else kept.request
-        wire = (request, kept.reply.body)
+        request = None if self._redacted else keyed.request
+        wire = (request, keyed.reply.body)
         query = "INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)"
         connection.execute(query, (done.lastrowid, checksum(*wire), *wire))
-        connection.execute("DELETE FROM failures WHERE key = ?", (kept.key,))
+        connection.execute("DELETE FROM failures WHERE key = ?", (keyed.key,))
         return True
 
     def _grant(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> Granted:
@@ -107,8 +107,8 @@ class SqliteStore:
         if self._owner is None:
             self._owner = leases.register(connection, this_process(), moment)
         leases.renew(connection, self._owner, moment)
-        kept = self._select(connection, keys)
-        unanswered = [key for key in keys if key not in kept]
+        replies = self._select(connection, keys)
+        unanswered = [key for key in keys if key not in replies]
         held_before = leases.held_by(connection, self._owner, unanswered)
         held = leases.claim(connection, self._owner, unanswered)
         if len(held) < len(set(unanswered)):
@@ -118,7 +118,7 @@ class SqliteStore:
         failed = self._failed_elsewhere(connection, newly_asked, held)
         leases.release(connection, held & failed.keys())
         leases.mark_asked_again(connection, held - failed.keys())
-        return Granted(kept, failed, frozenset(held - failed.keys()))
+        return Granted(replies, failed, frozenset(held - failed.keys()))
 
     def _failed_elsewhere(
         self, connection: sqlite3.Connection, keys: Sequence[bytes], held: Set[bytes]
@@ -204,13 +204,13 @@ class SqliteStore:
                 raise
 
 
-def _values(kept: Kept) -> tuple[Any, ...]:
+def _values(keyed: KeyedReply) -> tuple[Any, ...]:
     """A reply's columns, in the order of `REPLY`."""
-    reply = kept.reply
+    reply = keyed.reply
     tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
     return (
-        kept.key,
-        kept.model_id,
+        keyed.key,
+        keyed.model_id,
         reply.model,
         reply.text,
         reply.finish_reason,
@@ -226,9 +226,9 @@ def _values(kept: Kept) -> tuple[Any, ...]:
 def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
     """The reply in a row of `REPLY`."""
     _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
-    said = (text, ending, refusal, served, tokens_in, tokens_out)
+    columns = (text, ending, refusal, served, tokens_in, tokens_out)
     tokens = json.loads(tops) if tops else ()
-    return Reply(*said, top_tokens=tokens, cost=cost, remembered=True, shared=shared)
+    return Reply(*columns, top_tokens=tokens, cost=cost, remembered=True, shared=shared)
 
 
 @contextmanager
