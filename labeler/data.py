@@ -61,7 +61,7 @@ class Pooled:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A validated verdict on one pair."""
+    """A validated grade of one pair."""
 
     pair: Pair
     grade: int
@@ -71,7 +71,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A pair without a verdict: a status of `FAILURES`, a detail, and no grade to misread."""
+    """A pair without a grade: a status of `FAILURES`, and a detail."""
 
     pair: Pair
     status: str

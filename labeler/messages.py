@@ -1,4 +1,4 @@
-"""What is said to callers: progress, counts with their nouns, why two files share nothing."""
+"""What callers are told: progress, counts with their nouns, why two files share nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def no_pair_in_common(
 ) -> str:
     """The same of two files of pairs, each a query's documents: their queries differ, or documents.
 
-    Of documents, those of the first query that both have.
+    Where documents differ, the message shows some of the first query that both have.
     """
     shared = next((query for query in first_pairs if query in second_pairs), None)
     what = "no query" if shared is None else "queries, but no pair"
@@ -83,7 +83,7 @@ REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
     (_digits, "they differ in a prefix or suffix"),
     (lambda text: _unpadded(_digits(text)), "they differ in a prefix and in zeros"),
 )
-"""What would make them the same, from the surest sign to the weakest."""
+"""What would make two ids the same, and what that tells; the surest comes first."""
 
 
 def count_of(number: int, singular: str, plural: str) -> str:

@@ -1,4 +1,4 @@
-"""The seam to whatever answers: a request, a reply, and the model that makes one of the other."""
+"""What answers requests: a request, a reply, and the model that makes one of the other."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def _has_nothing_to_close() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The only seam to the outside world: an identity and one async function.
+    """Whatever answers requests: an identity and one async function.
 
     `id` is what a reply is remembered under, so it names all that stands behind `ask`: for a
     server its address and the model's name, for a file its hash and the engine's version.

@@ -1,4 +1,4 @@
-"""Measure the embedded judges against people; prints the README's table.
+"""Measure the embedded assessors against people; prints the README's table.
 
     python scripts/measure_embedded.py CHORUS/ MEDQUAD/ [PAIRS]
 

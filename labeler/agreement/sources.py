@@ -14,7 +14,7 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
-from labeler.collection.scale import names_of_labels
+from labeler.collection.scale import grade_names
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import FileProblem, Misuse
 from labeler.trec.labels import read_labels
@@ -164,7 +164,7 @@ def _of_collection(
         writer=str(writer),
         weights=_weights(collection, names[0]),
         collection=collection,
-        scale_names=names_of_labels(collection, names[0]),
+        scale_names=grade_names(collection, names[0]),
     )
 
 
@@ -183,14 +183,14 @@ def _of_collections_qrels(collection: Collection, name: str) -> AssessorSource:
     path, judgements = collection.qrels(name), collection.judgements(name)
     model = _model_of_card(collection, name) or name
     if not judgements.exists():
-        named = names_of_labels(collection, name)
+        named = grade_names(collection, name)
         return replace(source_of_file(path, name), model=model, scale_names=named)
     rows = _read_judged(judgements)
     source = AssessorSource(name, AssessorLabels({}))
     if path.stat().st_size:
         source = source_of_file(path, name)
     judged = AssessorLabels(source.judged.labels, {**source.judged.failures, **rows.failures})
-    named = names_of_labels(collection, name, rows.prompts)
+    named = grade_names(collection, name, rows.prompts)
     return AssessorSource(name, judged, rows.model(model), rows.distributions, named, source.notes)
 
 

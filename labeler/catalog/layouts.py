@@ -57,7 +57,7 @@ class Layout:
 
 
 def read_judged_table(files: Mapping[str, Path], layout: Layout) -> UpstreamCollection:
-    """A table (`table`) with a row a pair: query, document, its texts, and a column a rater.
+    """A table (`table`) with a row a pair: query, document, its texts, a column an assessor.
 
     Queries have no ids upstream: they are called `q1`, `q2` … by first appearance. A document's
     text may stand in some of its rows only.
@@ -122,16 +122,16 @@ def read_liveqa_medquad(files: Mapping[str, Path], layout: Layout) -> UpstreamCo
             if pair.doc_id not in answers or pair.query_id not in questions:
                 raise BadInput.at(path, line, f"no question or answer of the pair {pair}")
             grades.setdefault(pair, []).append(grade)
-    for pair, given_grades in grades.items():
+    for pair, upstream_grades in grades.items():
         upstream.queries[pair.query_id] = questions[pair.query_id]
         upstream.documents[pair.doc_id] = answers[pair.doc_id]
         upstream.pool.append(pair)
-        upstream.add("lowest", pair, min(given_grades))
-        upstream.add("highest", pair, max(given_grades))
-        if len(set(given_grades)) > 1:
+        upstream.add("lowest", pair, min(upstream_grades))
+        upstream.add("highest", pair, max(upstream_grades))
+        if len(set(upstream_grades)) > 1:
             upstream.conflicts.append(pair)
         else:
-            upstream.add(HUMAN, pair, given_grades[0])
+            upstream.add(HUMAN, pair, upstream_grades[0])
     return upstream
 
 

@@ -125,7 +125,7 @@ def summary(collection: Collection, results: dict[str, JudgeResult]) -> None:
 
 
 def say_files(collection: Collection) -> None:
-    """Where everything lies."""
+    """Print which files there are."""
     from labeler.report.table import Column, Table
 
     say("\nThe collection")

@@ -1,4 +1,4 @@
-"""`labeler explain`: one pair's whole story."""
+"""`labeler explain`: how one pair came by its grade."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labeler.messages import dollars
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.data import Outcome
-    from labeler.judging.explain import Explanation, Story
+    from labeler.judging.explain import AttemptHistory, Explanation
     from labeler.store.base import Record
 
 
@@ -61,12 +61,12 @@ def show_explanation(explanation: Explanation) -> None:
     judged, origin = explanation.row
     say(f"== {explanation.name}: {origin.prompt}, {origin.model}")
     say(f"now: {_outcome(judged.outcome)}")
-    if explanation.story is None:
+    if explanation.history is None:
         note(f"its replies can be looked up by the texts alone: {explanation.problem}")
         show_records(explanation.records)
         return
-    show_story(explanation.story)
-    attempts = len(explanation.story.attempts)
+    show_attempts(explanation.history)
+    attempts = len(explanation.history.attempts)
     if attempts < judged.attempts:
         say(
             f"\n{judged.attempts} replies made the judgement, {attempts} of them are found now: "
@@ -86,9 +86,9 @@ def show_records(records: Sequence[Record]) -> None:
         _show_reply(record)
 
 
-def show_story(story: Story) -> None:
+def show_attempts(history: AttemptHistory) -> None:
     """Print all attempts."""
-    for number, (request, record, outcome) in enumerate(story.attempts, start=1):
+    for number, (request, record, outcome) in enumerate(history.attempts, start=1):
         at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.at))
         tokens = f"{record.prompt_tokens:,} tokens in, {record.completion_tokens:,} out"
         say(f"\n-- attempt {number}, {at}, {record.served}, {tokens}, cost {dollars(record.cost)}")
@@ -98,11 +98,11 @@ def show_story(story: Story) -> None:
         say(f"parameters: {sent}")
         _show_reply(record)
         say(f"read as: {_outcome(outcome)}")
-    if not story.attempts:
+    if not history.attempts:
         say("\n-- no reply is stored to what would be asked today:")
-        _show_messages(story.asks.messages)
-    if story.failed:
-        moment, status, detail = story.failed
+        _show_messages(history.asks.messages)
+    if history.failed:
+        moment, status, detail = history.failed
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
         say(f"\n-- the last call, {when}: {status}: {detail}")
 

@@ -42,8 +42,8 @@ def control_of(flags: RunFlags | None = None) -> Control:
 
 
 def _watched(run: Underway, how: ProgressForm) -> AbstractContextManager[OnJudged]:
-    board = Board(run.total, run.guard.limiter, run.guard.budget, asks=run.asks)
-    return shown(board, how)
+    counts = RunProgress(run.total, run.guard.limiter, run.guard.budget, asks=run.asks)
+    return shown(counts, how)
 
 
 LINE_SECONDS = 30.0
@@ -51,10 +51,10 @@ PANEL_SECONDS = 0.25
 
 
 @dataclass(slots=True)
-class Board:
+class RunProgress:
     """Counts of a run that goes on; `limiter` and `budget` are looked at, never changed.
 
-    `asks` is false for a judge that no server stands behind.
+    `asks` is false for an assessor that no server stands behind.
     """
 
     total: int
@@ -168,28 +168,28 @@ def _duration(seconds: int | None) -> str:
 
 @contextmanager
 def shown(
-    board: Board, how: ProgressForm, every: float = LINE_SECONDS
+    counts: RunProgress, how: ProgressForm, every: float = LINE_SECONDS
 ) -> Iterator[Callable[[Judged], None]]:
-    """Show the board as long as the block runs; what it gives is called with every pair.
+    """Show the counts as long as the block runs; yields what is called with every pair.
 
     Outside of a terminal, a line every so many seconds, also while nothing is done, and one in the
     end, however it ends; as JSON also one at the beginning.
     """
     if how == "quiet":
-        yield board.count
+        yield counts.count
         return
     if how == "panel" and sys.stderr.isatty():
         try:
-            with _live(board):
-                yield board.count
+            with _live(counts):
+                yield counts.count
         except BaseException:
-            note(f"judging: {board.line(ended=True)}")
+            note(f"judging: {counts.line(ended=True)}")
             raise
         return
 
     def show(*, ended: bool = False) -> None:
         as_json = how == "json"
-        note(json.dumps(board.figures()) if as_json else f"judging: {board.line(ended=ended)}")
+        note(json.dumps(counts.figures()) if as_json else f"judging: {counts.line(ended=ended)}")
 
     def keep_showing() -> None:
         while not over.wait(every):
@@ -201,7 +201,7 @@ def shown(
     if how == "json":
         show()
     try:
-        yield board.count
+        yield counts.count
     finally:
         over.set()
         showing.join()
@@ -209,7 +209,7 @@ def shown(
 
 
 @contextmanager
-def _live(board: Board) -> Iterator[None]:
+def _live(counts: RunProgress) -> Iterator[None]:
     from rich.console import Console
     from rich.live import Live
     from rich.panel import Panel
@@ -218,7 +218,7 @@ def _live(board: Board) -> Iterator[None]:
 
     def panel() -> Panel:
         table = Table.grid(padding=(0, 2))
-        for name, value in board.rows():
+        for name, value in counts.rows():
             table.add_row(Text(name), Text(value))
         return Panel(table, title="judging", expand=False)
 

@@ -51,7 +51,7 @@ class Collection:
 
     @property
     def readme(self) -> Path:
-        """The file that says the same to people."""
+        """README.md, which says to people what made the collection."""
         return self.folder / "README.md"
 
     def run(self, name: str) -> Path:

@@ -37,10 +37,10 @@ def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     if origins:
         shares = ", ".join(f"{count:,} {origin}" for origin, count in origins.most_common())
         yield f"- queries by origin: {shares}"
-    labels = card_section(card, "judge")
-    if labels:
+    judged_sets = card_section(card, "judge")
+    if judged_sets:
         yield ""
-        yield from _labels(labels)
+        yield from _judgements(judged_sets)
     for name in ("licence", "citation", "homepage"):
         if fetched.get(name):
             yield ""
@@ -71,14 +71,14 @@ def _origins(collection: Collection) -> Counter[str]:
     return Counter(str(query.metadata.get("origin") or "unknown") for query in queries)
 
 
-def _labels(labels: Mapping[str, Any]) -> Iterator[str]:
-    yield "Labels by a model. A pair that failed has no grade, and stands in no qrels:"
+def _judgements(judged_sets: Mapping[str, Any]) -> Iterator[str]:
+    yield "Judgements by a model. A pair that failed has no grade, and stands in no qrels:"
     yield ""
     yield "| qrels | pairs | judged | failed | prompt | model |"
     yield "|---|---:|---:|---:|---|---|"
     caveats: dict[str, None] = {}
-    for name in sorted(labels):
-        made = card_section(labels, name)
+    for name in sorted(judged_sets):
+        made = card_section(judged_sets, name)
         counts = [_count(made, what) for what in ("pairs", "judged", "failed")]
         model = str(made.get("model", ""))
         served = ", ".join(map(str, made.get("served") or [])) or model

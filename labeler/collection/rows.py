@@ -1,4 +1,4 @@
-"""What the rows of a collection's files share: ids of pairs, metadata, and how a lack is told."""
+"""What the rows of a collection's files share: ids of pairs, metadata, and errors."""
 
 from __future__ import annotations
 

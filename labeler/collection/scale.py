@@ -1,4 +1,4 @@
-"""What the grades of a collection's labels are called, as its card and its prompts say."""
+"""What the grades of a collection's qrels are called, as its card and its prompts say."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from labeler.prompt import find_prompt, prompt_files
 _GRADE = re.compile(r"-?[0-9]+")
 
 
-def names_of_labels(
+def grade_names(
     collection: Collection, name: str, prompts: Some[str] = frozenset()
 ) -> dict[int, str]:
-    """The grades' names of a set of labels, empty where nothing says them.
+    """The names of the grades of the qrels `name`, empty where nothing says them.
 
-    Of people's, the sheets they graded say them; of an assessor's, its prompt. Otherwise the
-    recipe that the collection was fetched by does.
+    They are those of the sheets that people graded, else of the prompt that was used, else of the
+    recipe that the collection was fetched by.
     """
     card = read_card(collection)
     judged = card_section(card_section(card, "judge"), name)
@@ -55,7 +55,7 @@ def _of_sheets(collection: Collection, card: Mapping[str, Any], name: str) -> di
 
 
 def _names_in(section: Mapping[str, Any]) -> dict[int, str]:
-    """The names of a section's scale; what somebody wrote there that is no name is passed over."""
+    """The names of the grades in a section's scale; an entry that is no name is passed over."""
     return {
         int(grade): text
         for grade, text in card_section(section, "scale").items()

@@ -34,9 +34,9 @@ class InputFiles:
 def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> InputFiles:
     """The files that folders, files and patterns name, each once.
 
-    Links are followed, but no folder is entered twice, so that circles end; names that begin with a
-    dot are passed over, unless given themselves; so is what is in `leave_out`. Raises `FileProblem`
-    where an input names nothing.
+    Links are followed, but no folder is entered twice, so that circular links end; names that
+    begin with a dot are passed over, unless given themselves; so is what is in `leave_out`.
+    Raises `FileProblem` where an input names nothing.
     """
     starts = [start for pattern in inputs for start in _starts(pattern)]
     result = InputFiles(_common_base([base for base, _ in starts]))

@@ -11,11 +11,11 @@ _KINDS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph", "g
 def network_file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
     """The kind of network file system that `path` lies on, None where it is none or unknown."""
     with suppress(OSError, UnicodeDecodeError):
-        deepest, kind_there = -1, None
+        deepest, deepest_kind = -1, None
         for line in mounts.read_text(encoding="utf-8").splitlines():
             _, point, kind, *_ = line.split(" ")
             below = path.resolve().is_relative_to(point.replace("\\040", " "))
             if below and len(point) > deepest:
-                deepest, kind_there = len(point), kind
-        return kind_there if kind_there in _KINDS else None
+                deepest, deepest_kind = len(point), kind
+        return deepest_kind if deepest_kind in _KINDS else None
     return None

@@ -20,7 +20,7 @@ ROWS_OF_A_CHUNK = 500
 
 @dataclass(slots=True)
 class Task:
-    """A pair on its way: the request to ask next, and what was answered so far."""
+    """A pair that is being judged: the request to ask next, and what was answered so far."""
 
     pair: Pair
     request: Request
@@ -76,7 +76,7 @@ def _sum(first: float | None, second: float | None) -> float | None:
 
 
 def next_request(request: Request, outcome: Outcome) -> Request:
-    """The next attempt: the same question, with twice the room where the reply was cut."""
+    """The next attempt: the same question, with twice the tokens where the reply was cut short."""
     parameters = request.parameters
     if isinstance(outcome, Failure) and outcome.status == "truncated":
         most = parameters.get("max_tokens")

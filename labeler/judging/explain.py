@@ -31,7 +31,7 @@ class Attempt(NamedTuple):
     outcome: Outcome
 
 
-class Story(NamedTuple):
+class AttemptHistory(NamedTuple):
     """All attempts at a pair, and the last call that failed for good, if no reply came after it.
 
     `asks` is the request that would be sent first today; `failed` is the time, the status and the
@@ -47,13 +47,13 @@ class Story(NamedTuple):
 class Explanation:
     """How a pair came by its grade in one set of judgements.
 
-    `story` is None where the assessor is not found again, for the reason that `problem` says;
+    `history` is None where the assessor is not found again, for the reason that `problem` says;
     `records` are then the replies to whatever prompts show both texts, oldest first.
     """
 
     name: str
     row: JudgementRow
-    story: Story | None
+    history: AttemptHistory | None
     records: Sequence[Record] = ()
     problem: str = ""
 
@@ -88,10 +88,10 @@ async def _explanation(
         except LabelerError as error:
             records = records_by_texts(pair, texts, row.origin.model, store)
             return Explanation(name, row, None, records, str(error))
-        return Explanation(name, row, story_of(pair, texts, assessor, store))
+        return Explanation(name, row, attempt_history(pair, texts, assessor, store))
 
 
-def story_of(pair: Pair, texts: Texts, assessor: Assessor, store: Store) -> Story:
+def attempt_history(pair: Pair, texts: Texts, assessor: Assessor, store: Store) -> AttemptHistory:
     """The attempts at a pair that this assessor judged, as the store holds them."""
     fact = store.fact(f"abilities of {assessor.model.id}")
     abilities = read_abilities(fact) if fact else None
@@ -102,7 +102,7 @@ def story_of(pair: Pair, texts: Texts, assessor: Assessor, store: Store) -> Stor
         key = key_of(assessor.model.id, sent)
         record, reply = store.record(key), store.replies([key]).get(key)
         if record is None or reply is None:
-            return Story(first, tuple(attempts), store.failure(key))
+            return AttemptHistory(first, tuple(attempts), store.failure(key))
         outcome = assessor.outcome_of(pair, reply)
         attempts.append(Attempt(sent, record, outcome))
         request = next_request(request, outcome)

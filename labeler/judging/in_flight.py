@@ -31,7 +31,7 @@ GRACE_SECONDS = 30.0
 _ABOUT_LENGTH = re.compile("context|length|too (long|large|many)|token", re.IGNORECASE)
 FAILED_IN_A_ROW = 8
 REFUSED_IN_A_ROW = 50
-"""Requests refused with the very same words, and none answered since: it is not the requests."""
+"""Requests refused in the same words with no answer between them, after which the run ends."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class InFlight:
         self._refused_with = ""
 
     def pass_on(self, judged: Judged) -> None:
-        """Take a pair that needs no asking."""
+        """Take a pair that needs no call."""
         self.waiting.append(_Waiting(judged))
         self.options.on_judged(judged)
 
@@ -203,7 +203,7 @@ class InFlight:
             raise ProviderError(f"{count} pairs failed in a row, the last with: {error}")
 
     def _count_refusal(self, error: CallFailed) -> None:
-        """Pairs that are too long may well stand in a row; they are refused for what they are."""
+        """End the run when all calls are refused in the same words, unless for their length."""
         words = re.sub(r"\w*\d\w*", "", str(error))  # a request's own number makes no difference
         same = words == self._refused_with and not _ABOUT_LENGTH.search(words)
         self._refused_with = words

@@ -17,8 +17,10 @@ class Repeats:
     """
 
     def __init__(self, texts: Texts) -> None:
-        self._queries = _twins((q.id, _query_fields(q)) for q in texts.queries.values())
-        self._documents = _twins((d.id, _document_fields(d)) for d in texts.documents.values())
+        self._queries = _first_equals((q.id, _query_fields(q)) for q in texts.queries.values())
+        self._documents = _first_equals(
+            (d.id, _document_fields(d)) for d in texts.documents.values()
+        )
         self._seen: set[tuple[str, str, str]] = set()
 
     def repeats(self, judgements: str, pair: Pair) -> bool:
@@ -41,13 +43,13 @@ def _document_fields(document: Document) -> tuple[Any, ...]:
     return document.title, document.text
 
 
-def _twins(texts: Iterable[tuple[str, tuple[Any, ...]]]) -> Mapping[str, str]:
-    """For each id whose text another has, too, the first such id."""
-    first, twins = dict[bytes, str](), dict[str, str]()
+def _first_equals(texts: Iterable[tuple[str, tuple[Any, ...]]]) -> Mapping[str, str]:
+    """The ids whose text stands under several, each with the first id of that text."""
+    first, first_equals = dict[bytes, str](), dict[str, str]()
     for identity, fields in texts:
         digest = sha256(repr(fields).encode("utf-8", "surrogatepass")).digest()[:16]
         if digest in first:
-            twins[identity] = twins[first[digest]] = first[digest]
+            first_equals[identity] = first_equals[first[digest]] = first[digest]
         else:
             first[digest] = identity
-    return twins
+    return first_equals

@@ -49,7 +49,7 @@ class Choice:
 
     @property
     def caveat(self) -> str | None:
-        """How far an embedded judge's labels can be trusted; `None` for a server's model."""
+        """How far an embedded assessor's grades can be trusted; `None` for a server's model."""
         return caveat(self.name) if self.is_embedded else None
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ async def choose(
         return Choice(DEFAULTS[task], why)
     address, why = server
     if not model_name:
-        raise Misuse(await _name_one(address, why), parameter="model")
+        raise Misuse(await _models_to_name(address, why), parameter="model")
     return Choice(model_name, f"{name_from}; {why}", address)
 
 
@@ -131,7 +131,7 @@ def _ollama(environment: Mapping[str, str]) -> str:
     return host.rstrip("/") if "://" in host else f"http://{host}"
 
 
-async def _name_one(address: str, why: str) -> str:
+async def _models_to_name(address: str, why: str) -> str:
     names = await served_models(address)
     listed = ", ".join(names[:20]) + (f", and {len(names) - 20} more" if len(names) > 20 else "")
     return (
@@ -146,7 +146,7 @@ async def ready(
 ) -> AsyncIterator[Ready]:
     """The chosen model, as long as the block runs; an embedded one is started and ended here.
 
-    Whoever asks it closes it.
+    The caller closes it.
     """
     if not choice.is_embedded:
         model = server_model(choice.name, choice.base_url, seconds=seconds)

@@ -85,7 +85,7 @@ class Session:
 
 
 async def select_model(task: Task, options: SessionOptions, control: Control) -> Selection:
-    """The model for a task, which the caller hears of.
+    """Choose the model for a task, and note the choice to the caller.
 
     Raises `Misconfigured` where its price is not known and a budget in dollars needs it.
     """

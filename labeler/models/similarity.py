@@ -1,4 +1,4 @@
-"""The `similarity` judge behind the same seam as any model. It is not an LLM."""
+"""The `similarity` assessor, which is asked as any model is. It is not an LLM."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def similarity_model(cosine: Cosine, encoder: str, statistics: TermStatistics) -
 
     It looks at a request's `inputs`: `query`, `passage`. What the grades depend on beside these,
     the corpus' term statistics, has to be in every request too, as `term_statistics`: their
-    digest. `encoder` names what `cosine` stands on.
+    digest. `encoder` names the vectors that `cosine` compares.
     """
     rule = f"{TERM_WEIGHT}*terms; {', '.join(map(str, CUTS))}"
 
     async def ask(request: Request) -> Reply:
         if request.inputs.get("term_statistics") != statistics.digest:
-            raise CallFailed("the request is of another corpus than the similarity judge's")
+            raise CallFailed("the request is of another corpus than the similarity assessor's")
         query, passage = request.inputs["query"], request.inputs["passage"]
         matched = matched_share(terms(query), terms(passage), statistics)
         score = similarity_score(cosine(query, passage), matched)
-        verdict = {"reason": f"closeness {score:.4f}", "grade": similarity_grade(score)}
-        return Reply(json.dumps(verdict), model="similarity")
+        content = {"reason": f"closeness {score:.4f}", "grade": similarity_grade(score)}
+        return Reply(json.dumps(content), model="similarity")
 
     return Model(f"similarity [{rule}] {encoder}", ask)
 

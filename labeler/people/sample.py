@@ -20,7 +20,7 @@ from labeler.collection.people import (
 )
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
-from labeler.collection.scale import names_of_labels
+from labeler.collection.scale import grade_names
 from labeler.data import Document, Failure, Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.people.draw import DrawnPair, draw, share_out
@@ -89,7 +89,7 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
     source = _only(collection) if source is None else source
     if source is None:
         pool: Strata = {pooled.pair: None for pooled in read_pool(collection.pool)}
-        return pool, names_of_labels(collection, "")
+        return pool, grade_names(collection, "")
     judgements = collection.judgements(source)
     if judgements.exists():
         rows = list(read_judgements(judgements))
@@ -100,12 +100,12 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
             for row in rows
         }
         prompts = {row.origin.prompt for row in rows}
-        return grades, names_of_labels(collection, source, prompts)
+        return grades, grade_names(collection, source, prompts)
     qrels = read_qrels(collection.existing_qrels(source))
     graded: Strata = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items()}
     if collection.pool.exists():
         graded = {p.pair: graded.get(p.pair) for p in read_pool(collection.pool)} | graded
-    return graded, names_of_labels(collection, source)
+    return graded, grade_names(collection, source)
 
 
 def _only(collection: Collection) -> str | None:

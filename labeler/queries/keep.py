@@ -42,7 +42,7 @@ def keep_generated(collection: Collection, generated: Generated, writer: Writer)
     """Write the queries beside the collection's own, the rejected ones, and the card.
 
     Returns how many generated queries the collection has now. Queries that are there already stay
-    as they are: labels may depend on them.
+    as they are: judgements may depend on them.
     """
     earlier, old = generated_before(collection, writer), _queries_of(collection)
     fresh = generated.queries[len(earlier) :]

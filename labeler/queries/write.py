@@ -22,7 +22,7 @@ from labeler.text.vectors import can_encode, encode
 T = TypeVar("T")
 
 MAX_WORDS = 260
-"""Of a passage; what follows is not shown to the model."""
+"""The words of a passage that the model is shown, counted from its beginning."""
 
 Closeness = Callable[[str, Sequence[str]], Sequence[float]]
 """How close each of some candidates is to a passage; the highest wins."""

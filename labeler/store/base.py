@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from labeler.model import Reply
 
 LEASE_SECONDS = 60.0
-"""How long a lease outlives the last sign of life of a process that cannot be looked up."""
+"""How long a lease lasts unrenewed, where its process cannot be looked up."""
 
 
 class KeyedReply(NamedTuple):
@@ -75,7 +75,7 @@ class Store(Protocol):
     """An open store; `open_store` gives one. Every method may be called from any thread."""
 
     def replies(self, keys: Sequence[bytes]) -> Mapping[bytes, Reply]:
-        """What is kept under these keys."""
+        """The replies that are stored under these keys."""
 
     def write(self, batch: WriteBatch) -> Granted:
         """Do all of a batch in one transaction, which is durable when this returns.
@@ -85,13 +85,13 @@ class Store(Protocol):
         """
 
     def renew(self) -> None:
-        """Give a sign of life, so that the leases of this process last."""
+        """Renew the leases of this process, so that they do not expire."""
 
     def fact(self, name: str) -> str | None:
-        """The fact that is kept under a name."""
+        """The fact that is stored under a name."""
 
     def learn(self, name: str, value: str) -> None:
-        """Keep a fact."""
+        """Store a fact."""
 
     def record(self, key: bytes) -> Record | None:
         """All that is kept of the reply under a key."""
@@ -106,4 +106,4 @@ class Store(Protocol):
         """How many replies are kept."""
 
     def close(self) -> None:
-        """Give back the leases and end."""
+        """Release the leases and close the store."""

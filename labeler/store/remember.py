@@ -17,7 +17,7 @@ from labeler.store.base import LEASE_SECONDS, Failed, Granted, KeyedReply, Store
 from labeler.store.keys import Canon, key_of_text
 
 GATHER_SECONDS = 0.005
-"""How long a batch waits for company after a pause; while one is written, the next gathers."""
+"""How long a batch waits for more work after a pause; while one is written, the next is filled."""
 
 POLL_SECONDS = 0.25
 

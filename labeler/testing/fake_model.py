@@ -1,4 +1,4 @@
-"""A model that is a function."""
+"""A model for tests, which answers by a function."""
 
 from __future__ import annotations
 

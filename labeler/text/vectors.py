@@ -21,7 +21,8 @@ Encode = Callable[[Sequence[str]], "npt.NDArray[np.float32]"]
 """Texts to unit vectors, `(texts, dimensions)`; a text without any known token is all zeros."""
 
 DENSE_EXTRA = (
-    "dense retrieval and the similarity judge need the 'local' extra: pip install 'labeler[local]'"
+    "dense retrieval and the similarity assessor need the 'local' extra: "
+    "pip install 'labeler[local]'"
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import execute
-from labeler.cli.progress import Board, shown
+from labeler.cli.progress import RunProgress, shown
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.data import Failure, Judged, Judgement, Pair
@@ -199,16 +199,16 @@ def test_json_progress_is_json_and_quiet_is_quiet(
 def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[str]) -> None:
     now = 0.0
     budget = Budget(price=Price(1.0, 1.0))
-    board = Board(100, RateLimiter(RateLimits(8)), budget, clock=lambda: now)
-    with shown(board, "panel") as told:
+    progress = RunProgress(100, RateLimiter(RateLimits(8)), budget, clock=lambda: now)
+    with shown(progress, "panel") as told:
         for number in range(40):
             now += 1.0
             budget.spent.calls, budget.spent.tokens, budget.spent.cost = number + 1, 100, 0.5
             pair = Pair("q", str(number))
             outcome = Failure(pair, "unparsable", "x") if number == 3 else Judgement(pair, 1)
             told(Judged(outcome))
-        figures = board.figures()
-        line = board.line()
+        figures = progress.figures()
+        line = progress.line()
     assert figures["per_second"] == 1.0
     assert figures["seconds_left"] == 60
     assert figures["projected_cost"] == pytest.approx(1.25)
@@ -216,7 +216,7 @@ def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[st
     assert "1 unparsable" in line
     assert "1:00 left" in line
     assert "0 of 4 at once (growing" in line
-    rows = dict(board.rows())
+    rows = dict(progress.rows())
     assert rows["pairs"] == "40 of 100 (40%), 1.0/s, 1:00 left"
     assert rows["cost"] == "$0.5000 of about $1.25"
     assert rows["no grade"] == "1 unparsable"
@@ -229,8 +229,8 @@ def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[st
 def test_a_run_in_which_nothing_is_done_still_says_so_again_and_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    board = Board(100, RateLimiter(RateLimits(8)), Budget())
-    with shown(board, "panel", every=0.02):
+    progress = RunProgress(100, RateLimiter(RateLimits(8)), Budget())
+    with shown(progress, "panel", every=0.02):
         time.sleep(0.3)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 4
@@ -238,9 +238,11 @@ def test_a_run_in_which_nothing_is_done_still_says_so_again_and_again(
 
 
 def test_a_judge_behind_no_server_has_no_calls_at_once(tmp_path: Path) -> None:
-    board = Board(10, RateLimiter(RateLimits(8)), Budget(price=Price(0.0, 0.0)), asks=False)
-    board.budget.spent.calls = 5
-    assert "at once" not in board.line()
+    progress = RunProgress(
+        10, RateLimiter(RateLimits(8)), Budget(price=Price(0.0, 0.0)), asks=False
+    )
+    progress.budget.spent.calls = 5
+    assert "at once" not in progress.line()
 
 
 def test_a_judge_that_has_nothing_to_do_is_done_at_once(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from labeler.judging.reply.refusal import refuses
 from labeler.model import Reply, whole
 
 LONGEST = 1_000_000
-"""Characters; a longer reply is no verdict on one pair."""
+"""Characters; a longer reply is no grade of one pair."""
 
 SHOWN = 80
 """Characters of a reply that a failure's detail quotes."""
@@ -41,7 +41,7 @@ def _whole_text(value: object) -> object:
     return whole(value) if isinstance(value, str) else value
 
 
-class _Verdict(BaseModel):
+class _GradeObject(BaseModel):
     """The object that a grading prompt asks for; models add keys of their own."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
@@ -68,7 +68,7 @@ def parse_grade(pair: Pair, reply: Reply, grades: Sequence[int], *, text: bool =
     try:
         _check_ending(reply)
         start = _after_thoughts(reply.text)
-        read = _text_verdict if text else _json_verdict
+        read = _grade_of_text if text else _grade_of_json
         grade, reason = read(reply.text[start:])
         if grade not in grades:
             allowed = ", ".join(map(str, grades))
@@ -104,7 +104,7 @@ def _after_thoughts(text: str) -> int:
     return max((end.end() for end in _END_OF_THOUGHT.finditer(text)), default=0)
 
 
-def _json_verdict(text: str) -> tuple[int, str | None]:
+def _grade_of_json(text: str) -> tuple[int, str | None]:
     """The grade and the reason of the one object that a text is."""
     start = text.find("{")
     if start < 0:
@@ -115,10 +115,10 @@ def _json_verdict(text: str) -> tuple[int, str | None]:
         raise _NoGrade("unparsable", f"broken JSON ({error}): {_shown(text[start:])}") from None
     if start > 0 or end < len(text):
         _check_prose(f"{text[:start]}\n{text[end:]}")
-    verdict = _validated(value)
+    graded = _validated(value)
     if len(value) > 1:
-        _check_other_keys(verdict)
-    return verdict.grade, verdict.reason
+        _check_other_keys(graded)
+    return graded.grade, graded.reason
 
 
 def _check_prose(text: str) -> None:
@@ -130,13 +130,13 @@ def _check_prose(text: str) -> None:
         _raise_nothing("text beside the JSON object", prose)
 
 
-def _check_other_keys(verdict: _Verdict) -> None:
+def _check_other_keys(graded: _GradeObject) -> None:
     """Raise where another key of the object is, or holds, a number; or where a text refuses."""
-    parts = list(_parts(verdict.model_extra or {}))
+    parts = list(_parts(graded.model_extra or {}))
     for part in parts:
         if _is_number(part):
             raise _NoGrade("conflict", f"a number beside the grade: {_shown(str(part))}")
-    for text in (verdict.reason, *parts):
+    for text in (graded.reason, *parts):
         if isinstance(text, str) and refuses(text):
             raise _NoGrade("refused", _shown(text))
 
@@ -161,16 +161,16 @@ def _is_number(part: object) -> bool:
     return isinstance(part, int | float) and not isinstance(part, bool)
 
 
-def _validated(value: object) -> _Verdict:
+def _validated(value: object) -> _GradeObject:
     try:
-        return _Verdict.model_validate(value)
+        return _GradeObject.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise _NoGrade("unparsable", f"the object's {where!r}: {first['msg']}") from None
 
 
-def _text_verdict(text: str) -> tuple[int, None]:
+def _grade_of_text(text: str) -> tuple[int, None]:
     """The grade that a text is."""
     number = _INTEGER.fullmatch(text)
     if not number:
@@ -179,7 +179,7 @@ def _text_verdict(text: str) -> tuple[int, None]:
 
 
 def _raise_nothing(problem: str, text: str) -> NoReturn:
-    """Raise that a text is no verdict: because it refuses, or else as the problem says."""
+    """Raise that a text is no grade: because it refuses, or else as the problem says."""
     if not text.strip():
         raise _NoGrade("unparsable", "an empty reply")
     raise _NoGrade("refused" if refuses(text) else "unparsable", f"{problem}: {_shown(text)}")

@@ -1,1 +1,1 @@
-"""The embedded model: its file, the process that serves it, and what its labels are worth."""
+"""The embedded model: its file, the process that serves it, and how far to trust its grades."""

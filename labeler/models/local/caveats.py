@@ -1,4 +1,4 @@
-"""What the labels of the embedded judges are worth, as measured against people."""
+"""How far the grades of the embedded assessors can be trusted, as measured against people."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ MEASURED: Mapping[str, str] = {
     "similarity": "not an LLM; kappa with people .16 [.11, .20] on the Chorus product queries",
     "local": "a 0.5B LLM; kappa with people -.03 [-.09, .04] on Chorus, .02 [-.02, .05] on MedQuAD",
 }
-"""How far the embedded judges agreed with people; `scripts/measure_embedded.py` measures it."""
+"""How far the embedded assessors agreed with people; `scripts/measure_embedded.py` measures it."""
 
 
-NOT_FOR_DECISIONS = "such labels are for trying the tool, not for decisions"
+NOT_FOR_DECISIONS = "such grades are for trying the tool, not for decisions"
 
 
 def caveat(embedded: str) -> str:
-    """How far an embedded judge's labels can be trusted."""
+    """How far an embedded assessor's grades can be trusted."""
     measured = MEASURED.get(embedded, "an embedded model that was not measured against people")
     return f"{embedded}: {measured}; {NOT_FOR_DECISIONS}"
 

@@ -86,10 +86,11 @@ def adapted(
     learn: Callable[[str], None],
     quick: Model | None = None,
 ) -> Model:
-    """Send what the server accepts, as `load` says or else a probe of `asked` finds out.
+    """Send only what the server accepts, which a probe finds out before the first call.
 
-    `asked` is the server itself, with no memory; `learn` keeps what was found; `quick` is the
-    server again, with fewer retries of what may be a refusal.
+    `load` returns what an earlier probe learned, None where there was none; `learn` stores it.
+    `asked` is the server itself, without the store's replies; `quick` is the server again, with
+    fewer retries of what may be a refusal.
     """
     text = load()
     abilities: list[Abilities] = [read_abilities(text)] if text else []
@@ -137,7 +138,7 @@ async def _probe_and_learn(quick: Model, asked: Model, learn: Callable[[str], No
 
 
 def read_abilities(text: str) -> Abilities:
-    """What `adapted` kept."""
+    """The abilities in a text that `adapted` stored."""
     return Abilities(**json.loads(text))
 
 
@@ -186,7 +187,7 @@ async def _check_plain(patient: Model, error: CallFailed | NotFound) -> None:
 
 
 def _without(abilities: Abilities, message: str, *, shape_first: bool = False) -> Abilities | None:
-    """Less than was refused: what the server's words name, else the next in line; None at last."""
+    """The abilities without what the server's message names, else without the next; or None."""
     steps: list[tuple[tuple[str, ...], bool, dict[str, Any]]] = [
         (("logprobs",), abilities.logprobs, {"logprobs": False}),
         (("max_tokens",), abilities.limit == "max_tokens", {"limit": "max_completion_tokens"}),

@@ -18,7 +18,9 @@ WINDOW = 1.0
 """Seconds over which the rate of answers is measured."""
 
 CALM, ENOUGH = 5.0, 0.2
-"""Seconds without a refusal that end a storm, and those of one that tell the server's pace."""
+"""Seconds without a refusal after which the next begins a new series of refusals, and how long a
+series lasts before its answers alone tell the server's rate.
+"""
 
 SLOWED, FELT = 2.5, 1.3
 """By how much longer than at best calls take where more at once were too many, or begin to be."""
@@ -144,7 +146,7 @@ class Pace:
 
 @dataclass(slots=True)
 class Answers:
-    """Which calls were answered and which refused in the last second, and since when in a storm."""
+    """Calls answered and refused in the last second, and when this series of refusals began."""
 
     recent: deque[tuple[float, bool]] = field(default_factory=deque)
     refused_at: float = float("-inf")
@@ -163,8 +165,8 @@ class Answers:
     def measure(self, now: float) -> tuple[int, int, float]:
         """How many calls were answered and how many refused in so many seconds up to now.
 
-        Those before the first refusal of a storm came out of the server's stock, and tell nothing
-        of its pace, once there are others.
+        Calls answered before a series of refusals began used up what the server allowed at once,
+        and tell nothing of its rate; they count only until the series has lasted a while.
         """
         since = self.storm_at if now - self.storm_at >= ENOUGH else now - WINDOW
         since = max(since, now - WINDOW)

@@ -1,4 +1,4 @@
-"""All policies around a model, in the order that makes them true."""
+"""All policies around a model, in the only order in which all of them hold."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Guard:
 
 
 def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -> Model:
-    """A model that stops when told, keeps to the budget, the server's pace and the memory.
+    """A model that obeys the stop signal, the budget and the rate limits, and uses the store.
 
     Every try goes through the limiter, where there is a server to spare, and counts toward the
-    budget; what is remembered does neither.
+    budget; what the store answers does neither.
     Where not `patient`, it raises `AskedElsewhere` for what another process is asking.
     """
     asked = budgeted(stoppable(model, guard.stop), guard.budget)

@@ -36,7 +36,7 @@ SHORTEST_KEY = 8
 
 def without_key(body: bytes, key: str) -> bytes:
     """A body with `[key]` wherever a server echoes the key: plain, in base64, or in JSON's escapes,
-    however often escaped. Log probabilities fall away then, as their tokens may spell the key.
+    however often escaped. Log probabilities are left out then, as their tokens may spell the key.
     """
     body = in_utf8(body)
     if len(key) < SHORTEST_KEY or not _may_spell(body, key):
@@ -54,7 +54,7 @@ def without_key(body: bytes, key: str) -> bytes:
 
 
 def _texts(choices: Sequence[Any]) -> Iterator[str]:
-    """What each choice says: nobody asks for several, but two that differ are no verdict."""
+    """What each choice says: nobody asks for several, but two that differ are no grade."""
     for choice in choices:
         yield _text(choice["message"].get("content"))
 

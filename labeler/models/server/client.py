@@ -1,7 +1,7 @@
 """Any server that speaks OpenAI's chat completions, as a model.
 
 One call is one HTTP request: who wants retries, limits or a memory wraps the model in a policy.
-OpenAI's own client knows the headers; everything goes over our own wire, because building the
+OpenAI's own client knows the headers; our own connections send the requests, because building the
 client's request and response objects takes longer than all else that a call needs.
 """
 
@@ -99,7 +99,7 @@ def _checked(key: str) -> str:
 
 
 class _Connection:
-    """A wire that is opened when first used, and again after it was closed."""
+    """Connections that are opened when first used, and again after they were closed."""
 
     def __init__(self, address: str, api_key: str | None, seconds: float) -> None:
         self._address = address

@@ -52,11 +52,11 @@ class Wire:
         )
 
     async def get(self, headers: Mapping[str, str]) -> HttpAnswer:
-        """Ask for what is there; `NoAnswer` where nothing whole came back in time."""
+        """Send a GET request; `NoAnswer` where nothing whole came back in time."""
         return await self._send("GET", headers)
 
     async def post(self, headers: Mapping[str, str], content: bytes) -> HttpAnswer:
-        """Send one request; `NoAnswer` where nothing whole came back in time."""
+        """Send a POST request; `NoAnswer` where nothing whole came back in time."""
         return await self._send("POST", headers, content)
 
     async def _send(

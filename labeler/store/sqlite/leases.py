@@ -70,7 +70,7 @@ def register(connection: sqlite3.Connection, this: LeaseHolder, moment: Now) -> 
 
 
 def renew(connection: sqlite3.Connection, owner: int, moment: Now) -> None:
-    """Give a sign of life of a process, so that its leases last."""
+    """Renew the leases of a process, so that they do not expire."""
     until = (moment.monotonic + LEASE_SECONDS, moment.wall + LEASE_SECONDS)
     connection.execute("UPDATE owners SET until = ?, until_wall = ? WHERE id = ?", (*until, owner))
 

@@ -28,12 +28,12 @@ def verify(store: SqliteStore) -> Verified:
         report = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
     problems = [line for line in report if line != "ok"]
     count = 0
-    for number, kept_sum, *values in _rows(store, f"checksum, {REPLY}", "replies"):
+    for number, stored_sum, *values in _rows(store, f"checksum, {REPLY}", "replies"):
         count += 1
-        if kept_sum != checksum(*values):
+        if stored_sum != checksum(*values):
             problems.append(f"reply {number} ({values[0].hex()[:16]}…)")
-    for number, kept_sum, *values in _rows(store, "checksum, request, body", "wires"):
-        if kept_sum != checksum(*values):
+    for number, stored_sum, *values in _rows(store, "checksum, request, body", "wires"):
+        if stored_sum != checksum(*values):
             problems.append(f"request or body of reply {number}")
     return Verified(count, tuple(problems))
 

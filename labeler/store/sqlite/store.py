@@ -60,7 +60,10 @@ class SqliteStore:
             raise
 
     def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
-        """What is kept under these keys; raises `BadInput` where a row is not as it was written."""
+        """The replies that are stored under these keys.
+
+        Raises `BadInput` where a row is not as it was written.
+        """
         with self.reading() as connection:
             return self._select(connection, keys)
 
@@ -68,8 +71,8 @@ class SqliteStore:
         replies: dict[bytes, Reply] = {}
         for some, marks in in_parts(keys):
             query = f"SELECT id, checksum, {REPLY} FROM replies WHERE key IN ({marks})"
-            for number, kept_sum, *row in connection.execute(query, some):
-                if kept_sum != checksum(*row):
+            for number, stored_sum, *row in connection.execute(query, some):
+                if stored_sum != checksum(*row):
                     advice = "`labeler store verify` lists what is not as it was written"
                     raise BadInput(f"{self.path}: the store is damaged; {advice}")
                 replies[row[0]] = reply_of(row, shared=number > self._newest)
@@ -132,19 +135,19 @@ class SqliteStore:
         }
 
     def renew(self) -> None:
-        """Give a sign of life, so that the leases of this process last."""
+        """Renew the leases of this process, so that they do not expire."""
         if self._owner is not None:
             with self.writing() as connection:
                 leases.renew(connection, self._owner, self._clock())
 
     def fact(self, name: str) -> str | None:
-        """The fact that is kept under a name."""
+        """The fact that is stored under a name."""
         with self.reading() as connection:
             row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def learn(self, name: str, value: str) -> None:
-        """Keep a fact."""
+        """Store a fact."""
         with self.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
@@ -176,7 +179,7 @@ class SqliteStore:
             return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
-        """Give back the leases and close the file."""
+        """Release the leases and close the file."""
         try:
             if self._owner is not None:
                 with self.writing() as connection:
