@@ -44,11 +44,12 @@ def _run_in_thread(work: Work[T]) -> T:
             outcome.set_result(result)
 
     thread = Thread(target=run, daemon=True)
-    thread.start()
     try:
+        thread.start()
         return outcome.result()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # which may arrive while the thread is being started
         with suppress(RuntimeError):  # the loop has just ended by itself
             loop.call_soon_threadsafe(stop.set)
-        thread.join()
+        if thread.is_alive():
+            thread.join()
         raise
