@@ -158,5 +158,22 @@ def test_only_the_command_line_prints_or_exits() -> None:
             assert not speaking.search(path.read_text(encoding="utf-8")), module
 
 
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+NAMES_OPTIONS = ("labeler.cli", "labeler.models.local", "labeler.evaluation.trec_eval")
+"""The command line; the arguments of the programs that the library starts; trec_eval's own."""
+
+
+def _texts(path: Path) -> list[str]:
+    tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    constants = [node.value for node in tree if isinstance(node, ast.Constant)]
+    return [value for value in constants if isinstance(value, str)]
+
+
+@pytest.mark.parametrize(("module", "path"), INSIDE, ids=[m for m, _ in INSIDE])
+def test_no_message_of_the_library_names_an_option(module: str, path: Path) -> None:
+    if not f"{module}.".startswith(tuple(f"{room}." for room in NAMES_OPTIONS)):
+        assert [text for text in _texts(path) if OPTION.search(text)] == []
+
+
 def test_python_is_recent_enough_for_this_suite() -> None:
     assert sys.version_info >= (3, 11)

@@ -15,7 +15,7 @@ from labeler.agreement.compare import (
     Agreement,
     StatisticOptions,
     agreement_of,
-    statistics_named,
+    selected_statistics,
 )
 from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
@@ -129,7 +129,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
     agreement = replace(agreement, left_out=left_out)
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
     models = {"assessor": source.model, "query writer": sources.writer}
-    named = {role: model for role, model in models.items() if model}
+    models_by_role = {role: model for role, model in models.items() if model}
     return AssessorReport(
         sources.human_name,
         source.name,
@@ -141,7 +141,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
             _calibration(sources, source, rules, options),
         ),
         board,
-        tuple(circularities(board, sources.tags, named)) if board else (),
+        tuple(circularities(board, sources.tags, models_by_role)) if board else (),
         ceilings=_ceilings(sources, source, rules, options),
         plans=_plans(agreement, options),
         notes=(*as_findings([*sources.notes, *source.notes]), *_notes(rules, options)),
@@ -163,7 +163,7 @@ def _leaderboard(
 
 
 def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOut:
-    """Why pairs of a sample have no human grade: never drawn, or skipped."""
+    """The counts of pairs without a human grade, split into never drawn and skipped."""
     if sources.weights is None:
         return out
     drawn, human = sources.weights.keys(), sources.human
@@ -195,7 +195,7 @@ def _calibration(
 
 
 def _notes(rules: Rules, options: AgreeOptions) -> tuple[Finding, ...]:
-    """Which side a map was taken for that names none."""
+    """Findings that say to which side a map that names none was applied."""
     if not options.maps[""]:
         return ()
     side = "people's" if options.maps[""].items() <= rules.map_human.items() else "the other's"
@@ -205,13 +205,13 @@ def _notes(rules: Rules, options: AgreeOptions) -> tuple[Finding, ...]:
 
 
 def _plans(agreement: Agreement, options: AgreeOptions) -> tuple[SampleSizePlan, ...]:
-    """For the statistics that were asked for by name, else for the two kappas."""
+    """Sample sizes for the statistics that the options name, else for the two kappas."""
     if options.width is None or not agreement.pairs:
         return ()
     names = options.statistics.names or PLANNED
-    named = statistics_named(replace(options.statistics, names=names), agreement.scale)
-    plans = (plan(agreement, one, options.width, options.statistics) for one in named)
-    return tuple(one for one in plans if one is not None)
+    statistics = selected_statistics(replace(options.statistics, names=names), agreement.scale)
+    plans = (plan(agreement, s, options.width, options.statistics) for s in statistics)
+    return tuple(sample_size for sample_size in plans if sample_size is not None)
 
 
 def _mapped(sources: Sources, source: AssessorSource, rules: Rules) -> tuple[Qrels, Qrels]:
@@ -235,11 +235,11 @@ def _ceilings(
     grades = scale if rules.cut is None else (0, 1)
     matrix = grade_matrix(everybody, grades, _weights(sources, options))
     statistics = [find_statistic(name, grades) for name in CEILING_STATISTICS]
-    return tuple(ceiling(matrix, source.name, one, options.statistics) for one in statistics)
+    return tuple(ceiling(matrix, source.name, s, options.statistics) for s in statistics)
 
 
 def _all_grades(sources: Sources, options: AgreeOptions) -> GradeMatrix:
-    """Everybody's grades, on pairs too that the first lacks: whoever it is, the figures agree."""
+    """Every assessor's grades, those included of pairs that the first assessor lacks."""
     everybody: dict[str, Qrels] = {}
     for source in sources.assessors:
         rules = rules_for(sources.human, source.judged.labels, options.maps, options.rules)
@@ -261,12 +261,12 @@ def _against(
     report: AssessorReport, first: AssessorReport, options: AgreeOptions
 ) -> AssessorReport:
     """The report with its differences from the first assessor's; none where scales differ."""
-    mine, other = report.agreement, first.agreement
-    if mine.scale != other.scale:
+    own, reference = report.agreement, first.agreement
+    if own.scale != reference.scale:
         return report
-    named = statistics_named(options.statistics, mine.scale)
-    less = differences(mine.paired, other.paired, named, options.statistics)
-    return replace(report, against=first.assessor, differences=tuple(less))
+    statistics = selected_statistics(options.statistics, own.scale)
+    rows = differences(own.paired, reference.paired, statistics, options.statistics)
+    return replace(report, against=first.assessor, differences=tuple(rows))
 
 
 def scale_names(

@@ -49,7 +49,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What no statistic saw, and why.
+    """The pairs that no statistic counts, by the reason.
 
     `outside` counts labels that are no grade of the scale as they stand in the file; `missing`
     counts, by human grade, the pairs that people graded and the assessor did not. Where people
@@ -123,7 +123,7 @@ class _Ledger:
         query = self.queries.setdefault(query_id, len(self.queries))
         self.rows.append((row, query, human, assessor, weight))
 
-    def lacking(self, place: int, label: int | str | None, status: str | None) -> None:
+    def ungraded(self, label: int | str | None, status: str | None) -> None:
         if label is not None:
             self.outside[str(label)] += 1
         elif status is not None:
@@ -140,22 +140,22 @@ def align(
 ) -> Aligned:
     """Pair the grades up; `weights` are one over the inclusion probabilities of sampled pairs."""
     scale = scale_of(human, rules)
-    grades = _places_of_grades(human, scale, rules)
-    labels = _places_of_labels(assessor.labels, scale, rules)
+    grades = _indices_of_grades(human, scale, rules)
+    labels = _positions_of_labels(assessor.labels, scale, rules)
     ledger, unjudged = _Ledger(np.zeros(len(scale))), 0
     for row, (pair, grade, label) in enumerate(_joined(human, assessor.labels)):
-        place = grades[grade]
-        if place is None:
+        index = grades[grade]
+        if index is None:
             unjudged += 1
             continue
         weight = 1.0 if weights is None else weights.get(pair, 0.0)
         position = labels[label] if label is not None else _Position(None, False)
         if position.at is not None:
-            ledger.graded(row, pair.query_id, place, position.at, weight)
+            ledger.graded(row, pair.query_id, index, position.at, weight)
             ledger.clipped += position.clipped
         else:
-            ledger.missing[place] += weight
-            ledger.lacking(place, label, assessor.failures.get(pair))
+            ledger.missing[index] += weight
+            ledger.ungraded(label, assessor.failures.get(pair))
     pairs = _paired(ledger, scale, weighted=weights is not None)
     left_out = LeftOut(
         ledger.only_human,
@@ -171,22 +171,22 @@ def align(
 
 def grades_of_human(human: Qrels, scale: tuple[int, ...], rules: Rules) -> Qrels:
     """The human grades as the rules read them; those left unjudged are left out."""
-    places = _places_of_grades(human, scale, rules)
-    return _graded(human, places, scale, rules.cut)
+    indices = _indices_of_grades(human, scale, rules)
+    return _graded(human, indices, scale, rules.cut)
 
 
 def grades_of_assessor(labels: Labels, scale: tuple[int, ...], rules: Rules) -> Qrels:
     """The assessor's usable grades as the rules read them."""
-    places = {label: p.at for label, p in _places_of_labels(labels, scale, rules).items()}
-    return _graded(labels, places, scale, rules.cut)
+    indices = {label: p.at for label, p in _positions_of_labels(labels, scale, rules).items()}
+    return _graded(labels, indices, scale, rules.cut)
 
 
 def _graded(
-    labels: Labels, places: Mapping[Any, int | None], scale: tuple[int, ...], cut: int | None
+    labels: Labels, indices: Mapping[Any, int | None], scale: tuple[int, ...], cut: int | None
 ) -> Qrels:
     graded: Qrels = {}
     for query_id, row in labels.items():
-        inside = {doc_id: p for doc_id, label in row.items() if (p := places[label]) is not None}
+        inside = {doc_id: p for doc_id, label in row.items() if (p := indices[label]) is not None}
         if inside:
             graded[query_id] = {
                 doc_id: scale[p] if cut is None else int(scale[p] >= cut)
@@ -202,25 +202,27 @@ def _joined(human: Qrels, labels: Labels) -> Iterator[tuple[Pair, int, int | str
             yield Pair(query_id, doc_id), grade, row.get(doc_id)
 
 
-def _places_of_grades(human: Qrels, scale: tuple[int, ...], rules: Rules) -> dict[int, int | None]:
-    places: dict[int, int | None] = {}
+def _indices_of_grades(human: Qrels, scale: tuple[int, ...], rules: Rules) -> dict[int, int | None]:
+    indices: dict[int, int | None] = {}
     for grade in {grade for row in human.values() for grade in row.values()}:
         mapped = rules.map_human.get(grade, grade)
-        places[grade] = scale.index(mapped) if mapped in scale else None
-        if places[grade] is None and mapped >= 0:
-            known = f"{scale[0]}:{scale[-1]}"
-            raise BadInput(f"the human qrels hold the grade {grade}, outside the scale {known}")
-    return places
+        indices[grade] = scale.index(mapped) if mapped in scale else None
+        if indices[grade] is None and mapped >= 0:
+            scale_ends = f"{scale[0]}:{scale[-1]}"
+            raise BadInput(
+                f"the human qrels hold the grade {grade}, outside the scale {scale_ends}"
+            )
+    return indices
 
 
-def _places_of_labels(
+def _positions_of_labels(
     labels: Labels, scale: tuple[int, ...], rules: Rules
 ) -> dict[int | str, _Position]:
     distinct = {label for row in labels.values() for label in row.values()}
-    return {label: _place(label, scale, rules) for label in distinct}
+    return {label: _position(label, scale, rules) for label in distinct}
 
 
-def _place(label: int | str, scale: tuple[int, ...], rules: Rules) -> _Position:
+def _position(label: int | str, scale: tuple[int, ...], rules: Rules) -> _Position:
     value = number(label)
     if value is None:
         return _Position(None, False)

@@ -1,8 +1,8 @@
-"""Statistics of coincidence matrices, for any number of raters: Krippendorff's alpha, Fleiss'.
+"""Statistics of coincidence matrices, for any number of assessors: Krippendorff's alpha, Fleiss'.
 
-A coincidence matrix holds, for every ordered pair of ratings that two raters gave to one item,
-`1 / (m - 1)` where `m` raters rated the item. Of two raters' contingency table it is the table
-plus its transpose. Matrices of queries add up, so intervals over queries come from sums.
+A coincidence matrix adds, for every ordered pair of grades that two assessors gave to one item,
+`1 / (m - 1)` where `m` assessors graded the item. Of two assessors' contingency table it is the
+table plus its transpose. Matrices of queries add up, so intervals over queries come from sums.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from labeler.agreement.contingency import distances, inner, ratio
-from labeler.agreement.registry import ONE_GRADE, statistic
+from labeler.agreement.registry import SINGLE_GRADE, statistic
 from labeler.arrays import Floats
 
 
@@ -33,7 +33,7 @@ def nominal(coincidences: Floats, grades: Floats) -> Floats:
 
 
 def ordinal(coincidences: Floats, grades: Floats) -> Floats:
-    """Krippendorff's alpha by the number of ratings between two grades, which depends on the data.
+    """Krippendorff's alpha by how many grades were given between two, which depends on the data.
 
     `sum(n_c..n_k) - (n_c + n_k) / 2` is the distance of the two grades' mean ranks.
     """
@@ -50,9 +50,9 @@ def interval(coincidences: Floats, grades: Floats) -> Floats:
 
 
 def fleiss(coincidences: Floats, grades: Floats) -> Floats:
-    """Fleiss' kappa (1971); as defined only where every item has the same number of raters.
+    """Fleiss' kappa (1971); as defined only where every item has the same number of assessors.
 
-    With missing ratings an item counts by its number of raters, as in alpha, from which this
+    With missing grades an item counts by its number of assessors, as in alpha, from which this
     differs by the correction for small samples alone.
     """
     each = coincidences.sum(axis=-1)
@@ -63,31 +63,33 @@ def fleiss(coincidences: Floats, grades: Floats) -> Floats:
 
 
 def both_ways(tables: Floats) -> Floats:
-    """The coincidences of two raters' contingency tables."""
+    """The coincidences of two assessors' contingency tables."""
     return tables + np.swapaxes(tables, -1, -2)
 
 
 @statistic(
-    "alpha-nominal", "Krippendorff's alpha, every disagreement alike", ONE_GRADE, (None, 1.0)
+    "alpha-nominal", "Krippendorff's alpha, every disagreement alike", SINGLE_GRADE, (None, 1.0)
 )
 def alpha_nominal(tables: Floats, grades: Floats) -> Floats:
-    """Krippendorff's alpha of two raters, nominal."""
+    """Krippendorff's alpha of two assessors, nominal."""
     return nominal(both_ways(tables), grades)
 
 
-@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", ONE_GRADE, (None, 1.0))
+@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", SINGLE_GRADE, (None, 1.0))
 def alpha_ordinal(tables: Floats, grades: Floats) -> Floats:
-    """Krippendorff's alpha of two raters, ordinal."""
+    """Krippendorff's alpha of two assessors, ordinal."""
     return ordinal(both_ways(tables), grades)
 
 
-@statistic("alpha-interval", "Krippendorff's alpha by squared differences", ONE_GRADE, (None, 1.0))
+@statistic(
+    "alpha-interval", "Krippendorff's alpha by squared differences", SINGLE_GRADE, (None, 1.0)
+)
 def alpha_interval(tables: Floats, grades: Floats) -> Floats:
-    """Krippendorff's alpha of two raters, interval."""
+    """Krippendorff's alpha of two assessors, interval."""
     return interval(both_ways(tables), grades)
 
 
-@statistic("fleiss", "Fleiss' kappa; of two raters it is Scott's pi", ONE_GRADE)
+@statistic("fleiss", "Fleiss' kappa; of two assessors it is Scott's pi", SINGLE_GRADE)
 def fleiss_of_two(tables: Floats, grades: Floats) -> Floats:
-    """Fleiss' kappa of two raters."""
+    """Fleiss' kappa of two assessors."""
     return fleiss(both_ways(tables), grades)

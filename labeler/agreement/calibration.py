@@ -16,15 +16,16 @@ Distributions = Mapping[Pair, Mapping[int, float]]
 
 
 class Bin(NamedTuple):
-    """Pairs whose probability lies from `low` to `high`: the mean of it, and what came true.
+    """The pairs whose probability, by the assessor, lies from `low` to `high`.
 
-    `pairs` are counted, `said` and `true` weighted as the pairs are.
+    `probability` is its mean over them and `true` the share whose grade by people reaches the cut,
+    both weighted as the pairs are; `pairs` is a plain count.
     """
 
     low: float
     high: float
     pairs: int
-    said: float
+    probability: float
     true: float
 
 
@@ -62,16 +63,16 @@ def calibration(
 
     `weights` are one over the inclusion probabilities of sampled pairs.
     """
-    kept = [
+    graded = [
         (human[pair.query_id][pair.doc_id], shares, weights[pair] if weights else 1.0)
         for pair, shares in distributions.items()
         if pair.doc_id in human.get(pair.query_id, {})
         and sum(shares.values()) > 0
         and (weights is None or pair in weights)
     ]
-    if not kept:
+    if not graded:
         return []
-    grades, shares, weight = zip(*kept, strict=True)
+    grades, shares, weight = zip(*graded, strict=True)
     rows = _Rows(list(grades), list(shares), np.array(weight, dtype=np.float64))
     return [_at_cut(rows, cut, bins) for cut in cuts]
 
@@ -80,28 +81,31 @@ def renamed(distributions: Distributions, grades: Mapping[int, int]) -> Distribu
     """The distributions over the grades that a map makes of theirs."""
     if not grades:
         return distributions
-    found: dict[Pair, dict[int, float]] = {}
+    renamed_shares: dict[Pair, dict[int, float]] = {}
     for pair, shares in distributions.items():
-        mine = found.setdefault(pair, {})
+        mine = renamed_shares.setdefault(pair, {})
         for grade, share in shares.items():
             to = grades.get(grade, grade)
             mine[to] = mine.get(to, 0.0) + share
-    return found
+    return renamed_shares
 
 
 def _at_cut(rows: _Rows, cut: int, bins: int) -> Calibration:
-    said = np.array([_mass(shares, cut) for shares in rows.shares])
+    probability = np.array([_mass(shares, cut) for shares in rows.shares])
     true = np.array([float(grade >= cut) for grade in rows.grades])
-    whole, place = rows.weights.sum(), np.minimum((said * bins).astype(np.int64), bins - 1)
+    whole = rows.weights.sum()
+    bin_index = np.minimum((probability * bins).astype(np.int64), bins - 1)
     table, error = [], 0.0
     for b in range(bins):
-        inside = place == b
+        inside = bin_index == b
         if inside.any():
             weight = rows.weights[inside]
-            mean, share = (float(np.average(x[inside], weights=weight)) for x in (said, true))
+            mean, share = (
+                float(np.average(x[inside], weights=weight)) for x in (probability, true)
+            )
             table.append(Bin(b / bins, (b + 1) / bins, int(inside.sum()), mean, share))
             error += float(weight.sum() / whole) * abs(mean - share)
-    brier = float(np.average((said - true) ** 2, weights=rows.weights))
+    brier = float(np.average((probability - true) ** 2, weights=rows.weights))
     return Calibration(cut, len(rows.grades), tuple(table), error, brier)
 
 

@@ -68,7 +68,7 @@ def ceiling(
     """Leave each person out in turn; all columns but that of `assessor` are people's."""
     whole = matrix.complete()
     column = whole.assessors.index(assessor)
-    people = [place for place in range(len(whole.assessors)) if place != column]
+    people = [index for index in range(len(whole.assessors)) if index != column]
     if len(people) < 2:
         raise Misuse("a ceiling needs the labels of two people or more")
     # every two people, and every person with the assessor

@@ -1,4 +1,4 @@
-"""Is an assessor judging its own kin? Families of models, and the evidence of favour."""
+"""Systems of the same model family as the assessor, and whether their scores gain from it."""
 
 from __future__ import annotations
 
@@ -90,20 +90,20 @@ class Circularity:
 def families(text: str) -> set[str]:
     """The families that a model's name or a run's tag speaks of."""
     lowered = text.lower()
-    named = {name for name, pattern in FAMILIES.items() if re.search(pattern, lowered)}
-    if "WordLlama" in named:
-        named.discard("Llama")
-    return named | {name for name, pattern in RELATED.items() if re.search(pattern, lowered)}
+    names = {name for name, pattern in FAMILIES.items() if re.search(pattern, lowered)}
+    if "WordLlama" in names:
+        names.discard("Llama")
+    return names | {name for name, pattern in RELATED.items() if re.search(pattern, lowered)}
 
 
 def kinship(called: Sequence[str], model: str) -> list[str]:
     """What a system of these names and a model, or several parted by commas, have in common.
 
-    Families that we know; else a name that is the same, or begins with the same word.
+    These are families of `FAMILIES`; else a name that is the same, or begins with the same word.
     """
-    known = families(" ".join(called)) & families(model)
-    if known:
-        return sorted(known)
+    shared_families = families(" ".join(called)) & families(model)
+    if shared_families:
+        return sorted(shared_families)
     own = {word for name in called for word in _speaking(name)}
     names = [_base(name) for name in model.split(", ") if not families(name)]
     alike = (word for name in names for word in _speaking(name) if word in own)
@@ -127,23 +127,23 @@ def circularities(
     board: Leaderboard, tags: Mapping[str, str], models: Mapping[str, str], seed: int = 0
 ) -> list[Circularity]:
     """Systems akin to a model; `tags` is run to tag, `models` role ("assessor") to model name."""
-    found = []
-    for place in board.order:
-        system = board.systems[place]
+    circular = []
+    for index in board.order:
+        system = board.systems[index]
         called = [system.run, *tags.get(system.run, "").split()]
         for role, model in models.items():
             for family in kinship(called, model):
-                evidence = _residual(board, place, seed)
-                found.append(Circularity(system.run, family, role, model, *evidence))
-    return found
+                evidence = _residual(board, index, seed)
+                circular.append(Circularity(system.run, family, role, model, *evidence))
+    return circular
 
 
 def _residual(
-    board: Leaderboard, place: int, seed: int
+    board: Leaderboard, index: int, seed: int
 ) -> tuple[float | None, float | None, float | None]:
     if len(board.systems) < 2:
         return None, None, None
     change = board.scores[1] - board.scores[0]
-    others = np.delete(change, place, axis=0).mean(axis=0)
-    residual = change[place] - others
+    mean_change = np.delete(change, index, axis=0).mean(axis=0)
+    residual = change[index] - mean_change
     return float(residual.mean()), *(mean_interval(residual, seed=seed) or (None, None))

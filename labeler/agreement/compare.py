@@ -1,4 +1,4 @@
-"""Every statistic of two raters, with its interval over queries, from aligned labels."""
+"""Every statistic of two assessors, with its interval over queries, from aligned labels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
     "agreement_of",
     "compare_qrels",
     "estimated",
-    "statistics_named",
+    "selected_statistics",
 ]
 
 ALL = "all"
@@ -51,7 +51,7 @@ class Scenario:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How far two raters agree; `tables` are by query, people's grades in rows.
+    """How far two assessors agree; `tables` are by query, people's grades in rows.
 
     `statistics` are those asked for, `headline` those of `HEADLINE`; `unused` names the statistics
     at cuts that no pair lies beyond.
@@ -104,11 +104,11 @@ def agreement_of(
     scale, pairs = aligned.pairs.grades, len(aligned.pairs)
     grades = np.array(scale, dtype=np.float64)
     sample = Sample(query_tables(aligned.pairs), options.draws, options.seed)
-    statistics = statistics_named(options, scale)
+    statistics = selected_statistics(options, scale)
     headline = [find_statistic(name, scale) for name in HEADLINE]
     estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in statistics}
     also = {s.name: estimate(s, sample, grades, options, pairs) for s in headline}
-    against = _against_each_other(also["spearman"], pairs)
+    against = _reversed_correlation(also["spearman"], pairs)
     warnings = [
         *_of_sample(sample.total, pairs, is_weighted=weights is not None),
         *suspicions(human, assessor, rules, scale, against),
@@ -130,34 +130,34 @@ def agreement_of(
     )
 
 
-def statistics_named(options: StatisticOptions, grades: tuple[int, ...]) -> list[Statistic]:
+def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> list[Statistic]:
     """The statistics that the options name; `Misuse` for one, or a method, that is unknown."""
     if options.method not in METHODS:
         raise Misuse(f"no method {options.method!r}; known: {', '.join(METHODS)}")
     names = default_names(grades) if options.names is None else list(options.names)
     everything = [*default_names(grades), *STATISTICS]
-    wanted = [one for name in names for one in (everything if name == ALL else [name])]
-    return [find_statistic(name, grades) for name in dict.fromkeys(wanted)]
+    expanded = [n for name in names for n in (everything if name == ALL else [name])]
+    return [find_statistic(name, grades) for name in dict.fromkeys(expanded)]
 
 
-def estimated(statistic: Statistic, found: Agreement, options: StatisticOptions) -> Estimate:
-    """One more statistic of an agreement."""
-    sample = Sample(found.tables, options.draws, options.seed)
-    grades = np.array(found.scale, dtype=np.float64)
-    return estimate(statistic, sample, grades, options, found.pairs)
+def estimated(statistic: Statistic, agreement: Agreement, options: StatisticOptions) -> Estimate:
+    """The estimate of a statistic that the agreement does not hold yet."""
+    sample = Sample(agreement.tables, options.draws, options.seed)
+    grades = np.array(agreement.scale, dtype=np.float64)
+    return estimate(statistic, sample, grades, options, agreement.pairs)
 
 
 def _scenario(statistic: Statistic, table: Floats, missing: Floats, grades: Floats) -> Scenario:
     """The statistic with the missing pairs filled in: none differ, or each as far as it can."""
     agree, differ = table.copy(), table.copy()
-    for place, count in enumerate(missing):
-        farthest = int(np.argmax(np.abs(grades - grades[place])))
-        agree[place, place] += count
-        differ[place, farthest] += count
+    for index, count in enumerate(missing):
+        farthest = int(np.argmax(np.abs(grades - grades[index])))
+        agree[index, index] += count
+        differ[index, farthest] += count
     return Scenario(value_of(statistic, agree, grades), value_of(statistic, differ, grades))
 
 
-def _against_each_other(e: Estimate, pairs: int) -> float | None:
+def _reversed_correlation(e: Estimate, pairs: int) -> float | None:
     """The rank correlation, where it is surely below 0, or far below in more than a few pairs."""
     if e.value is None:
         return None
@@ -166,7 +166,7 @@ def _against_each_other(e: Estimate, pairs: int) -> float | None:
 
 
 def _of_sample(table: Floats, pairs: int, *, is_weighted: bool) -> Iterator[Finding]:
-    """That the pairs are a sample, where they are one."""
+    """A finding that the pairs are a sample, where they are one."""
     if is_weighted:
         whole = f"weighted to stand for about {table.sum():,.0f}"
         yield Finding(f"people graded a sample: {pairs:,} pairs, {whole}")

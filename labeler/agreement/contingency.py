@@ -1,4 +1,4 @@
-"""Paired grades, and the contingency tables on which every statistic of two raters rests."""
+"""Paired grades, and the contingency tables on which every statistic of two assessors rests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
     used, query = np.unique(pairs.query[keep], return_inverse=True)
     return replace(
         pairs,
-        queries=tuple(pairs.queries[place] for place in used),
+        queries=tuple(pairs.queries[index] for index in used),
         query=query.astype(np.int64),
         human=pairs.human[keep],
         assessor=pairs.assessor[keep],

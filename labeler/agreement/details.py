@@ -1,4 +1,4 @@
-"""Where two raters disagree: by class, by people's grade, by query."""
+"""Where two assessors disagree: by class, by people's grade, by query."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ class QueryFigures:
 def by_class(table: Floats, scale: tuple[int, ...]) -> list[ClassFigures]:
     """Precision, recall and F1 of each grade, people's being the truth."""
     rows = []
-    for place, grade in enumerate(scale):
-        hits, given, true = table[place, place], table[:, place].sum(), table[place].sum()
+    for index, grade in enumerate(scale):
+        hits, assigned, true = table[index, index], table[:, index].sum(), table[index].sum()
         rows.append(
             ClassFigures(
                 grade,
-                _share(hits, given),
+                _share(hits, assigned),
                 _share(hits, true),
-                _share(2 * hits, given + true),
+                _share(2 * hits, assigned + true),
                 float(true),
             )
         )
     return rows
 
 
-def bias_by_grade(found: Agreement, options: StatisticOptions) -> list[GradeBias]:
+def bias_by_grade(agreement: Agreement, options: StatisticOptions) -> list[GradeBias]:
     """The signed bias at each of people's grades, with intervals over queries."""
-    grades = np.array(found.scale, dtype=np.float64)
+    grades = np.array(agreement.scale, dtype=np.float64)
     rows = []
-    for place, grade in enumerate(found.scale):
-        sample = Sample(found.tables[:, place, :], options.draws, options.seed)
+    for index, grade in enumerate(agreement.scale):
+        sample = Sample(agreement.tables[:, index, :], options.draws, options.seed)
         counts = sample.total.sum()
         if not counts:
             rows.append(GradeBias(grade, None, None, None))
@@ -80,15 +80,15 @@ def bias_by_grade(found: Agreement, options: StatisticOptions) -> list[GradeBias
     return rows
 
 
-def by_query(found: Agreement) -> list[QueryFigures]:
+def by_query(agreement: Agreement) -> list[QueryFigures]:
     """Every query, those that disagree most first: by mean absolute error times the root of pairs.
 
     By the mean alone, queries of one or two pairs would always come first.
     """
-    grades = np.array(found.scale, dtype=np.float64)
+    grades = np.array(agreement.scale, dtype=np.float64)
     apart = grades[None, :] - grades[:, None]
     rows = []
-    for query_id, table in zip(found.queries, found.tables, strict=True):
+    for query_id, table in zip(agreement.queries, agreement.tables, strict=True):
         total = float(table.sum())
         if total > 0:
             share = table / total

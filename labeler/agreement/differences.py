@@ -59,7 +59,7 @@ def differences(
     # (queries, 2, k, k), so that the same draws serve both
     sample = Sample(np.stack(sides, axis=1), options.draws, options.seed)
     grades = np.array(first.grades, dtype=np.float64)
-    return [_difference(one, sample, grades, len(common), options) for one in statistics]
+    return [_difference(s, sample, grades, len(common), options) for s in statistics]
 
 
 def _difference(

@@ -28,45 +28,47 @@ class AgreementGate:
 
 def agreement_gates(texts: Sequence[str], *, of_value: bool = False) -> list[AgreementGate]:
     """Gates from `kappa-quadratic:0.6`; `Misuse` where no statistic has such a name."""
-    from labeler.agreement.statistics import must_be_known
+    from labeler.agreement.statistics import parse_name
 
     limits = parse_limits(texts, "kappa-quadratic:0.6")
     for limit in limits:
-        must_be_known(limit.name)
+        parse_name(limit.name)
     return [AgreementGate(limit.name, limit.number, of_value) for limit in limits]
 
 
 def check_agreement(
-    findings: Sequence[AssessorReport], gates: Sequence[AgreementGate], options: StatisticOptions
+    reports: Sequence[AssessorReport], gates: Sequence[AgreementGate], options: StatisticOptions
 ) -> None:
     """`GateFailed` names every assessor that does not keep a gate."""
     from labeler.agreement.compare import estimated
     from labeler.agreement.statistics import find_statistic
 
     failed = []
-    for finding in findings:
-        found = finding.agreement
+    for report in reports:
+        agreement = report.agreement
         for gate in gates:
-            statistic = find_statistic(gate.name, found.scale)
-            estimate = found.statistics.get(statistic.name) or estimated(statistic, found, options)
+            statistic = find_statistic(gate.name, agreement.scale)
+            estimate = agreement.statistics.get(statistic.name) or estimated(
+                statistic, agreement, options
+            )
             short = shortfall(gate, statistic, estimate)
-            failed += [f"{finding.assessor}: {short}"] if short else []
+            failed += [f"{report.assessor}: {short}"] if short else []
     raise_failed(failed)
 
 
-def shortfall(gate: AgreementGate, statistic: Statistic, found: Estimate) -> str | None:
+def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Estimate) -> str | None:
     """Why the gate fails, `None` where it is kept."""
-    low, high = (found.value, found.value) if gate.of_value else (found.low, found.high)
+    low, high = (estimate.value, estimate.value) if gate.of_value else (estimate.low, estimate.high)
     if low is None or high is None:
         return f"{gate.name} has no {'value' if gate.of_value else 'interval'} to hold against it"
     ends = "is" if gate.of_value else "may be as {} as"
     if statistic.better > 0:
-        worst, kept, side = low, low >= gate.limit, "low"
+        worst, holds, side = low, low >= gate.limit, "low"
     elif statistic.better < 0:
-        worst, kept, side = high, high <= gate.limit, "high"
+        worst, holds, side = high, high <= gate.limit, "high"
     else:
         worst = low if abs(low) > abs(high) else high
-        kept, side = abs(worst) <= gate.limit, "far off"
+        holds, side = abs(worst) <= gate.limit, "far off"
     least = "at least" if statistic.better > 0 else "at most"
-    said = f"{gate.name} {ends.format(side)} {worst:.4f}; wanted {least} {gate.limit:g}"
-    return None if kept else said
+    problem = f"{gate.name} {ends.format(side)} {worst:.4f}; wanted {least} {gate.limit:g}"
+    return None if holds else problem

@@ -47,7 +47,7 @@ class GradeMatrix:
 
     def _keep(self, rows: Floats) -> GradeMatrix:
         used, query = np.unique(self.query[rows], return_inverse=True)
-        queries = tuple(self.queries[place] for place in used)
+        queries = tuple(self.queries[index] for index in used)
         return replace(
             self,
             queries=queries,
@@ -66,14 +66,14 @@ def grade_matrix(
 
     With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
     """
-    place = {grade: index for index, grade in enumerate(grades)}
+    grade_index = {grade: index for index, grade in enumerate(grades)}
     rows: dict[tuple[str, str], list[int]] = {}
     for column, qrels in enumerate(assessors.values()):
         for query_id, graded in qrels.items():
             for doc_id, grade in graded.items():
-                if grade in place and (weights is None or (query_id, doc_id) in weights):
+                if grade in grade_index and (weights is None or (query_id, doc_id) in weights):
                     row = rows.setdefault((query_id, doc_id), [UNGRADED] * len(assessors))
-                    row[column] = place[grade]
+                    row[column] = grade_index[grade]
     queries = {query_id: None for query_id, _ in rows}
     index = {query_id: number for number, query_id in enumerate(queries)}
     return GradeMatrix(
@@ -159,10 +159,10 @@ def _estimate(sample: Sample, compute: Callable[[Floats], Floats], method: str) 
 def _by_two(matrix: GradeMatrix, statistic: Statistic) -> list[list[float | None]]:
     """The statistic of every two assessors, each on the pairs that both graded."""
     grades = np.array(matrix.grades, dtype=np.float64)
-    places = range(len(matrix.assessors))
+    columns = range(len(matrix.assessors))
     rows = []
-    for first in places:
-        tables = [tables_of_two(matrix, first, second).sum(axis=0) for second in places]
+    for first in columns:
+        tables = [tables_of_two(matrix, first, second).sum(axis=0) for second in columns]
         rows.append([defined(statistic.compute(table, grades)) for table in tables])
     return rows
 

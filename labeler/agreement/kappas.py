@@ -1,11 +1,11 @@
-"""Agreement corrected for chance as two raters' own habits would make it: kappa, pi, AC1, AC2."""
+"""Agreement corrected for chance, as two assessors' own habits make it: kappa, pi, AC1, AC2."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from labeler.agreement.contingency import distances, ratio, within_use
-from labeler.agreement.registry import NO_PAIRS, ONE_GRADE, statistic
+from labeler.agreement.registry import NO_PAIRS, SINGLE_GRADE, statistic
 from labeler.arrays import Floats
 
 
@@ -35,25 +35,27 @@ def agreement(tables: Floats, _grades: Floats) -> Floats:
     return np.asarray(np.trace(shares(tables), axis1=-2, axis2=-1), dtype=np.float64)
 
 
-@statistic("kappa", "Cohen's kappa, every disagreement alike", ONE_GRADE)
+@statistic("kappa", "Cohen's kappa, every disagreement alike", SINGLE_GRADE)
 def kappa(tables: Floats, grades: Floats) -> Floats:
     """Cohen (1960), Educational and Psychological Measurement 20(1)."""
     return cohen(tables, distances(grades.tolist(), 0))
 
 
-@statistic("kappa-linear", "Cohen's kappa, disagreements by their distance", ONE_GRADE)
+@statistic("kappa-linear", "Cohen's kappa, disagreements by their distance", SINGLE_GRADE)
 def kappa_linear(tables: Floats, grades: Floats) -> Floats:
     """Cohen's kappa with linear weights."""
     return cohen(tables, distances(grades.tolist(), 1))
 
 
-@statistic("kappa-quadratic", "Cohen's kappa, disagreements by their squared distance", ONE_GRADE)
+@statistic(
+    "kappa-quadratic", "Cohen's kappa, disagreements by their squared distance", SINGLE_GRADE
+)
 def kappa_quadratic(tables: Floats, grades: Floats) -> Floats:
     """Cohen's kappa with quadratic weights ("QWK")."""
     return cohen(tables, distances(grades.tolist(), 2))
 
 
-@statistic("pi", "Scott's pi: chance as both raters' pooled grades make it", ONE_GRADE)
+@statistic("pi", "Scott's pi: chance as both assessors' pooled grades make it", SINGLE_GRADE)
 def scott_pi(tables: Floats, grades: Floats) -> Floats:
     """Scott (1955), Public Opinion Quarterly 19(3)."""
     p = shares(tables)
@@ -66,7 +68,7 @@ def gwet(tables: Floats, grades: Floats, exponent: int) -> Floats:
     """Gwet's AC with disagreements by their distance to an `exponent`; AC1 where it is 0.
 
     AC depends on how many categories there are: here those from the lowest to the highest grade
-    in use, for two raters of 0 and 1 have but two, however long the scale. Gwet (2008), British
+    in use, for two assessors of 0 and 1 have but two, however long the scale. Gwet (2008), British
     Journal of Mathematical and Statistical Psychology 61(1).
     """
     # (..., k, k): the cells of grades in use, and how alike each two of these are, 0 to 1
@@ -84,7 +86,7 @@ def gwet(tables: Floats, grades: Floats, exponent: int) -> Floats:
     return ratio(agreed - chance, 1.0 - chance)
 
 
-@statistic("ac1", "Gwet's AC1: chance as if raters guess at hard pairs only", NO_PAIRS)
+@statistic("ac1", "Gwet's AC1: chance as if assessors guess at hard pairs only", NO_PAIRS)
 def ac1(tables: Floats, grades: Floats) -> Floats:
     """Gwet's AC1."""
     return gwet(tables, grades, 0)
@@ -107,11 +109,11 @@ def ac2_quadratic(tables: Floats, grades: Floats) -> Floats:
 @statistic(
     "kappa-max",
     "the highest kappa that these two distributions of grades allow",
-    ONE_GRADE,
+    SINGLE_GRADE,
     better=0,
 )
 def kappa_max(tables: Floats, _grades: Floats) -> Floats:
-    """Cohen's kappa, had the raters agreed as often as their marginals let them."""
+    """Cohen's kappa, had the assessors agreed as often as their marginals let them."""
     p = shares(tables)
     rows, columns = p.sum(axis=-1), p.sum(axis=-2)
     chance = (rows * columns).sum(axis=-1)
@@ -134,7 +136,11 @@ def prevalence_index(tables: Floats, _grades: Floats) -> Floats:
 
 
 @statistic(
-    "bias-index", "bias index: how differently the raters use the grades", NO_PAIRS, (0.0, 1.0), -1
+    "bias-index",
+    "bias index: how differently the assessors use the grades",
+    NO_PAIRS,
+    (0.0, 1.0),
+    -1,
 )
 def bias_index(tables: Floats, _grades: Floats) -> Floats:
     """Half the sum of the marginals' differences; of two grades, Byrt, Bishop and Carlin's."""

@@ -45,8 +45,8 @@ def sources_of(
         sources = open_sources(names, more_humans, files)
     else:
         sources = _of_memory(human, assessors, more_humans)
-        named = {name: as_run(path) for name, path in named_runs(run_paths(files)).items()}
-        sources = replace(sources, runs=named)
+        runs_of_files = {name: as_run(path) for name, path in named_runs(run_paths(files)).items()}
+        sources = replace(sources, runs=runs_of_files)
     if isinstance(runs, Mapping):
         sources = replace(
             sources, runs={name: as_run(run, name=name) for name, run in runs.items()}

@@ -39,7 +39,7 @@ def suspicions(
         if grade >= 0
     }
     numbers = _numbers_on_shared_pairs(human, labels, rules)
-    findings = [*_astray(human, rules), *_of_one_grade(ours, numbers)]
+    findings = [*_astray(human, rules), *_of_constant_grades(ours, numbers)]
     if numbers and rules.cut is None:
         findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules)
         if not any(finding.settings for finding in findings):
@@ -68,8 +68,8 @@ def _numbers_on_shared_pairs(human: Qrels, labels: Labels, rules: Rules) -> Coun
     return numbers
 
 
-def _of_one_grade(ours: set[int], numbers: Counter[float]) -> Iterator[Finding]:
-    """Of a side that tells nothing apart, whatever the other does."""
+def _of_constant_grades(ours: set[int], numbers: Counter[float]) -> Iterator[Finding]:
+    """A finding for each side that gives every pair the same grade."""
     for side, grades in (("people", ours), ("the other", set(numbers))):
         if len(grades) == 1 and (len(ours) > 1 or len(numbers) > 1):
             verb = "give" if side == "people" else "gives"

@@ -20,11 +20,11 @@ def parse_scale(text: str | None) -> tuple[int, ...] | None:
     """`0:3` as `(0, 1, 2, 3)`."""
     if text is None:
         return None
-    found = _SCALE.fullmatch(text.strip())
-    if not found or int(found[1]) >= int(found[2]) or int(found[2]) - int(found[1]) >= 50:
+    match = _SCALE.fullmatch(text.strip())
+    if not match or int(match[1]) >= int(match[2]) or int(match[2]) - int(match[1]) >= 50:
         problem = f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r}"
         raise Misuse(problem, parameter="scale")
-    return tuple(range(int(found[1]), int(found[2]) + 1))
+    return tuple(range(int(match[1]), int(match[2]) + 1))
 
 
 def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
@@ -32,12 +32,12 @@ def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
     maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}, "": {}}
     for text in texts:
         side, colon, pairs = text.rpartition(":")
-        found = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
-        if (colon and side not in SIDES) or not all(found):
+        matches = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
+        if (colon and side not in SIDES) or not all(matches):
             example = "human:1=0,2=1 or assessor:0=3,1=2"
             problem = f"expected a map of grades such as {example}; got {text!r}"
             raise Misuse(problem, parameter="maps")
-        maps[side].update((int(pair[1]), int(pair[2])) for pair in found if pair)
+        maps[side].update((int(pair[1]), int(pair[2])) for pair in matches if pair)
     return maps
 
 

@@ -36,7 +36,10 @@ class SampleSizePlan:
 
 
 def plan(
-    found: Agreement, statistic: Statistic, wished: float, options: StatisticOptions | None = None
+    agreement: Agreement,
+    statistic: Statistic,
+    wished: float,
+    options: StatisticOptions | None = None,
 ) -> SampleSizePlan | None:
     """The plan, `None` where the statistic has no interval now.
 
@@ -45,23 +48,23 @@ def plan(
     resampling single pairs shows, and a part that they would not.
     """
     options = options or StatisticOptions()
-    grades = np.array(found.scale, dtype=np.float64)
-    queries = len(found.queries)
+    grades = np.array(agreement.scale, dtype=np.float64)
+    queries = len(agreement.queries)
 
     def compute(tables: Floats) -> Floats:
         return statistic.compute(tables, grades)
 
-    printed = found.statistics.get(statistic.name) or estimated(statistic, found, options)
+    printed = agreement.statistics.get(statistic.name) or estimated(statistic, agreement, options)
     if printed.low is None or printed.high is None:
         return None
-    sample = Sample(found.tables, seed=options.seed)
+    sample = Sample(agreement.tables, seed=options.seed)
     width, unit = printed.high - printed.low, _width_of_error(options.method, queries)
     variance = (width / unit) ** 2
     error = jackknife_error(compute(sample.without_one))
-    _, within = naive(sample.total, compute, _alike(found.paired), DRAWS, options.seed)
+    _, within = naive(sample.total, compute, _alike(agreement.paired), DRAWS, options.seed)
     share = min(within / error**2, 1.0) if error > 0 else 0.0
     within, between = share * variance, (1 - share) * variance
-    pairs = found.pairs / queries
+    pairs = agreement.pairs / queries
     room = (wished / unit) ** 2 - between
     return SampleSizePlan(
         statistic.name,
@@ -87,11 +90,11 @@ def _alike(pairs: GradedPairs) -> int:
     return max(round(float(pairs.weight.sum() ** 2 / (pairs.weight**2).sum())), 1)
 
 
-def _queries(variance_of_one: float, wished: float, method: str) -> int:
+def _queries(variance_of_a_query: float, wished: float, method: str) -> int:
     """The fewest queries, 2 or more, whose interval is as narrow as wished."""
     needed = 2
-    while _width_of_error(method, needed) * math.sqrt(variance_of_one / needed) > wished:
-        normal = variance_of_one * (2 * 1.96 / wished) ** 2
+    while _width_of_error(method, needed) * math.sqrt(variance_of_a_query / needed) > wished:
+        normal = variance_of_a_query * (2 * 1.96 / wished) ** 2
         needed = max(needed + 1, math.floor(normal))
     return needed
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".png", ".svg", ".pdf")
 MOST_ROWS = 8
-MOST_NAMED = 20
+MOST_NAMES = 20
 LONGEST = 28
 
 
@@ -121,7 +121,7 @@ def _systems(panel: Axes, report: AssessorReport) -> None:
     ends = min(*ours, *theirs), max(*ours, *theirs)
     panel.plot(ends, ends, color="gray", linewidth=0.8)
     panel.scatter(ours, theirs, s=40, color="tab:orange", alpha=0.6, linewidths=0)
-    if len(board.systems) <= MOST_NAMED:
+    if len(board.systems) <= MOST_NAMES:
         _name(panel, [(system.first, system.second, system.run) for system in board.ranked])
     panel.set_xlabel(f"{board.measure} by {_cut(report.human)}")
     panel.set_ylabel(f"{board.measure} by {_cut(report.assessor)}")
@@ -136,11 +136,11 @@ def _name(panel: Axes, points: Sequence[tuple[float, float, str]]) -> None:
     low, high = panel.get_ylim()
     wished = [(y - low) / (high - low) for _, y, _ in ordered]
     line = {"arrowstyle": "-", "color": "gray", "linewidth": 0.4, "shrinkB": 3, "relpos": (0, 0.5)}
-    for place, (x, y, name) in zip(_apart(wished), ordered, strict=True):
+    for height, (x, y, name) in zip(_apart(wished), ordered, strict=True):
         panel.annotate(
             _cut(name),
             (x, y),
-            (1.03, place),
+            (1.03, height),
             textcoords="axes fraction",
             fontsize=7,
             va="center",
@@ -149,15 +149,15 @@ def _name(panel: Axes, points: Sequence[tuple[float, float, str]]) -> None:
 
 
 def _apart(wished: Sequence[float], least: float = 0.045) -> list[float]:
-    """Descending places near those wished, `least` or more apart, none below 0."""
-    places: list[float] = []
-    for place in wished:
-        places.append(min(place, places[-1] - least) if places else min(place, 1.0))
+    """Descending heights near those wished, `least` or more apart, none below 0."""
+    heights: list[float] = []
+    for height in wished:
+        heights.append(min(height, heights[-1] - least) if heights else min(height, 1.0))
     floor = 0.0
-    for i in reversed(range(len(places))):
-        places[i] = max(places[i], floor)
-        floor = places[i] + least
-    return places
+    for i in reversed(range(len(heights))):
+        heights[i] = max(heights[i], floor)
+        floor = heights[i] + least
+    return heights
 
 
 def _cut(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Do two raters order pairs alike, and how far apart are their grades: statistics of tables."""
+"""Do two assessors order pairs alike, and how far apart are their grades: statistics of tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from labeler.agreement.kappas import shares
 from labeler.agreement.registry import CONSTANT, NO_PAIRS, statistic
 from labeler.arrays import Floats
 
-NO_VARIANCE = "both raters used one grade throughout, so there is no variance to attribute"
+NO_VARIANCE = "both assessors used one grade throughout, so there is no variance to attribute"
 
 
 @statistic("tau-b", "Kendall's tau-b over all pairs of pairs, ties corrected for", CONSTANT)
@@ -40,15 +40,15 @@ def tau_ap(tables: Floats, _grades: Floats) -> Floats:
     the other too; meant both ways. It is `metrics.correlation.tau_ap_b` of all pairs as one list.
     """
     p = shares(tables)
-    return (_kept_above(p) + _kept_above(np.swapaxes(p, -1, -2))) / 2
+    return (_concordance_above(p) + _concordance_above(np.swapaxes(p, -1, -2))) / 2
 
 
-def _kept_above(p: Floats) -> Floats:
+def _concordance_above(p: Floats) -> Floats:
     columns = p.sum(axis=-2)
     above = np.cumsum(columns[..., ::-1], axis=-1)[..., ::-1] - columns
     lower = above > 1e-12
-    kept = (p * _strictly_after(p)).sum(axis=-2) / np.where(lower, above, 1.0)
-    return 2 * ratio((kept * lower).sum(axis=-1), (columns * lower).sum(axis=-1)) - 1
+    concordant = (p * _strictly_after(p)).sum(axis=-2) / np.where(lower, above, 1.0)
+    return 2 * ratio((concordant * lower).sum(axis=-1), (columns * lower).sum(axis=-1)) - 1
 
 
 def correlation(p: Floats, rows: Floats, columns: Floats) -> Floats:
@@ -89,7 +89,7 @@ def bias(tables: Floats, grades: Floats) -> Floats:
 
 @statistic("icc", "intraclass correlation ICC(A,1): absolute agreement", NO_VARIANCE, (None, 1.0))
 def icc(tables: Floats, grades: Floats) -> Floats:
-    """ICC(A,1), or ICC(2,1), of two raters: two-way, absolute agreement, single rating.
+    """ICC(A,1), or ICC(2,1), of two assessors: two-way, absolute agreement, single rating.
 
     McGraw and Wong (1996), Psychological Methods 1(1). Weighted tables count as their total many
     pairs.

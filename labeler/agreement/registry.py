@@ -16,7 +16,7 @@ Compute = Callable[[Floats, Floats], Floats]
 
 _CUT = re.compile(r"(?P<name>.+)>=(?P<grade>-?\d+)")
 ON_AN_EDGE = ("kappa-max", "bias-index")
-"""Where both raters use the grades alike, these are 1 and 0, and no draw of queries shows that.
+"""Where both assessors use the grades alike, these are 1 and 0, and no draw of queries shows that.
 
 Their intervals covered .06 to .09 and .79 to .85 in the world of scripts/simulate_coverage.py.
 """
@@ -54,8 +54,10 @@ class Statistic:
 
 STATISTICS: dict[str, Statistic] = {}
 
-ONE_GRADE = "both raters used one and the same grade throughout, so agreement by chance is certain"
-CONSTANT = "one of the raters used one grade throughout, so there is no order to compare"
+SINGLE_GRADE = (
+    "both assessors used one and the same grade throughout, so agreement by chance is certain"
+)
+CONSTANT = "one of the assessors used one grade throughout, so there is no order to compare"
 NO_PAIRS = "there are no pairs"
 
 CUTTABLE = ("kappa", "alpha")
@@ -79,7 +81,7 @@ def statistic(
 
 def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
     """The statistic called `name`; `kappa>=2` is kappa after cutting the scale at grade 2."""
-    inner, grade = must_be_known(name)
+    inner, grade = parse_name(name)
     if grade is None:
         return STATISTICS[inner]
     if grade not in grades[1:]:
@@ -88,17 +90,17 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
     return _cut_statistic(name, STATISTICS[inner], grade)
 
 
-def must_be_known(name: str) -> tuple[str, int | None]:
-    """The registered name that a name means, and the grade at which it cuts, if it does."""
+def parse_name(name: str) -> tuple[str, int | None]:
+    """The registered statistic that a name stands for, and the grade at which `kappa>=G` cuts."""
     name = ALIASES.get(name, name)
     if name in STATISTICS:
         return name, None
-    found = _CUT.fullmatch(name)
-    inner = ALIASES.get(found["name"], found["name"]) if found else ""
+    match = _CUT.fullmatch(name)
+    inner = ALIASES.get(match["name"], match["name"]) if match else ""
     inner = "alpha-nominal" if inner == "alpha" else inner
-    if found is None or inner not in STATISTICS:
-        raise Misuse(f"no statistic {name!r}{_nearest(name)}; known: {', '.join(known_names())}")
-    return inner, int(found["grade"])
+    if match is None or inner not in STATISTICS:
+        raise Misuse(f"no statistic {name!r}{_nearest(name)}; known: {', '.join(all_names())}")
+    return inner, int(match["grade"])
 
 
 def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
@@ -110,17 +112,17 @@ def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
 
     about = f"{inner.about}, after cutting the scale at {grade}"
     undefined = f"{inner.undefined} (cut at {grade})"
-    said = replace(inner, about=about, undefined=undefined)
-    return replace(said, name=name, compute=compute, cut=grade)
+    described = replace(inner, about=about, undefined=undefined)
+    return replace(described, name=name, compute=compute, cut=grade)
 
 
-def known_names() -> list[str]:
+def all_names() -> list[str]:
     """Every registered name, the aliases, and the cuts as `kappa>=G`."""
     return [*STATISTICS, *ALIASES, *(f"{name}>=G" for name in CUTTABLE)]
 
 
 def _nearest(name: str) -> str:
-    close = difflib.get_close_matches(name, known_names(), n=1)
+    close = difflib.get_close_matches(name, all_names(), n=1)
     return f"; did you mean {close[0]!r}" if close else ""
 
 
@@ -141,6 +143,6 @@ DEFAULT_AFTER_CUTS = ("tau-b", "spearman", "mae", "bias")
 
 
 def default_names(grades: Sequence[int]) -> list[str]:
-    """What `labeler agree` reports on this scale, in its order."""
+    """The statistics that are reported on this scale by default, in their order."""
     cuts = [f"{name}>={grade}" for name in CUTTABLE for grade in grades[1:]]
     return [*DEFAULT_BEFORE_CUTS, *cuts, *DEFAULT_AFTER_CUTS]

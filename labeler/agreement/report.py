@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeler.agreement.assessor_report import AssessorReport, Details
+from labeler.agreement.calibration import Bin
 from labeler.agreement.ceiling import Ceiling
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.differences import Difference
@@ -105,7 +106,7 @@ def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
             }
             for swap in swaps
         ],
-        "circular": [asdict(one) for one in report.circularities],
+        "circular": [asdict(circularity) for circularity in report.circularities],
     }
 
 
@@ -153,12 +154,19 @@ def _ceiling(ceiling: Ceiling) -> Json:
     }
 
 
+def _bin(bin_: Bin) -> Json:
+    """A bin of a calibration; in the command's JSON, its mean probability is called `said`."""
+    values = bin_._asdict()
+    return {"said" if name == "probability" else name: value for name, value in values.items()}
+
+
 def _details(details: Details) -> Json:
     return {
         "classes": [row._asdict() for row in details.classes],
         "bias_by_grade": [row._asdict() for row in details.grades],
         "queries": [asdict(row) for row in details.queries],
         "calibration": [
-            {**asdict(one), "bins": [b._asdict() for b in one.bins]} for one in details.calibration
+            {**asdict(calibration), "bins": [_bin(b) for b in calibration.bins]}
+            for calibration in details.calibration
         ],
     }

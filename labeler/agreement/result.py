@@ -41,7 +41,7 @@ class AgreementResult:
         return self.table().frame()
 
     def as_json(self, *, details: bool = False) -> Any:
-        """What `labeler agree --json` prints: one object, or a list for several assessors."""
+        """The JSON of the command `agree`: one object, or a list for several assessors."""
         return as_json(self.assessors, details=details)
 
     def __repr__(self) -> str:

@@ -102,9 +102,9 @@ def refuse_same_names(sources: Sources) -> None:
         raise Misuse(f"{twice} is named twice; each assessor once, please")
 
 
-def _with_runs(opened: Sources, given: Sequence[Path]) -> Sources:
-    paths = run_paths(given)
-    if not given and opened.collection is not None:
+def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
+    paths = run_paths(run_sources)
+    if not run_sources and opened.collection is not None:
         paths = [opened.collection.run(name) for name in opened.collection.run_names()]
     runs = named_runs(paths)
     pooled = _pooled_tags(opened.collection)
@@ -122,9 +122,9 @@ def _pooled_tags(collection: Collection | None) -> dict[str, str]:
     return {name: tag for name, tag in runs.items() if isinstance(tag, str)}
 
 
-def run_paths(given: Sequence[Path]) -> list[Path]:
+def run_paths(sources: Sequence[Path]) -> list[Path]:
     """Run files as they stand, and in place of a folder the runs in it."""
-    return [file for path in given for file in (_run_files(path) if path.is_dir() else [path])]
+    return [file for path in sources for file in (_run_files(path) if path.is_dir() else [path])]
 
 
 def _run_files(folder: Path) -> list[Path]:
@@ -183,23 +183,25 @@ def _of_collections_qrels(collection: Collection, name: str) -> AssessorSource:
     path, judgements = collection.qrels(name), collection.judgements(name)
     model = _model_of_card(collection, name) or name
     if not judgements.exists():
-        named = grade_names(collection, name)
-        return replace(source_of_file(path, name), model=model, scale_names=named)
+        scale_names = grade_names(collection, name)
+        return replace(source_of_file(path, name), model=model, scale_names=scale_names)
     rows = _read_judged(judgements)
     source = AssessorSource(name, AssessorLabels({}))
     if path.stat().st_size:
         source = source_of_file(path, name)
     judged = AssessorLabels(source.judged.labels, {**source.judged.failures, **rows.failures})
-    named = grade_names(collection, name, rows.prompts)
-    return AssessorSource(name, judged, rows.model(model), rows.distributions, named, source.notes)
+    scale_names = grade_names(collection, name, rows.prompts)
+    return AssessorSource(
+        name, judged, rows.model(model), rows.distributions, scale_names, source.notes
+    )
 
 
 def _model_of_card(collection: Collection, name: str) -> str:
     """The model asked and those that answered, as the card says."""
     entry = card_section(card_section(read_card(collection), "judge"), name)
     served = entry.get("served")
-    named = [entry.get("model"), *(served if isinstance(served, list) else [])]
-    return ", ".join(dict.fromkeys(one for one in named if isinstance(one, str) and one))
+    models = [entry.get("model"), *(served if isinstance(served, list) else [])]
+    return ", ".join(dict.fromkeys(model for model in models if isinstance(model, str) and model))
 
 
 @dataclass

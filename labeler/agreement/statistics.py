@@ -1,25 +1,25 @@
-"""Every statistic of two raters, registered: importing this module fills the registry."""
+"""Every statistic of two assessors, registered: importing this module fills the registry."""
 
 from labeler.agreement import alphas, kappas, rank
 from labeler.agreement.registry import (
     ALIASES,
     STATISTICS,
     Statistic,
+    all_names,
     default_names,
     find_statistic,
-    known_names,
-    must_be_known,
+    parse_name,
 )
 
 __all__ = [
     "ALIASES",
     "STATISTICS",
     "Statistic",
+    "all_names",
     "alphas",
     "default_names",
     "find_statistic",
     "kappas",
-    "known_names",
-    "must_be_known",
+    "parse_name",
     "rank",
 ]

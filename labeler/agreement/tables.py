@@ -104,12 +104,13 @@ def queries_table(
         Column("bias", format="+.2f"),
     ]
     cells: list[Row] = [
-        [q.query_id, _named(q.query_id, texts), q.pairs, q.agreement, q.mae, q.bias] for q in rows
+        [q.query_id, _id_and_text(q.query_id, texts), q.pairs, q.agreement, q.mae, q.bias]
+        for q in rows
     ]
     return Table("queries", columns, cells)
 
 
-def _named(query_id: str, texts: Mapping[str, str]) -> str:
+def _id_and_text(query_id: str, texts: Mapping[str, str]) -> str:
     return " ".join([query_id, *texts.get(query_id, "").split()])
 
 
@@ -133,7 +134,7 @@ def calibration_table(calibration: Calibration) -> Table:
         _value("came true"),
     ]
     rows: list[Row] = [
-        [f"{b.low:.1f} to {b.high:.1f}", b.pairs, b[3], b[4]] for b in calibration.bins
+        [f"{b.low:.1f} to {b.high:.1f}", b.pairs, b.probability, b.true] for b in calibration.bins
     ]
     title = (
         f"calibration of 'at least {calibration.cut}': {calibration.pairs:,} pairs, expected "

@@ -79,9 +79,9 @@ def _sources(
     from labeler.errors import Misuse
     from labeler.evaluation.correct import qrels_of_both
 
-    first, *others = paths
+    first, *rest = paths
     if first.is_dir():
-        if others:
+        if rest:
             raise Misuse(
                 f"{first} is a collection, whose runs are in its folder; no others, please"
             )
@@ -90,7 +90,7 @@ def _sources(
         if name is not None:
             problem = f"this chooses among the qrels of a collection, and {first} is no folder"
             raise Misuse(problem, parameter=parameter)
-    if len(others) < 2:
+    if len(rest) < 2:
         expected = "expected people's qrels, the assessor's and a run or more"
         raise Misuse(f"{expected}; as in: labeler correct HUMAN.qrels LLM.qrels RUN...")
-    return first, others[0], others[1:]
+    return first, rest[0], rest[1:]

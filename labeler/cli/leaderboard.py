@@ -35,10 +35,10 @@ def command(
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
     from labeler.cli.output import refuse_overwriting, show, show_json, warn
     from labeler.errors import Misuse
-    from labeler.evaluation.inputs import files_named
+    from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.leaderboard import leaderboard
 
-    qrels, runs = files_named(sources, 2)
+    qrels, runs = qrels_and_runs(sources, 2)
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
     refuse_overwriting(output.output, [*qrels, *runs])

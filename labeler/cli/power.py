@@ -42,10 +42,10 @@ def command(
 ) -> None:
     """Say what so many queries can tell apart, and how many a difference needs."""
     from labeler.cli.output import refuse_overwriting, show, show_json, warn
-    from labeler.evaluation.inputs import files_named
+    from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.power import power as planned
 
-    (qrels, *_), runs = files_named(sources, 1)
+    (qrels, *_), runs = qrels_and_runs(sources, 1)
     refuse_overwriting(output.output, [qrels, *runs])
     chance = {"power": power, "level": level}
     plan = planned(

@@ -176,11 +176,11 @@ def subset(
     from labeler.collection.ids import named_ids
     from labeler.qrels.edit import Subset, subset_qrels
 
-    queries_named, documents_named = (
+    query_ids, document_ids = (
         named_ids(text, name) for text, name in ((queries, "queries"), (documents, "documents"))
     )
-    kept = Subset(queries_named, documents_named, sample, seed)
-    _wrote(output, subset_qrels(path, output, kept, caution))
+    choice = Subset(query_ids, document_ids, sample, seed)
+    _wrote(output, subset_qrels(path, output, choice, caution))
 
 
 @app.command(epilog="Example: labeler qrels compare human.qrels llm.qrels")

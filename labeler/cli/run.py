@@ -118,12 +118,12 @@ def convert(
     _rewrite(path, output, Change(_tag(path, tag), read_as=read_as or "", write_as=write_as or ""))
 
 
-def _tag(path: Path, given: str) -> str:
+def _tag(path: Path, tag: str) -> str:
     from labeler.collection.choose import run_name
     from labeler.collection.layout import safe_name
 
     name = run_name(path).removesuffix(".json").removesuffix(".parquet")
-    return given or (safe_name(name) if path.is_file() else "run")
+    return tag or (safe_name(name) if path.is_file() else "run")
 
 
 def _rewrite(path: Path, output: Path, change: Change) -> None:

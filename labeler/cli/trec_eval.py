@@ -13,8 +13,8 @@ from labeler.cli.screen import note
 FORMATS = {"-R": "qrels", "-T": "trec_results"}
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show: bool) -> None:
+    if show:
         from labeler import __version__
 
         note(f"trec_eval version 10.0, as labeler {__version__} stands in for it")

@@ -45,7 +45,7 @@ class Comparisons:
         return comparison_table(self.comparisons).frame()
 
     def as_json(self) -> list[dict[str, Any]]:
-        """The comparisons as `labeler evaluate --json` prints them."""
+        """The comparisons as in the JSON of the command `evaluate`."""
         return [comparison_as_json(comparison) for comparison in self.comparisons]
 
     def __repr__(self) -> str:
@@ -80,12 +80,12 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> labeler.compare(qrels, {"good": good, "bad": bad}, "P@1 RR")
     Comparisons(baseline='good', worse: 2)
     """
-    named = runs_from(runs, qrels)
-    if len(named) < 2:
+    runs_by_name = runs_from(runs, qrels)
+    if len(runs_by_name) < 2:
         raise Misuse("a comparison needs two or more runs", parameter="runs")
     scoring = Scoring(missing)
     options = EvaluationOptions(names_of(measures), scoring, baseline, interval, False, seed)
-    report = report_on(qrels, named, options)
+    report = report_on(qrels, runs_by_name, options)
     if not report.comparisons:
         raise BadInput("no query is scored for all runs by a measure that is a mean over queries")
     return Comparisons(report.comparisons[0].baseline, report.comparisons, report.findings)

@@ -92,10 +92,10 @@ def compare_scores(
     runs: Mapping[str, Scores], baseline: str, kind: str = "bootstrap", seed: int = 0
 ) -> list[Comparison]:
     """Every other run against the baseline, by every measure that is a mean over queries."""
-    others = [name for name in runs if name != baseline]
+    compared = [name for name in runs if name != baseline]
     comparisons: list[Comparison] = []
     for measure in runs[baseline].measures:
-        if measure.definition.summary in MEANS and others:
+        if measure.definition.summary in MEANS and compared:
             comparisons += _by_measure(runs, baseline, measure, kind, seed)
     return comparisons
 
@@ -103,13 +103,13 @@ def compare_scores(
 def _by_measure(
     runs: Mapping[str, Scores], baseline: str, measure: Measure, kind: str, seed: int
 ) -> list[Comparison]:
-    others = [name for name in runs if name != baseline]
+    compared = [name for name in runs if name != baseline]
     base = runs[baseline].of(measure)
-    differences = np.array([runs[name].of(measure) - base for name in others])
+    differences = np.array([runs[name].of(measure) - base for name in compared])
     p, p_max = _p_values(differences, kind, seed)
     corrected = holm(p)
     comparisons = []
-    for i, name in enumerate(others):
+    for i, name in enumerate(compared):
         both = ~np.isnan(differences[i])
         defined = differences[i][both]
         difference = float(defined.mean()) if len(defined) else math.nan
@@ -120,7 +120,7 @@ def _by_measure(
             -defined if measure.definition.lower_is_better else defined
         )
         facts = (name, baseline, str(measure), len(defined), difference, percent, low, high)
-        least = 0.0 if kind == "t" else smallest_p(len(defined)) * len(others)
+        least = 0.0 if kind == "t" else smallest_p(len(defined)) * len(compared)
         chance = (float(p[i]), float(corrected[i]), float(p_max[i]), min(least, 1.0))
         comparisons.append(Comparison(*facts, up, level, down, *chance))
     return comparisons

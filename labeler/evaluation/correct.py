@@ -95,8 +95,8 @@ def corrections_of(
     human: AnyQrels, assessor: AnyQrels | None, runs: AnyRuns | None, options: CorrectionOptions
 ) -> Corrections:
     """The corrections of `correct`, with its options in one place."""
-    measures, named = _means(options.measures), runs_from(runs, human)
-    check_baseline(options.baseline, named)
+    measures, runs_by_name = _means(options.measures), runs_from(runs, human)
+    check_baseline(options.baseline, runs_by_name)
     if assessor is None:
         human, assessor = qrels_of_both(_collection_of(human))
     findings: list[Finding] = []
@@ -105,7 +105,7 @@ def corrections_of(
     findings += qrels_findings(by_assessor, measures, scoring, may_skip=False)
     scoring = scoring.with_top_grade(max(1, by_human.max_grade, by_assessor.max_grade))
     runs_by_both = []
-    for name, run in named.items():
+    for name, run in runs_by_name.items():
         rankings, facts = _rank_by_both(run, pools, scoring)
         findings += run_findings(name, by_assessor, facts, scoring)
         runs_by_both.append(scored_by_both(name, *rankings, measures))
@@ -157,7 +157,7 @@ def qrels_of_both(
     collection = open_collection(folder)
     human = human or "human"
     names = human, assessor or _only_assessor(collection, human)
-    first, second = (_named(collection, name) for name in names)
+    first, second = (_qrels_path(collection, name) for name in names)
     return first, second
 
 
@@ -172,7 +172,7 @@ def _only_assessor(collection: Collection, human: str) -> str:
     return names[0]
 
 
-def _named(collection: Collection, name: str) -> Path:
+def _qrels_path(collection: Collection, name: str) -> Path:
     """One of the collection's qrels, or another file."""
     if name not in collection.qrels_names() and Path(name).exists():
         return Path(name)

@@ -1,4 +1,4 @@
-"""Scores corrected by people's grades: the records, their tables, and the JSON of `--json`."""
+"""Scores corrected by people's grades: the records, their tables, and the command's JSON."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Corrections:
         return (self.query_table() if per_query else score_table(self.scores)).frame()
 
     def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
-        """What `labeler correct --json` prints."""
+        """The JSON of the command `correct`."""
         return {
             "target": self.target,
             "scores": [_scores_as_json(scores, per_query=per_query) for scores in self.scores],

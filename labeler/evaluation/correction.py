@@ -62,25 +62,25 @@ def corrected_scores(
 ) -> list[CorrectedScores]:
     """Every run by every measure, each with a lambda of its own."""
     rows = [row for i, m in enumerate(measures) for row in _by_measure(runs, i, m, target)]
-    order = {both.run: place for place, both in enumerate(runs)}
+    order = {both.run: index for index, both in enumerate(runs)}
     return sorted(rows, key=lambda row: order[row.run])
 
 
 def _by_measure(
-    runs: Sequence[ScoredByBoth], place: int, measure: Measure, target: str
+    runs: Sequence[ScoredByBoth], index: int, measure: Measure, target: str
 ) -> Iterator[CorrectedScores]:
     for group in _with_the_same_queries(runs):
-        scores = [(both.human[place], both.assessor[place]) for both in group]
+        scores = [(both.human[index], both.assessor[index]) for both in group]
         for both, means in zip(group, _together(group, scores, target), strict=True):
             bounded = means if measure.name in UNBOUNDED else _within_0_and_1(means)
-            by_query = _by_query(both, place)
+            by_query = _by_query(both, index)
             yield CorrectedScores(both.run, str(measure), bounded, both.unjudged, by_query)
 
 
-def _by_query(both: ScoredByBoth, place: int) -> dict[str, tuple[float | None, float]]:
+def _by_query(both: ScoredByBoth, index: int) -> dict[str, tuple[float | None, float]]:
     """Each query's scores by both; `None` where people did not judge it."""
-    human = dict(zip(both.judged.tolist(), both.human[place].tolist(), strict=True))
-    assessor = both.assessor[place].tolist()
+    human = dict(zip(both.judged.tolist(), both.human[index].tolist(), strict=True))
+    assessor = both.assessor[index].tolist()
     return {query: (human.get(i), assessor[i]) for i, query in enumerate(both.queries)}
 
 
@@ -141,16 +141,16 @@ def corrected_differences(
     The runs are over the same queries.
     """
     base = _baseline(runs, measures[0], baseline, target)
-    others = [both for both in runs if both is not base]
-    for place, measure in enumerate(measures if others else ()):
+    compared = [both for both in runs if both is not base]
+    for index, measure in enumerate(measures if compared else ()):
         scores = [
-            (both.human[place] - base.human[place], both.assessor[place] - base.assessor[place])
-            for both in others
+            (both.human[index] - base.human[index], both.assessor[index] - base.assessor[index])
+            for both in compared
         ]
-        differences = _together(others, scores, target)
+        differences = _together(compared, scores, target)
         p = np.array([difference.chance for difference in differences])
         lower = measure.definition.lower_is_better
-        for both, means, own, adjusted in zip(others, differences, p, holm(p), strict=True):
+        for both, means, own, adjusted in zip(compared, differences, p, holm(p), strict=True):
             names = both.run, base.run, str(measure)
             yield CorrectedDifference(*names, means, float(own), float(adjusted), lower)
 

@@ -44,10 +44,10 @@ def _of_unjudged(runs: Sequence[ScoredByBoth]) -> Iterator[Finding]:
 
 def _of_no_width(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
     """Where an interval has no width though people did not judge all queries."""
-    named = ", ".join(f"{row.run}'s {row.measure}" for row in scores if _has_no_width(row.means))
+    names = ", ".join(f"{row.run}'s {row.measure}" for row in scores if _has_no_width(row.means))
     why = "the assessor's scores foretell people's exactly, or never vary, on the judged queries"
-    if named:
-        yield Finding(f"{named}: an interval of no width is no certainty; {why}")
+    if names:
+        yield Finding(f"{names}: an interval of no width is no certainty; {why}")
 
 
 def _has_no_width(means: CorrectedMean) -> bool:

@@ -11,7 +11,7 @@ from labeler.evaluation.comparison import Comparison, best, compare_scores
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
-    NamedRuns,
+    RunsByName,
     judgements_beside,
     pool_from,
     rank,
@@ -98,7 +98,7 @@ class Report:
         return self.query_table().frame() if per_query else scores_frame(self.runs)
 
     def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
-        """The report as `labeler evaluate --json` prints it; what is undefined is None."""
+        """The JSON of the command `evaluate`; what is undefined is None."""
         return {
             "qrels": self.qrels,
             "measures": list(self.measures),
@@ -160,7 +160,7 @@ def report_of(qrels: AnyQrels, runs: AnyRuns | None, options: EvaluationOptions)
 
 
 def report_on(
-    qrels: AnyQrels, runs: NamedRuns, options: EvaluationOptions, name: str = "the qrels"
+    qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions, name: str = "the qrels"
 ) -> Report:
     """The same of runs that have their names; messages call qrels without a file `name`."""
     measures = parse_all(options.measures)

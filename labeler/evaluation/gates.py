@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts 
 
 
 class Limit(NamedTuple):
-    """What `--require NAME:NUMBER` says."""
+    """The gate that `NAME:NUMBER` asks for, before its name is looked up."""
 
     name: str
     number: float

@@ -25,7 +25,7 @@ AnyQrels: TypeAlias = "Source | Collection"
 AnyRuns: TypeAlias = "Source | Collection | Mapping[str, Source] | Iterable[Source]"
 """One run, several, a dict of names to runs, or a collection (all of its runs)."""
 
-NamedRuns = dict[str, Path | Run]
+RunsByName = dict[str, Path | Run]
 
 
 def qrels_path(qrels: AnyQrels) -> Path | None:
@@ -36,12 +36,12 @@ def qrels_path(qrels: AnyQrels) -> Path | None:
     return Path(qrels) if isinstance(qrels, str | os.PathLike) else None
 
 
-def folder_of(given: object) -> Path | None:
-    """The collection's folder, where that is what was given."""
-    if isinstance(given, Collection):
-        return given.folder
-    if isinstance(given, str | os.PathLike) and Path(given).is_dir():
-        return Path(given)
+def folder_of(source: object) -> Path | None:
+    """The folder of a collection, `None` where the source is no collection."""
+    if isinstance(source, Collection):
+        return source.folder
+    if isinstance(source, str | os.PathLike) and Path(source).is_dir():
+        return Path(source)
     return None
 
 
@@ -108,7 +108,7 @@ def query_texts_beside(qrels: AnyQrels) -> dict[str, str]:
     return {query.id: query.text for query in read_queries(file).values()}
 
 
-def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> NamedRuns:
+def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
     """Runs by name; without any, those of the collection that `qrels` is.
 
     Files give their own names. Of runs without one, a single one is `run`, and several are `run1`,
@@ -150,19 +150,19 @@ def _is_row(item: Any) -> bool:
     return is_triple or hasattr(item, "score")
 
 
-def _by_name(runs: Sequence[Any]) -> NamedRuns:
+def _by_name(runs: Sequence[Any]) -> RunsByName:
     if not runs:
         raise Misuse("no run to score", parameter="runs")
-    named: NamedRuns = {}
+    runs_by_name: RunsByName = {}
     for number, run in enumerate(runs, start=1):
         name = "run" if len(runs) == 1 else f"run{number}"
         if isinstance(run, str | os.PathLike):
             name = run_name(Path(run))
-        if name in named:
-            first, second = named[name], run
+        if name in runs_by_name:
+            first, second = runs_by_name[name], run
             raise Misuse(f"{first} and {second} are both the run {name!r}; rename one")
-        named[name] = _run(run, name)
-    return named
+        runs_by_name[name] = _run(run, name)
+    return runs_by_name
 
 
 def _run(run: Source, name: str) -> Path | Run:
@@ -181,7 +181,7 @@ def rank(run: Path | Run, pool: Pool, ties: str) -> tuple[Rankings, Facts]:
     return rankings_of(run, pool, ties)
 
 
-def files_named(words: Sequence[str], qrels: int) -> tuple[list[Path], list[Path]]:
+def qrels_and_runs(words: Sequence[str], qrels: int) -> tuple[list[Path], list[Path]]:
     """So many qrels and then runs, from the words of a command.
 
     They are files in this order; or a collection's folder and names of its qrels, of which none is

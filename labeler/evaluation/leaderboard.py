@@ -13,7 +13,7 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.comparison import MEANS, difference_interval
 from labeler.evaluation.evaluate import report_on
-from labeler.evaluation.inputs import AnyQrels, AnyRuns, NamedRuns, runs_from, short_name
+from labeler.evaluation.inputs import AnyQrels, AnyRuns, RunsByName, runs_from, short_name
 from labeler.evaluation.options import EvaluationOptions
 from labeler.evaluation.systems import (
     Swap,
@@ -73,7 +73,7 @@ class Leaderboard:
         return self.tables()[0].frame()
 
     def as_json(self) -> dict[str, Any]:
-        """The comparison as `labeler leaderboard --json` prints it."""
+        """The JSON of the command `leaderboard`."""
         return {
             "qrels": list(self.qrels),
             "measure": self.measure,
@@ -223,11 +223,11 @@ def leaderboard(
     >>> [(system.run, system.first, system.second) for system in board.systems]
     [('bm25', 0.75, 0.5), ('dense', 0.75, 1.0)]
     """
-    named = runs_from(runs, first)
-    if len(named) < 2:
+    runs_by_name = runs_from(runs, first)
+    if len(runs_by_name) < 2:
         raise Misuse("a leaderboard needs at least two runs")
-    by_first = scores_of(first, named, measure, "the first qrels")
-    by_second = scores_of(second, named, measure, "the second qrels")
+    by_first = scores_of(first, runs_by_name, measure, "the first qrels")
+    by_second = scores_of(second, runs_by_name, measure, "the second qrels")
     findings = [*by_first.findings, *by_second.findings]
     board = _over_common_queries(by_first, by_second, measure, findings, seed)
     left_out = map(Finding, board.warnings)
@@ -276,7 +276,7 @@ class SystemScores:
 
 
 def scores_of(
-    qrels: AnyQrels, runs: NamedRuns, measure: object, name: str = "the qrels"
+    qrels: AnyQrels, runs: RunsByName, measure: object, name: str = "the qrels"
 ) -> SystemScores:
     """The scores of some runs by one measure; messages call qrels without a file `name`."""
     if parse(str(measure)).definition.summary not in MEANS:

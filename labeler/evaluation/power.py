@@ -70,7 +70,7 @@ class PowerPlan:
         return self.tables()[0].frame()
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as `labeler power --json` prints it."""
+        """The JSON of the command `power`."""
         return {name: value for name, value in asdict(self).items() if name != "findings"}
 
     def __repr__(self) -> str:
@@ -123,10 +123,10 @@ def power(  # noqa: PLR0913 - whoever calls it names the few that are needed
     {0.1: (157, 157)}
     """
     options = PowerOptions(tuple(queries), tuple(differences), power, level)
-    named = runs_from(runs, qrels)
-    if len(named) < 2:
+    runs_by_name = runs_from(runs, qrels)
+    if len(runs_by_name) < 2:
         raise Misuse("power needs two or more runs, whose differences vary from query to query")
-    return plan_of(scores_of(qrels, named, measure), str(measure), options)
+    return plan_of(scores_of(qrels, runs_by_name, measure), str(measure), options)
 
 
 def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerPlan:

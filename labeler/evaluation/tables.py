@@ -1,4 +1,4 @@
-"""An evaluation's scores and comparisons as tables, and as the JSON that `--json` prints."""
+"""An evaluation's scores and comparisons as tables, and as the command's JSON."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ FEW_QUERIES = 25
 WELL_JUDGED = 0.95
 SCALED = ("ERR", "nERR", "RBP")
 """Measures whose gain depends on the scale's top grade."""
-_NAMED = 10
+_MOST_NAMES = 10
 
 
-def name_findings(given: Sequence[str]) -> list[Finding]:
+def name_findings(texts: Sequence[str]) -> list[Finding]:
     """Which measures go by another name than they were asked for by."""
     return [
         Finding(f"{word} goes by the name {name} here", about=name)
-        for word, name in renamed(given).items()
+        for word, name in renamed(texts).items()
     ]
 
 
@@ -92,9 +92,9 @@ def _of(some: int, every: int) -> str:
     return f"{some} of {_many(every, 'query', 'queries')}"
 
 
-def _many(number: int, one: str, many: str) -> str:
+def _many(number: int, singular: str, plural: str) -> str:
     """`count_of` without commas: programs read these findings, too."""
-    return count_of(number, one, many).replace(",", "")
+    return count_of(number, singular, plural).replace(",", "")
 
 
 def verdict_findings(verdicts: Collection[str] | None, pool: Pool) -> list[Finding]:
@@ -115,10 +115,10 @@ def score_findings(name: str, scores: Scores) -> list[Finding]:
     for measure in scores.measures:
         undefined = np.flatnonzero(np.isnan(scores.of(measure)))
         if len(undefined):
-            named = ", ".join(scores.queries[i] for i in undefined[:_NAMED])
-            more = ", …" if len(undefined) > _NAMED else ""
+            names = ", ".join(scores.queries[i] for i in undefined[:_MOST_NAMES])
+            more = ", …" if len(undefined) > _MOST_NAMES else ""
             count = _of(len(undefined), len(scores.queries))
-            text = f"{name}: {measure} is undefined for {count}, left out: {named}{more}"
+            text = f"{name}: {measure} is undefined for {count}, left out: {names}{more}"
             findings.append(Finding(text, about=name))
     return findings
 

@@ -84,34 +84,34 @@ class _Text:
     def __init__(self, path: Path) -> None:
         self.chunks = byte_chunks(path, _CHUNK)
         self.decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        self.held, self.place, self.above = "", 0, 1
+        self.held, self.position, self.above = "", 0, 1
 
     @property
     def line(self) -> int:
         """The number of the line that is read."""
-        return self.above + self.held.count("\n", 0, self.place)
+        return self.above + self.held.count("\n", 0, self.position)
 
     def more(self) -> bool:
         """Read on, twice as much each time; whether there was more."""
         self.above = self.line
-        size = max(_CHUNK, len(self.held) - self.place)
-        parts = [self.held[self.place :]]
+        size = max(_CHUNK, len(self.held) - self.position)
+        parts = [self.held[self.position :]]
         got = 0
         for chunk in self.chunks:
             parts.append(self.decode(chunk))
             got += len(chunk)
             if got >= size:
                 break
-        self.held, self.place = "".join(parts), 0
+        self.held, self.position = "".join(parts), 0
         return got > 0
 
     def next(self) -> str:
         """The next character that is not white space, "" at the end."""
         while True:
-            rest = self.held[self.place : self.place + 1]
+            rest = self.held[self.position : self.position + 1]
             if rest and not rest.isspace():
                 return rest
-            self.place += len(rest)
+            self.position += len(rest)
             if not rest and not self.more():
                 return ""
 
@@ -120,14 +120,14 @@ class _Text:
         following = self.next()
         if following != character:
             raise ValueError(f"expected {character!r}, found {following or 'the end'!r}")
-        self.place += 1
+        self.position += 1
 
     def value(self) -> Any:
         """The next JSON value."""
         self.next()
         while True:
             try:
-                value, self.place = _DECODER.raw_decode(self.held, self.place)
+                value, self.position = _DECODER.raw_decode(self.held, self.position)
             except json.JSONDecodeError:
                 if not self.more():
                     raise

@@ -46,7 +46,7 @@ def write_parquet_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int
     with replacing_bytes(path) as out, parquet.ParquetWriter(out, schema) as writer:
         for part in parts:
             count += len(part.query)
-            names = [part.names[place].decode() for place in part.query.tolist()]
+            names = [part.names[query].decode() for query in part.query.tolist()]
             ids = [doc_id.decode() for doc_id in part.documents]
             writer.write_table(arrow.table([names, ids, part.score], schema=schema))
     return count

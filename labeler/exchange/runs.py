@@ -32,7 +32,19 @@ FORMATS = {
 }
 """The formats of runs by what a file's name ends in; `trec` is also any other ending."""
 
-OTHERS = ("csv", "tsv", "jsonl", "ndjson", "xlsx", "feather", "arrow", "pkl", "lz4", "zip", "bz2")
+UNSUPPORTED = (
+    "csv",
+    "tsv",
+    "jsonl",
+    "ndjson",
+    "xlsx",
+    "feather",
+    "arrow",
+    "pkl",
+    "lz4",
+    "zip",
+    "bz2",
+)
 """Endings of files that hold something else than a run as TREC has it."""
 
 _FORMATS_IN_WORDS = "known: .json (BEIR's), .parquet, .trec (also .trec.gz)"
@@ -41,7 +53,7 @@ _FORMATS_IN_WORDS = "known: .json (BEIR's), .parquet, .trec (also .trec.gz)"
 def format_of(path: Path) -> str:
     """The format that a file's name says; `Misuse` where that is none of ours."""
     ending = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").casefold()
-    if ending in OTHERS or path.name.casefold().endswith(".parquet.gz"):
+    if ending in UNSUPPORTED or path.name.casefold().endswith(".parquet.gz"):
         raise Misuse(f"{path}: runs are not read or written as .{ending}; {_FORMATS_IN_WORDS}")
     return ending if ending in FORMATS else "trec"
 

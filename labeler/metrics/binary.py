@@ -184,9 +184,9 @@ def bpref(r: Rankings, rel: int = 1) -> Floats:
     judged = r.grade >= 0
     query, good = r.query[judged], r.grade[judged] >= rel
     wrong = _so_far(query, ~good)[good]
-    relevants, others = r.in_pool(rel), r.in_pool(0, rel)
+    relevants, nonrelevants = r.in_pool(rel), r.in_pool(0, rel)
     at = query[good]
-    worst = np.minimum(others, relevants)[at]
+    worst = np.minimum(nonrelevants, relevants)[at]
     lost = ratio(np.minimum(wrong, relevants[at]), worst)
     return ratio(r.total(relevant(r, rel), 1.0 - lost), relevants)
 

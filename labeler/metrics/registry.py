@@ -137,22 +137,24 @@ def parse(text: str) -> Measure:
         example = _guess(text) or "P@10 or P(rel=2)@10"
         raise Misuse(f"cannot read the measure {text!r}; write it as {example}")
     name, inside, cutoff = match.groups()
-    given = _parameters(text, inside or "")
-    definition = MEASURES.get(_ALIASES.get(name, name) if name != "NumRet" else _num_ret(given))
+    arguments = _parameters(text, inside or "")
+    definition = MEASURES.get(_ALIASES.get(name, name) if name != "NumRet" else _num_ret(arguments))
     if definition is None:
         raise Misuse(_unknown(name, text))
-    judged_only = given.pop("judged_only", False)
+    judged_only = arguments.pop("judged_only", False)
     if not isinstance(judged_only, bool):
         raise Misuse(f"{text}: judged_only is True or False")
     parameters = tuple(
-        (key, _typed(text, key, given.pop(key), default))
+        (key, _typed(text, key, arguments.pop(key), default))
         for key, default in definition.defaults.items()
-        if key in given and given[key] != default
+        if key in arguments and arguments[key] != default
     )
-    given = {key: value for key, value in given.items() if key not in definition.defaults}
-    if given:
+    arguments = {key: value for key, value in arguments.items() if key not in definition.defaults}
+    if arguments:
         names = ", ".join([*definition.defaults, "judged_only"])
-        raise Misuse(f"{text}: {definition.name} has no parameter {next(iter(given))!r}: {names}")
+        raise Misuse(
+            f"{text}: {definition.name} has no parameter {next(iter(arguments))!r}: {names}"
+        )
     return Measure(definition.name, _cutoff(definition, text, cutoff), parameters, judged_only)
 
 
@@ -177,8 +179,8 @@ def _words(text: str) -> list[str]:
 
 def renamed(texts: Sequence[str]) -> dict[str, str]:
     """The names as they were given to the names that they go by, where the two differ."""
-    given = [word for text in texts for word in _words(text)]
-    names = {word: str(parse(word)) for word in given}
+    words = [word for text in texts for word in _words(text)]
+    names = {word: str(parse(word)) for word in words}
     return {word: name for word, name in names.items() if _plain(word) != name}
 
 
@@ -186,9 +188,9 @@ def _plain(text: str) -> str:
     return re.sub(r"\s", "", text).replace('"', "'")
 
 
-def _num_ret(given: Mapping[str, Any]) -> str:
+def _num_ret(arguments: Mapping[str, Any]) -> str:
     """What `NumRet` names: with a level of relevance, ir_measures counts the relevant ones."""
-    return "NumRelRet" if "rel" in given else "NumRet"
+    return "NumRelRet" if "rel" in arguments else "NumRet"
 
 
 def _unknown(name: str, text: str) -> str:
@@ -212,21 +214,21 @@ def _guess(text: str) -> str:
 
 def _parameters(text: str, inside: str) -> dict[str, Any]:
     """`rel=2,dcg='exp-log2'` as a dict; bare words are taken as strings."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in inside.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise Misuse(f"{text}: expected name=value in the parentheses, found {part!r}")
         try:
-            given[key] = ast.literal_eval(value)
+            arguments[key] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            given[key] = value
-    if "gain" in given:
-        gain = given.pop("gain")
+            arguments[key] = value
+    if "gain" in arguments:
+        gain = arguments.pop("gain")
         if gain not in _GAINS:
             raise Misuse(f"{text}: gain is linear or exp, not {gain!r}")
-        given["dcg"] = _GAINS[gain]
-    return given
+        arguments["dcg"] = _GAINS[gain]
+    return arguments
 
 
 def _typed(text: str, key: str, value: Any, default: Value | None) -> Value:

@@ -48,13 +48,13 @@ def draw(
         these = "this query has" if len(sampled) == 1 else f"these {len(sampled)} queries have"
         raise Misuse(f"cannot draw {pairs} pairs; {these} {len(pool)}", parameter="pairs")
     probability = _scaled(_shares(pool, strata), pairs)
-    places = _systematic(probability, float(rng.random()))
-    return [DrawnPair(pool[place], float(first * probability[place])) for place in places]
+    indices = _systematic(probability, float(rng.random()))
+    return [DrawnPair(pool[index], float(first * probability[index])) for index in indices]
 
 
 def _shuffled(pairs: Sequence[Pair], rng: np.random.Generator) -> list[Pair]:
     ordered = sorted(pairs)
-    return [ordered[place] for place in rng.permutation(len(ordered))]
+    return [ordered[index] for index in rng.permutation(len(ordered))]
 
 
 def _order(grade: int | None) -> tuple[bool, int]:
@@ -88,7 +88,7 @@ def _systematic(probability: Floats, start: float) -> list[int]:
     """The places where the running sum of probabilities passes `start`, `start` + 1, ..."""
     passed = np.floor(np.cumsum(probability) - start + 1e-9)
     before = np.concatenate([[np.floor(-start + 1e-9)], passed[:-1]])
-    return [int(place) for place in np.flatnonzero(passed > before)]
+    return [int(index) for index in np.flatnonzero(passed > before)]
 
 
 def share_out(

@@ -110,7 +110,7 @@ def _merge(
         raise FileProblem(problem, parameter="name")
     before = {row.pair: row for row in read_people(path)} if path.exists() else {}
     if not options.replace:
-        _refuse_other_grades(answered, before, f"{sheet}: ", name)
+        _refuse_changed_grades(answered, before, f"{sheet}: ", name)
     new = {p: row for p, row in answered.items() if row.grade is not None or p not in before}
     merged = {**before, **new}
     samples = {row.sample for row in (*merged.values(), *answered.values())}
@@ -126,7 +126,7 @@ def _merge(
     write_qrels(collection.qrels(name), qrels)
 
 
-def _refuse_other_grades(
+def _refuse_changed_grades(
     answered: Mapping[Pair, HumanAnswer],
     before: Mapping[Pair, HumanAnswer],
     where: str,
@@ -151,8 +151,8 @@ def _pooled(
     card = read_card(collection).get("samples", {})
     draws = {card.get(sample, {}).get("draw", sample) for sample in samples}
     if len(draws) > 1:
-        named = ", ".join(sorted(samples))
-        problem = f"would hold grades of several draws ({named}), whose chances cannot be pooled"
+        names = ", ".join(sorted(samples))
+        problem = f"would hold grades of several draws ({names}), whose chances cannot be pooled"
         raise BadInput(f"{where} {problem}; use another name", parameter="name")
     drawn = int(card[min(samples)]["drawn"])
     chance: dict[Pair, float] = {}

@@ -129,7 +129,7 @@ def _sheet_rows(
     queries: Mapping[str, Query],
     seed: int,
 ) -> list[SheetRow]:
-    """By query, in an order of documents that tells nothing."""
+    """The rows of a sheet by query, with the documents of each query in random order."""
     pairs = (row.pair for row in drawn)
     ordered = sorted(pairs, key=lambda pair: (pair.query_id, _shuffled(pair, seed)))
     rows = []

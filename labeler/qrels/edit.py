@@ -88,9 +88,9 @@ def _merged(
     graded = _graded(batch, first, wins.get(conflict, high)[has_grade])
 
     def words() -> Iterator[str]:
-        for place in np.flatnonzero(differ).tolist():
-            line = int(lines[starts[place]])
-            grades = ", ".join(map(str, grade[starts[place] : ends[place]].tolist()))
+        for index in np.flatnonzero(differ).tolist():
+            line = int(lines[starts[index]])
+            grades = ", ".join(map(str, grade[starts[index] : ends[index]].tolist()))
             query = batch.names[int(batch.query[line])].decode()
             yield f"{query} {batch.part.cell(line, 2).decode()}: {grades}"
 
@@ -146,16 +146,16 @@ def map_qrels(path: Path, output: Path, mapping: Mapping[int, int], warn: Warn) 
     lacking: set[int] = set()
 
     def regrade(grade: Integers) -> Integers:
-        present, place = np.unique(grade, return_inverse=True)
+        present, inverse = np.unique(grade, return_inverse=True)
         lacking.update(set(present.tolist()) - mapping.keys())
-        return np.array([mapping.get(old, 0) for old in present.tolist()], dtype=np.int64)[place]
+        return np.array([mapping.get(old, 0) for old in present.tolist()], dtype=np.int64)[inverse]
 
     def parts(index: Index) -> Iterator[GradedPart]:
         for batch, lines, _ in pair_batches([index], warn):
             yield _graded(batch, lines, regrade(batch.grade[lines]))
         if lacking:
-            named = ", ".join(map(str, sorted(lacking)))
-            raise BadInput(f"{path}: the mapping says nothing of the grades {named}")
+            grades = ", ".join(map(str, sorted(lacking)))
+            raise BadInput(f"{path}: the mapping says nothing of the grades {grades}")
 
     with indexed(path, QRELS) as index:
         return write_graded(output, parts(index))
@@ -211,16 +211,16 @@ def _queries_to_keep(index: Index, subset: Subset) -> set[bytes]:
             have = count_of(len(queries), "query", "queries")
             raise Misuse(f"cannot draw {size}; there are {have} to draw from", parameter="sample")
         drawn = np.random.default_rng(subset.seed).choice(len(queries), size, replace=False)
-        queries = [queries[place] for place in drawn.tolist()]
+        queries = [queries[number] for number in drawn.tolist()]
     return set(queries)
 
 
 def _refuse_unknown(
-    parameter: str, named: Mapping[str, str], ids: Collection[str], what: str
+    parameter: str, source_by_id: Mapping[str, str], ids: Collection[str], what: str
 ) -> None:
-    missing = [name for name in named if name not in ids]
+    missing = [name for name in source_by_id if name not in ids]
     if missing:
         more = f"; {len(missing) - 1:,} more are none" if len(missing) > 1 else ""
         problem = f"{missing[0]!r} is no {what}{more}"
-        where = named[missing[0]]
+        where = source_by_id[missing[0]]
         raise BadInput(f"{where}: {problem}") if where else BadInput(problem, parameter=parameter)

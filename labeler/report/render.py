@@ -58,7 +58,7 @@ FORMS: dict[FormName, Form] = {
 """Every form by its name."""
 
 
-def form_named(name: FormName) -> Form:
+def find_form(name: FormName) -> Form:
     """The form of that name; `Misuse` lists those there are."""
     if name not in FORMS:
         raise Misuse(f"no format {name!r}; known: {', '.join(FORMS)}", parameter="form")
@@ -70,15 +70,15 @@ def render(table: Table, form: FormName = "table", width: int | None = None) -> 
 
     The text form fits a terminal of `width` columns; without a width it is as wide as it needs.
     """
-    chosen = form_named(form)
-    return text_table(table, width) if form == "table" else chosen.of_table(table)
+    renderer = find_form(form)
+    return text_table(table, width) if form == "table" else renderer.of_table(table)
 
 
 def rendered_all(
     parts: Iterable[Table | str], form: FormName = "table", width: int | None = None
 ) -> str:
     """Tables and paragraphs, a blank line apart; a form without prose shows the tables only."""
-    of_prose = form_named(form).of_prose
+    of_prose = find_form(form).of_prose
     blocks = []
     for part in parts:
         if isinstance(part, Table):

@@ -48,15 +48,15 @@ def _narrowed(
 ) -> list[int]:
     """Widths that fit, where columns of words can give so much way; else the same widths."""
     least = [
-        min(own, max(FEWEST, width_of(title))) if place and _may_be_cut(column) else own
-        for place, (column, title, own) in enumerate(zip(columns, titles, widths, strict=True))
+        min(own, max(FEWEST, width_of(title))) if index and _may_be_cut(column) else own
+        for index, (column, title, own) in enumerate(zip(columns, titles, widths, strict=True))
     ]
     narrowed = list(widths)
     if _total(least) > width:
         return narrowed
     while _total(narrowed) > width:
         spare = [own - fewest for own, fewest in zip(narrowed, least, strict=True)]
-        widest = max((own, place) for place, own in enumerate(narrowed) if spare[place])[1]
+        widest = max((own, index) for index, own in enumerate(narrowed) if spare[index])[1]
         narrowed[widest] -= 1
     return narrowed
 

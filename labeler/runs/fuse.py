@@ -13,7 +13,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run, write_run_as
 from labeler.messages import count_of
 from labeler.runs.fusion import Fusion, Lists
-from labeler.trec.blocks import Batch, batches, files_per_query, places
+from labeler.trec.blocks import Batch, batches, files_per_query, ranks_in_groups
 from labeler.trec.index import Index
 from labeler.trec.spread import nothing_shared
 from labeler.trec.ties import in_order
@@ -23,15 +23,15 @@ from labeler.trec.write import RankedPart
 def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
     """`0.3,0.7` in the order of the runs, or `dense=0.7,bm25=0.3` by their names."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    named = [part.rpartition("=") for part in parts]
+    fields = [part.rpartition("=") for part in parts]
     try:
-        numbers = [float(number) for _, _, number in named]
+        numbers = [float(number) for _, _, number in fields]
     except ValueError as error:
         problem = f"cannot read the weights {text!r}; write them as 0.3,0.7"
         raise Misuse(problem, parameter="weights") from error
     if not np.isfinite(numbers).all():
         raise Misuse(f"the weights {text!r} must be finite numbers", parameter="weights")
-    names = [name for name, equals, _ in named if equals]
+    names = [name for name, equals, _ in fields if equals]
     if not names:
         return tuple(numbers)
     runs = [run_name(path) for path in paths]
@@ -101,5 +101,5 @@ def _fused(batch: Batch, fusion: Fusion) -> RankedPart:
     first = order[np.append(True, number[1:] != number[:-1])]
     query, documents = batch.query[first], batch.documents.take(first)
     best = in_order(query, score, documents)
-    best = best[places(query, best)[best] <= fusion.depth]
+    best = best[ranks_in_groups(query, best)[best] <= fusion.depth]
     return RankedPart(batch.names, query[best], batch.texts(first[best]), score[best])

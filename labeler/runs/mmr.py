@@ -91,7 +91,7 @@ def _re_ranked(batch: Batch, vectors: _Vectors, diversity: Diversity) -> RankedP
         taken = mmr(
             batch.score[lines[first:last]], unit @ unit.T, diversity.balance, diversity.depth
         )
-        order += [first + place for place in taken]
+        order += [first + index for index in taken]
         scores += [1 / rank for rank in range(1, len(taken) + 1)]
     best = lines[order]
     return RankedPart(batch.names, batch.query[best], batch.texts(best), np.array(scores))
@@ -137,26 +137,26 @@ def _in_parts(lines: Iterator[tuple[int, Document]]) -> Iterator[list[tuple[int,
 def _to_encode(
     corpus: Path, some: Sequence[tuple[int, Document]], ids: Ids, row: Integers
 ) -> dict[int, Document]:
-    """The documents whose ids are among `ids`, by their places there; none has a row yet."""
+    """The documents whose ids are among `ids`, by their indices there; none has a row yet."""
     keys = np.array([document.id.encode() for _, document in some])
-    places = np.minimum(np.searchsorted(ids, keys), len(ids) - 1)
+    indices = np.minimum(np.searchsorted(ids, keys), len(ids) - 1)
     documents: dict[int, Document] = {}
-    for (number, document), place in zip(some, places.tolist(), strict=True):
-        if ids[place] != document.id.encode():
+    for (number, document), index in zip(some, indices.tolist(), strict=True):
+        if ids[index] != document.id.encode():
             continue
-        if place in documents or row[place] >= 0:
+        if index in documents or row[index] >= 0:
             problem = f"the id {document.id!r} stands in an earlier line too"
             raise BadInput.at(corpus, number, problem)
-        documents[place] = document
+        documents[index] = document
     return documents
 
 
 def _missing(index: Index, corpus: Path, ids: Ids) -> str:
-    named = ", ".join(text.decode() for text in ids[:_SHOWN].tolist())
+    names = ", ".join(text.decode() for text in ids[:_SHOWN].tolist())
     first = ids[0]
     line = next(number for number, columns in index.numbered() if columns[2] == first)
     count = "1 document is" if len(ids) == 1 else f"{len(ids):,} documents are"
-    return f"{index.path}:{line}: {count} not in {corpus}: {named}"
+    return f"{index.path}:{line}: {count} not in {corpus}: {names}"
 
 
 def mmr(scores: Floats, similarity: Floats, balance: float, depth: int) -> list[int]:

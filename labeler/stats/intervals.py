@@ -175,10 +175,10 @@ def quantiles(values: Floats, low: float, high: float) -> Interval:
 
 def _quantile(values: Floats, share: float) -> float:
     """The quantile between the two nearest values, as numpy's, which loads masked arrays first."""
-    place = share * (len(values) - 1)
-    below = int(place)
+    position = share * (len(values) - 1)
+    below = int(position)
     above = min(below + 1, len(values) - 1)
     ordered = np.partition(values, (below, above))
-    low, high, part = float(ordered[below]), float(ordered[above]), place - below
+    low, high, part = float(ordered[below]), float(ordered[above]), position - below
     # from the nearer of the two, so that the result never leaves them
     return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)

@@ -65,11 +65,13 @@ def at_the_bounds(values: Floats) -> tuple[float, float]:
     defined = values[~np.isnan(values)]
     below, above = defined[defined < 1], defined[defined > 0]
     # the fewest queries of 1, and the fewest of 0, that the sample allows for
-    ones, _ = share_interval(defined == 1)
-    zeros, _ = share_interval(defined == 0)
-    rest = float(below.mean()) if len(below) else 0.0
-    other = float(above.mean()) if len(above) else 1.0
-    return ones + (1 - ones) * rest, (1 - zeros) * other
+    share_of_ones, _ = share_interval(defined == 1)
+    share_of_zeros, _ = share_interval(defined == 0)
+    mean_below_one = float(below.mean()) if len(below) else 0.0
+    mean_above_zero = float(above.mean()) if len(above) else 1.0
+    return share_of_ones + (1 - share_of_ones) * mean_below_one, (
+        1 - share_of_zeros
+    ) * mean_above_zero
 
 
 def share_interval(values: Floats) -> tuple[float, float]:

@@ -60,10 +60,10 @@ def _whole(draw: Draw, queries: int, rows: int, seed: int) -> Floats:
 
 def _counts(rng: np.random.Generator, draws: int, queries: int) -> Floats:
     # (draws, queries): which query each place of a draw holds
-    places = rng.integers(0, queries, (draws, queries))
+    drawn = rng.integers(0, queries, (draws, queries))
     # each draw has its own stretch of numbers, so that one count tells all draws apart
-    places += queries * np.arange(draws)[:, None]
-    counts = np.bincount(places.ravel(), minlength=draws * queries)
+    drawn += queries * np.arange(draws)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=draws * queries)
     return counts.reshape(draws, queries).astype(np.float64)
 
 

@@ -50,7 +50,10 @@ def _beta_share(x: float, rest: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """Its continued fraction, by Lentz's method (Abramowitz and Stegun 26.5.8)."""
+    """The continued fraction in the incomplete beta function, by Lentz's method.
+
+    Abramowitz and Stegun 26.5.8.
+    """
     c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, 1000):

@@ -71,7 +71,7 @@ class Batch:
     @cached_property
     def ranks(self) -> Integers:
         """The rank of each line in its group, from 1."""
-        return places(self.group, self.ranked)
+        return ranks_in_groups(self.group, self.ranked)
 
     def texts(self, lines: Integers) -> list[bytes]:
         """The documents' ids of some lines."""
@@ -103,7 +103,7 @@ class Batch:
             raise refuse_repeated(self.indexes[int(self.origin[line])], query, document)
 
 
-def places(group: Integers, order: Integers) -> Integers:
+def ranks_in_groups(group: Integers, order: Integers) -> Integers:
     """The place of each line in its group, from 1, where `order` sorts lines by ascending group."""
     sizes = np.bincount(group)
     starts = np.cumsum(sizes) - sizes
@@ -169,16 +169,16 @@ def batches(indexes: Sequence[Index], *, sort: bool = False, size: int = BLOCK) 
     Queries come in the order in which they first appear, the first file's first; or, with `sort`,
     by id.
     """
-    ids, place = _together(indexes, sort=sort)
+    ids, numbers = _together(indexes, sort=sort)
     files = [
         _Sorted(index, row, np.argsort(row, kind="stable"))
-        for index, row in zip(indexes, place, strict=True)
+        for index, row in zip(indexes, numbers, strict=True)
     ]
-    bounds = [np.searchsorted(file.place[file.order], np.arange(len(ids) + 1)) for file in files]
+    bounds = [np.searchsorted(file.query[file.order], np.arange(len(ids) + 1)) for file in files]
     total = np.cumsum(
         sum(
             np.bincount(row, weights=index.size, minlength=len(ids))
-            for row, index in zip(place, indexes, strict=True)
+            for row, index in zip(numbers, indexes, strict=True)
         )
     )
     cuts = np.flatnonzero(np.diff(total // size)) + 1
@@ -190,17 +190,17 @@ def batches(indexes: Sequence[Index], *, sort: bool = False, size: int = BLOCK) 
 
 def files_per_query(indexes: Sequence[Index]) -> Integers:
     """In how many of the files each query is."""
-    ids, place = _together(indexes, sort=False)
-    present = np.concatenate([np.unique(row) for row in place])
+    ids, numbers = _together(indexes, sort=False)
+    present = np.concatenate([np.unique(row) for row in numbers])
     return np.bincount(present, minlength=len(ids))
 
 
 @dataclass(frozen=True)
 class _Sorted:
-    """An index, the place of each stretch's query among all files', and stretches by place."""
+    """An index, the number of each stretch's query in all files, and the stretches sorted by it."""
 
     index: Index
-    place: Integers
+    query: Integers
     order: Integers
 
 
@@ -211,7 +211,7 @@ def _batch(files: Sequence[_Sorted], parts: Sequence[slice], ids: Words, first: 
         stretches = file.order[part_of_file]
         texts += file.index.text(stretches)
         lines = file.index.lines[stretches]
-        query.append(np.repeat(file.place[stretches] - first, lines))
+        query.append(np.repeat(file.query[stretches] - first, lines))
         origin.append(np.full(int(lines.sum()), number))
     indexes = [file.index for file in files]
     kind = indexes[0].kind

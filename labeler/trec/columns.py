@@ -27,7 +27,7 @@ _PADDING = b"\0" * 64
 _SPACE, _NEWLINE = 32, 10
 _WHITE = np.zeros(256, dtype=np.bool_)
 _WHITE[list(b" \t\n\r\v\f")] = True
-_MASKS = np.array([(1 << 64) - (1 << (64 - 8 * kept)) for kept in range(9)], dtype=np.uint64)
+_MASKS = np.array([(1 << 64) - (1 << (64 - 8 * length)) for length in range(9)], dtype=np.uint64)
 _ALL = (1 << 64) - 1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

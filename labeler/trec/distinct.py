@@ -25,12 +25,12 @@ class RepeatedPairs:
 
     index: Index
     same: int = 0
-    others: int = 0
+    other_grades: int = 0
     pairs: list[tuple[bytes, bytes]] = field(default_factory=list)
 
     def finish(self, warn: Warn) -> None:
         """`BadInput` lists pairs of two grades; the others are a warning."""
-        if self.others:
+        if self.other_grades:
             raise BadInput(_two_grades(self))
         if self.same:
             warn(same_grade(self.index.path, self.same))
@@ -50,7 +50,7 @@ def _two_grades(repeats: RepeatedPairs) -> str:
             shown.append(f"{path}:{number}: {names} has {before} and {grade}")
         if len(shown) == SHOWN:
             break
-    return two_grades(shown, repeats.others)
+    return two_grades(shown, repeats.other_grades)
 
 
 def _distinct(batch: Batch, repeats: Sequence[RepeatedPairs]) -> tuple[Integers, Integers]:
@@ -61,13 +61,13 @@ def _distinct(batch: Batch, repeats: Sequence[RepeatedPairs]) -> tuple[Integers,
     )
     if again.any():
         firsts = lines[np.maximum.accumulate(np.where(again, 0, np.arange(len(lines))))]
-        other = batch.grade[lines] != batch.grade[firsts]
+        differs = batch.grade[lines] != batch.grade[firsts]
         for number, of_file in enumerate(repeats):
             mine = again & (batch.origin[lines] == number)
-            of_file.same += int((mine & ~other).sum())
-            of_file.others += int((mine & other).sum())
+            of_file.same += int((mine & ~differs).sum())
+            of_file.other_grades += int((mine & differs).sum())
             room = _LOOKED_UP - len(of_file.pairs)
-            for line in lines[mine & other][:room].tolist():
+            for line in lines[mine & differs][:room].tolist():
                 query = batch.names[int(batch.query[line])]
                 of_file.pairs.append((query, batch.part.cell(line, 2)))
     return lines[~again], pair[~again]

@@ -35,7 +35,7 @@ class Kind(NamedTuple):
     columns: str
     number: int
     all_at_once: Callable[[Fields, int], Floats | Integers]
-    one: Callable[[Path, int, bytes], float]
+    parse: Callable[[Path, int, bytes], float]
 
     def values(self, part: Fields) -> Floats | Integers:
         """The numbers of some lines that were found well-formed."""
@@ -43,7 +43,7 @@ class Kind(NamedTuple):
             return self.all_at_once(part, self.number)
         except Irregular:
             texts = [part.cell(line, self.number) for line in range(len(part.starts))]
-            return np.array([self.one(Path(), 0, text) for text in texts])
+            return np.array([self.parse(Path(), 0, text) for text in texts])
 
 
 RUN = Kind(RUN_COLUMNS, 4, floats, score_of)
@@ -84,8 +84,8 @@ class Index:
         breaks = np.flatnonzero(start[1:] != (start + size)[:-1]) + 1
         firsts = np.append(0, breaks)
         total = np.add.reduceat(size, firsts, dtype=np.int64)
-        for place, length in zip(start[firsts].tolist(), total.tolist(), strict=True):
-            self.source.seek(place)
+        for offset, length in zip(start[firsts].tolist(), total.tolist(), strict=True):
+            self.source.seek(offset)
             lines = self.source.read(length)
             yield lines if lines.endswith(b"\n") else lines + b"\n"
 
@@ -117,7 +117,7 @@ def indexed(
 
 def _plain(copy: Path, kind: Kind, block: int) -> Iterator[tuple[Fields, int]]:
     """A file's lines and where each block starts; `Irregular` where one is not plain."""
-    place, number = 0, 1
+    offset, number = 0, 1
     with file_problems(copy), copy.open("rb") as packed:
         if packed.read(2) == b"\x1f\x8b":
             raise Irregular
@@ -125,10 +125,10 @@ def _plain(copy: Path, kind: Kind, block: int) -> Iterator[tuple[Fields, int]]:
         part = split(text, kind.columns, number)
         if part is None:
             raise Irregular
-        yield part, place
-        place += len(text)
+        yield part, offset
+        offset += len(text)
         number += len(part.starts)
-    if not place:
+    if not offset:
         raise Irregular
 
 
@@ -138,9 +138,9 @@ def _spooled(
     """The same of any file, whose lines go to the spool as plain ones."""
     try:
         for part in fields(path, kind.columns, block, copy):
-            place = spool.tell()
+            offset = spool.tell()
             spool.write(part.text[: int(part.ends[-1, -1]) + 1].tobytes())
-            yield part, place
+            yield part, offset
     except BadInput:  # where a gzip file breaks off, the slow reader knows the line
         for _ in rows(path, kind.columns, numbered_bytes(copy)):
             continue
@@ -160,7 +160,7 @@ class _Located(NamedTuple):
 def _stretches(
     path: Path, copy: Path, parts: Iterator[tuple[Fields, int]], kind: Kind
 ) -> Iterator[_Located]:
-    for part, place in parts:
+    for part, offset in parts:
         _check_numbers(path, copy, part, kind)
         _check_ids(path, copy, part, kind)
         words = keys(part, 0).words
@@ -171,7 +171,7 @@ def _stretches(
         size = np.diff(np.append(start, end)).astype(np.int32)
         lines = np.diff(np.append(first, len(words))).astype(np.int32)
         query, ids = numbered_ids(words[first])
-        yield _Located(start + place, size, lines, query.astype(np.int32), ids)
+        yield _Located(start + offset, size, lines, query.astype(np.int32), ids)
 
 
 def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
@@ -180,7 +180,7 @@ def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
         kind.all_at_once(part, kind.number)
     except Irregular:
         for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
-            kind.one(path, number, columns[kind.number])
+            kind.parse(path, number, columns[kind.number])
 
 
 def _check_ids(path: Path, copy: Path, part: Fields, kind: Kind) -> None:

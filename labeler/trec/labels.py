@@ -61,10 +61,10 @@ def read_labels(path: Path) -> Labels:
     return Labels(labels, {pair: statuses[pair] for pair in sorted(statuses)}, repeated)
 
 
-def _is_same(one: str, other: str) -> bool:
+def _is_same(first: str, second: str) -> bool:
     """Whether two labels say the same, as `2` and `2.0` do."""
-    value = None if one == other else number(one)
-    return one == other or (value is not None and value == number(other))
+    value = None if first == second else number(first)
+    return first == second or (value is not None and value == number(second))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str | None]]:

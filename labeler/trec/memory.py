@@ -116,11 +116,11 @@ def _rows_of_mapping(source: Mapping[Any, Any], name: str) -> Iterator[Row]:
 
 def _rows_of_frame(frame: Any, name: str, columns: Columns) -> Iterator[Row]:
     present = [str(column) for column in frame.columns]
-    named = [next((n for n in names if n in present), "") for names in columns]
-    if not all(named):
+    headers = [next((n for n in names if n in present), "") for names in columns]
+    if not all(headers):
         has = f"has the columns {', '.join(present) or 'none'}"
-        raise Misuse(f"{name}: the DataFrame {has}; expected {_named(columns)}")
-    rows = zip(*(frame[column] for column in named), strict=True)
+        raise Misuse(f"{name}: the DataFrame {has}; expected {_expected_columns(columns)}")
+    rows = zip(*(frame[column] for column in headers), strict=True)
     for number, row in enumerate(rows, start=1):
         yield f"{name}, row {number:,}", *row
 
@@ -134,14 +134,14 @@ def _rows_of_iterable(source: Iterable[Any], name: str, columns: Columns) -> Ite
         elif not any(attributes) and isinstance(row, tuple | list) and len(row) == len(columns):
             yield where, *row
         else:
-            problem = f"expected a tuple of three or an object with {_named(columns)}"
+            problem = f"expected a tuple of three or an object with {_expected_columns(columns)}"
             raise Misuse(f"{where}: {problem}, found {row!r:.80}")
 
 
-def _named(columns: Columns) -> str:
+def _expected_columns(columns: Columns) -> str:
     """How the columns may be called, in words."""
-    ours, others = (", ".join(names[place] for names in columns) for place in (0, 1))
-    return f"{ours} (as ir_measures has them) or {others} (PyTerrier)"
+    ir_measures, pyterrier = (", ".join(names[index] for names in columns) for index in (0, 1))
+    return f"{ir_measures} (as ir_measures has them) or {pyterrier} (PyTerrier)"
 
 
 def _or_empty(table: Table, name: str) -> Table:

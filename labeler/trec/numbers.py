@@ -24,7 +24,7 @@ class Numbers(NamedTuple):
     """
 
     value: Integers
-    places: Integers
+    decimals: Integers
     pointed: Flags
     negative: Flags
     odd: Flags
@@ -37,7 +37,7 @@ def numbers(part: Fields, column: int) -> Numbers:
     first = part.text[starts]
     negative = first == ord("-")
     value = np.zeros(len(starts), dtype=np.int64)
-    places = np.zeros(len(starts), dtype=np.int64)
+    decimals = np.zeros(len(starts), dtype=np.int64)
     digits = np.zeros(len(starts), dtype=np.int64)
     pointed = np.zeros(len(starts), dtype=np.bool_)
     odd = lengths > _DIGITS + 2
@@ -48,13 +48,13 @@ def numbers(part: Fields, column: int) -> Numbers:
         good = (digit < 10) & live
         value = np.where(good, value * 10 + digit, value)
         digits += good
-        places += good & pointed  # digits after the point
+        decimals += good & pointed  # digits after the point
         point = (byte == ord(".")) & live
         signed = (negative | (first == ord("+"))) if i == 0 else np.False_
         odd |= live & ~(good | (point & ~pointed) | signed)  # a second point is odd, too
         pointed |= point
     odd |= (digits == 0) | (digits > _DIGITS)
-    return Numbers(value, places, pointed, negative, odd)
+    return Numbers(value, decimals, pointed, negative, odd)
 
 
 def integers(part: Fields, column: int) -> Integers:
@@ -73,21 +73,21 @@ def floats(part: Fields, column: int) -> Floats:
     """
     read = numbers(part, column)
     odd = read.odd | (read.value > _EXACT)
-    size = read.value / _TENS[np.minimum(read.places, 22)]
+    size = read.value / _TENS[np.minimum(read.decimals, 22)]
     number: Floats = np.where(read.negative, -size, size)
     if odd.any():
-        number[odd] = _others(part, column, np.flatnonzero(odd))
+        number[odd] = _parsed_by_numpy(part, column, np.flatnonzero(odd))
     return number
 
 
-def _others(part: Fields, column: int, lines: Integers) -> Floats:
+def _parsed_by_numpy(part: Fields, column: int, lines: Integers) -> Floats:
     """Numbers with exponents or many digits, by numpy's own strtod."""
     starts = part.starts[lines, column]
     lengths = part.ends[lines, column] - starts
     width = int(lengths.max())
-    place = np.arange(width)
-    inside = place < lengths[:, None]  # (lines, width): which characters belong to the field
-    text = part.text[np.minimum(starts[:, None] + place, len(part.text) - 1)]
+    offset = np.arange(width)
+    inside = offset < lengths[:, None]  # (lines, width): which characters belong to the field
+    text = part.text[np.minimum(starts[:, None] + offset, len(part.text) - 1)]
     if (inside & ~_NUMERIC[text]).any():
         raise Irregular
     try:

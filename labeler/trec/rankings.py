@@ -61,8 +61,8 @@ class Pool:
 
     @cached_property
     def number(self) -> dict[bytes, int]:
-        """Query id to its place."""
-        return {query.encode(): place for place, query in enumerate(self.queries)}
+        """The index in `queries` of each query id."""
+        return {query.encode(): index for index, query in enumerate(self.queries)}
 
     @cached_property
     def starts(self) -> Integers:
@@ -107,8 +107,8 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
 
 def _pool(source: Path | Qrels, name: str, parts: list[tuple[Stretches, Integers, Keys]]) -> Pool:
     names = sorted({query_id for stretches, _, _ in parts for query_id in stretches.names})
-    place = {query_id: i for i, query_id in enumerate(names)}
-    query = np.concatenate([np.array([place[q] for q in s.names])[s.of_line] for s, _, _ in parts])
+    number = {query_id: i for i, query_id in enumerate(names)}
+    query = np.concatenate([np.array([number[q] for q in s.names])[s.of_line] for s, _, _ in parts])
     grade = np.concatenate([grades for _, grades, _ in parts])
     order = np.lexsort((-grade, query))
     documents = joined([documents for _, _, documents in parts]).take(order)
@@ -200,11 +200,13 @@ def _ranked(parts: Iterator[Batch], pool: Pool, ties: str) -> tuple[Rankings, Fa
 
 
 def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts) -> _Placed:
-    place = np.array([pool.number.get(name, -1) for name in lines.names])  # -1: not in the pool
-    _note(facts, lines, place)
+    pool_query = np.array(
+        [pool.number.get(name, -1) for name in lines.names]
+    )  # -1: not in the pool
+    _note(facts, lines, pool_query)
     marks = lines.documents.hashes + mixed(lines.query)  # a 64-bit mark for each pair
     _refuse_collisions(marks)
-    hits, pairs = _matches(lines, marks, pool, place)
+    hits, pairs = _matches(lines, marks, pool, pool_query)
     facts.matched += len(hits)
     # `order` lists the lines by query and rank; ties without a hit need not be broken
     order = in_order(lines.query, lines.score, lines.documents, hits)
@@ -214,14 +216,14 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts) -> _Placed:
     position = np.arange(len(order))
     if ties != "file":
         position[order] = np.arange(len(order))
-    sizes = np.bincount(lines.query, minlength=len(place))
+    sizes = np.bincount(lines.query, minlength=len(pool_query))
     starts = np.cumsum(sizes) - sizes
     rank = position[hits] - starts[lines.query[hits]]  # counted from 0 within its query
-    query = place[lines.query[hits]]
+    query = pool_query[lines.query[hits]]
     sort = np.lexsort((rank, lines.query[hits]))
-    in_pool = place >= 0
+    in_pool = pool_query >= 0
     return _Placed(
-        place[in_pool],
+        pool_query[in_pool],
         sizes[in_pool],
         query[sort],
         rank[sort],
@@ -230,9 +232,9 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts) -> _Placed:
     )
 
 
-def _note(facts: Facts, lines: Batch, place: Integers) -> None:
-    facts.common += int((place >= 0).sum())
-    facts.extra += int((place < 0).sum())
+def _note(facts: Facts, lines: Batch, pool_query: Integers) -> None:
+    facts.common += int((pool_query >= 0).sum())
+    facts.extra += int((pool_query < 0).sum())
     free = SOME - len(facts.some_ids)
     facts.some_ids += [name.decode() for name in lines.names[:free]]
 
@@ -244,13 +246,15 @@ def _refuse_collisions(marks: Words) -> None:
         raise Irregular
 
 
-def _matches(lines: Batch, marks: Words, pool: Pool, place: Integers) -> tuple[Integers, Integers]:
+def _matches(
+    lines: Batch, marks: Words, pool: Pool, pool_query: Integers
+) -> tuple[Integers, Integers]:
     """Which lines stand in the pool, and as which of its pairs."""
     # the pool's pairs of the batch's queries, with the mark that such a line would have
-    queries = np.flatnonzero(place >= 0)
-    sizes = pool.starts[place[queries] + 1] - pool.starts[place[queries]]
+    queries = np.flatnonzero(pool_query >= 0)
+    sizes = pool.starts[pool_query[queries] + 1] - pool.starts[pool_query[queries]]
     owner = np.repeat(np.arange(len(queries)), sizes)
-    pairs = ordinals(owner) + pool.starts[place[queries]][owner]
+    pairs = ordinals(owner) + pool.starts[pool_query[queries]][owner]
     judged = pool.documents.hashes[pairs] + mixed(queries[owner])
     order = np.argsort(judged)
     judged, pairs = judged[order], pairs[order]

@@ -26,8 +26,8 @@ def short_names(paths: Sequence[str]) -> list[str]:
 
 def spread(ordered: Integers) -> dict[str, int]:
     """The least, the median and the largest of some sorted counts."""
-    places = (0, len(ordered) // 2, -1)
-    return {name: int(ordered[place]) for name, place in zip(SPREAD, places, strict=True)}
+    indices = (0, len(ordered) // 2, -1)
+    return {name: int(ordered[index]) for name, index in zip(SPREAD, indices, strict=True)}
 
 
 def nothing_shared(first: Index, second: Index) -> str:

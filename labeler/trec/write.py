@@ -84,7 +84,7 @@ def write_ranked(path: Path, parts: Iterable[RankedPart], tag: str) -> int:
     def lines(part: RankedPart) -> list[bytes]:
         starts = np.searchsorted(part.query, np.arange(len(part.names)))
         rank = np.arange(1, len(part.query) + 1) - starts[part.query]
-        names = [part.names[place] for place in part.query.tolist()]
+        names = [part.names[query] for query in part.query.tolist()]
         rows = zip(names, part.documents, rank.tolist(), part.score.tolist(), strict=True)
         return [_RUN_LINE % (*row, last) for row in rows]
 
@@ -116,7 +116,7 @@ def write_graded(path: Path, parts: Iterable[GradedPart]) -> int:
     """Write qrels a part at a time; how many lines they have."""
 
     def lines(part: GradedPart) -> list[bytes]:
-        names = [part.names[place] for place in part.query.tolist()]
+        names = [part.names[query] for query in part.query.tolist()]
         rows = zip(names, part.documents, part.grade.tolist(), strict=True)
         return [_QRELS_LINE % row for row in rows]
 

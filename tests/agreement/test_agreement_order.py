@@ -320,7 +320,7 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
     assert one.brier == pytest.approx(metrics.brier_score_loss(true, said))
     assert sum(b.pairs for b in one.bins) == len(true)
     assert one.error == pytest.approx(
-        sum(b.pairs * abs(b.said - b.true) for b in one.bins) / len(true)
+        sum(b.pairs * abs(b.probability - b.true) for b in one.bins) / len(true)
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
-from labeler.evaluation.holes.bounds import FOUND, bounds
+from labeler.evaluation.holes.bounds import BOUND_FUNCTIONS, bounds
 from labeler.evaluation.holes.scenarios import RISING, SEE_HOLES, scenarios
 from labeler.metrics import evaluate, parse_all, rankings
 from labeler.metrics.registry import MEASURES as KNOWN
@@ -85,7 +85,9 @@ def test_bounds_are_the_least_and_the_most_of_all_judgings(
 
 
 def test_every_measure_with_bounds_is_tested_above() -> None:
-    assert {name.split("@")[0].split("(")[0] for name in MEASURES} == RISING | FOUND.keys()
+    assert {
+        name.split("@")[0].split("(")[0] for name in MEASURES
+    } == RISING | BOUND_FUNCTIONS.keys()
 
 
 @OFTEN

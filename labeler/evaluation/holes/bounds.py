@@ -30,12 +30,12 @@ ROUNDS = 50
 
 
 def bounds(measure: Measure, r: Rankings, cells: int = CELLS) -> Ends:
-    """The least and the most that one of the measures `FOUND` can be, for each query.
+    """The least and the most that one of the measures of `BOUND_FUNCTIONS` can be, for each query.
 
     Its level of relevance must lie above 0 and not above the top grade, so that unjudged documents
     may reach it or not.
     """
-    low, high = FOUND[measure.name](r, measure, cells)
+    low, high = BOUND_FUNCTIONS[measure.name](r, measure, cells)
     value = measure.per_query(r)
     return np.minimum(low, value), np.maximum(high, value)
 
@@ -228,9 +228,9 @@ class _Search:
         """What the first places of an ideal ranking weigh together, from none on."""
         most = int(max((int(n.max(initial=0)) for n in self.judged), default=0))
         most += int(np.max(self.outside, initial=0)) + int(np.max(self.holes, initial=0))
-        places = np.arange(most)
-        inside = places < (np.inf if cutoff is None else cutoff)
-        return np.append(0.0, np.cumsum(np.where(inside, 1 / np.log2(places + 2), 0)))
+        ranks = np.arange(most)
+        inside = ranks < (np.inf if cutoff is None else cutoff)
+        return np.append(0.0, np.cumsum(np.where(inside, 1 / np.log2(ranks + 2), 0)))
 
     def lowest(self) -> Floats:
         """The least nDCG of each query."""
@@ -266,10 +266,10 @@ class _Search:
         return columns
 
 
-FOUND: dict[str, Work] = {
+BOUND_FUNCTIONS: dict[str, Work] = {
     **dict.fromkeys(("R", "SetR", "F1", "SetF"), _of_sets),
     **dict.fromkeys(("AP", "GMAP"), _by_parts(_average_precision)),
     "Rprec": _by_parts(_r_precision),
     "nDCG": _by_parts(_ndcg),
 }
-"""Those whose ends are neither scenario, by how they are found."""
+"""The measures whose least and largest value neither scenario gives, and what computes the two."""

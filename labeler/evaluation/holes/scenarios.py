@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.evaluation.holes.bounds import FOUND, bounds, level_of
+from labeler.evaluation.holes.bounds import BOUND_FUNCTIONS, bounds, level_of
 from labeler.metrics.graded import rank_biased_residual
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
@@ -84,7 +84,7 @@ def _ends(
 
     Where no grade, or every grade, makes an unjudged document relevant, both scenarios are one.
     """
-    if measure.judged_only or measure.name not in RISING | FOUND.keys():
+    if measure.judged_only or measure.name not in RISING | BOUND_FUNCTIONS.keys():
         return None
     if measure.name in RISING:
         return worst, _high(measure, r, best)

@@ -197,12 +197,12 @@ def numbered(values: Callable[[Sequence[float]], Values], default: Sequence[floa
     """One line whose parameters are numbers, all of them."""
 
     def make(name: str, parameters: str) -> list[Line]:
-        given = _numbers(name, parameters) if parameters else list(default)
-        if len(given) != len(default) and name != "11pt_avg":
+        numbers = _numbers(name, parameters) if parameters else list(default)
+        if len(numbers) != len(default) and name != "11pt_avg":
             raise Misuse(
                 f"{name}.{parameters}: expected {len(default)} numbers", parameter="measures"
             )
-        return [Line(_with(name, parameters), values(given))]
+        return [Line(_with(name, parameters), values(numbers))]
 
     return make
 
@@ -211,15 +211,15 @@ def paired(values: Callable[[gains.Worth, dict[str, float]], Values]) -> Maker:
     """One line whose parameters are gains of levels, `1=3.5,2=9`, or named, `p=0.8`."""
 
     def make(name: str, parameters: str) -> list[Line]:
-        named: dict[str, float] = {}
+        numbers: dict[str, float] = {}
         for pair in filter(None, parameters.split(",")):
             key, equals, value = pair.partition("=")
             if not equals:
                 form = "KEY=NUMBER: a level's gain as 1=2.5, or a parameter as p=0.8"
                 raise Misuse(f"{name}.{parameters}: expected {form}", parameter="measures")
-            named[key] = _numbers(name, value)[0]
-        worth = {int(key): named.pop(key) for key in list(named) if key.lstrip("+-").isdigit()}
-        return [Line(_with(name, parameters), values(worth, named))]
+            numbers[key] = _numbers(name, value)[0]
+        worth = {int(key): numbers.pop(key) for key in list(numbers) if key.lstrip("+-").isdigit()}
+        return [Line(_with(name, parameters), values(worth, numbers))]
 
     return make
 

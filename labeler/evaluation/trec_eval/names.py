@@ -63,8 +63,10 @@ MEASURES: dict[str, Maker] = {
     "num_nonrel_judged_ret": count(te.judged_wrong),
     "num_nonjudged_ret": count(te.unjudged_retrieved),
     "yaap": plain(te.smoothed_average_precision),
-    "rbp": paired(lambda worth, named: lambda r, level: gains.rbp(r, worth, named.get("p", 0.9))),
-    "rbp_resid": paired(lambda worth, named: te.rbp_residual(named.get("p", 0.9))),
+    "rbp": paired(
+        lambda worth, numbers: lambda r, level: gains.rbp(r, worth, numbers.get("p", 0.9))
+    ),
+    "rbp_resid": paired(lambda worth, numbers: te.rbp_residual(numbers.get("p", 0.9))),
     "unj": at(te.unjudged, (5, 10, 20)),
 }
 
@@ -80,8 +82,8 @@ APART = ("dcg", "ideal_dcg", "num_nonjudged_ret", "yaap")
 """Printed only where they are asked for by name."""
 ALL = (RUN_ID, QUERIES, *(name for name in MEASURES if name not in APART))
 NICKNAMES = {"official": OFFICIAL, "set": SETS, "all_trec": ALL}
-OF_OTHER_FORMATS = ("all_prefs", "prefs", "qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg")
-"""trec_eval has them, and every `prefs_…`, for preferences or several judges."""
+UNSUPPORTED = ("all_prefs", "prefs", "qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg")
+"""Measures of trec_eval, beside every `prefs_…`, for preferences or several sets of qrels."""
 
 
 def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
@@ -93,16 +95,16 @@ def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
     parameters: dict[str, str] = {}
     names_asked: set[str] = set()
     for text in asked or ["official"]:
-        name, dot, given = text.partition(".")
+        name, dot, parameter_text = text.partition(".")
         names = NICKNAMES.get(name, (name,))
         if unknown := [n for n in names if n not in MEASURES and n not in (RUN_ID, QUERIES)]:
             raise Misuse(_refused(unknown[0]))
-        if dot and (not given or len(names) > 1):
+        if dot and (not parameter_text or len(names) > 1):
             problem = "expected parameters of one measure after the dot"
             raise Misuse(f"{text}: {problem}", parameter="measures")
         names_asked |= set(names)
         if dot:
-            parameters.setdefault(name, given)
+            parameters.setdefault(name, parameter_text)
     printed: list[Line | str] = [name for name in (RUN_ID, QUERIES) if name in names_asked]
     sized = {"utility": numbered(lambda p: te.utility(p, documents), (1.0, -1.0, 0.0, 0.0))}
     for name, make in (MEASURES | sized).items():
@@ -113,6 +115,6 @@ def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
 def _refused(name: str) -> str:
     """Why a measure is not here, and which are."""
     listed = ", ".join([*NICKNAMES, RUN_ID, QUERIES, *MEASURES])
-    if name in OF_OTHER_FORMATS or name.startswith("prefs_"):
+    if name in UNSUPPORTED or name.startswith("prefs_"):
         return f"{name!r} is of preferences or several judges, which are not read; known: {listed}"
     return f"no measure {name!r} of trec_eval's here; known: {listed}"

@@ -46,7 +46,7 @@ class TrecEvalOptions:
 
 
 def trec_eval(qrels: Path, run: Path, options: TrecEvalOptions) -> str:
-    """What trec_eval prints."""
+    """The lines that trec_eval prints for these files and options."""
     asked = lines(options.measures, options.documents)
     ranked, run_id = _read(qrels, run)
     ranked, missing = _counted(ranked, options)
@@ -79,7 +79,9 @@ def _counted(ranked: Rankings, options: TrecEvalOptions) -> tuple[Rankings, set[
     if not counts.any():
         raise Misuse(f"the query {options.query!r} is not in both files")
     missing = {
-        query for query, is_there in zip(ranked.queries, has_run, strict=True) if not is_there
+        query
+        for query, is_retrieved in zip(ranked.queries, has_run, strict=True)
+        if not is_retrieved
     }
     ranked = replace(ranked, retrieved=np.maximum(ranked.retrieved, 1)).choose(counts)
     ranked = ranked.cut(options.depth) if options.depth is not None else ranked
