@@ -17,7 +17,7 @@ from labeler.agreement.sources import (
     run_paths,
     source_of_file,
 )
-from labeler.collection.choose import named_runs
+from labeler.collection.choose import runs_by_name
 from labeler.errors import Misuse
 from labeler.trec.memory import Source, as_qrels, as_run
 
@@ -45,7 +45,9 @@ def sources_of(
         sources = open_sources(names, more_humans, files)
     else:
         sources = _of_memory(human, assessors, more_humans)
-        runs_of_files = {name: as_run(path) for name, path in named_runs(run_paths(files)).items()}
+        runs_of_files = {
+            name: as_run(path) for name, path in runs_by_name(run_paths(files)).items()
+        }
         sources = replace(sources, runs=runs_of_files)
     if isinstance(runs, Mapping):
         sources = replace(

@@ -9,7 +9,7 @@ from pathlib import Path
 from labeler.agreement.align import AssessorLabels
 from labeler.agreement.calibration import Distributions
 from labeler.collection.card import card_section, read_card
-from labeler.collection.choose import RUN_SUFFIXES, named_runs
+from labeler.collection.choose import RUN_SUFFIXES, runs_by_name
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path, read_people
@@ -106,7 +106,7 @@ def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
     paths = run_paths(run_sources)
     if not run_sources and opened.collection is not None:
         paths = [opened.collection.run(name) for name in opened.collection.run_names()]
-    runs = named_runs(paths)
+    runs = runs_by_name(paths)
     pooled = _pooled_tags(opened.collection)
     return replace(
         opened,

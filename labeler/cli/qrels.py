@@ -173,11 +173,11 @@ def subset(
     seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
 ) -> None:
     """Keep the pairs of some queries, of some documents, or of queries drawn at random."""
-    from labeler.collection.ids import named_ids
+    from labeler.collection.ids import parse_ids
     from labeler.qrels.edit import Subset, subset_qrels
 
     query_ids, document_ids = (
-        named_ids(text, name) for text, name in ((queries, "queries"), (documents, "documents"))
+        parse_ids(text, name) for text, name in ((queries, "queries"), (documents, "documents"))
     )
     choice = Subset(query_ids, document_ids, sample, seed)
     _wrote(output, subset_qrels(path, output, choice, caution))

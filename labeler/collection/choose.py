@@ -42,7 +42,7 @@ def run_name(path: Path) -> str:
     return name or path.name
 
 
-def named_runs(paths: Sequence[Path]) -> dict[str, Path]:
+def runs_by_name(paths: Sequence[Path]) -> dict[str, Path]:
     """Run names to files; two of one name are `Misuse`."""
     paths_by_run: dict[str, Path] = {}
     for path in paths:

@@ -22,7 +22,7 @@ _PART = 100_000
 _SHOWN = 3
 
 
-def named_ids(text: str | None, parameter: str) -> dict[str, str] | None:
+def parse_ids(text: str | None, parameter: str) -> dict[str, str] | None:
     """Ids with commas, or a file with one a line; None where nothing was named.
 
     Each id comes with the place where it stands, `FILE:LINE` or nothing. `parameter` is the one
@@ -92,11 +92,11 @@ class UnknownIds:
 
     def _problem(self, query: bytes, document: bytes) -> str:
         is_query = query not in self.ids.queries
-        what, unknown = ("query", query) if is_query else ("document", document)
+        kind, unknown = ("query", query) if is_query else ("document", document)
         ids = self.ids.queries if is_query else self.ids.documents
-        some = ", ".join(text.decode() for text in ids[:_SHOWN].tolist())
+        examples = ", ".join(text.decode() for text in ids[:_SHOWN].tolist())
         lines = count_of(self.lines, "line names", "lines name")
         return (
-            f"the {what} {unknown.decode()!r} is not in {self.ids.folder}, whose ids are as"
-            f" {some}; {lines} unknown ids"
+            f"the {kind} {unknown.decode()!r} is not in {self.ids.folder}, whose ids are as"
+            f" {examples}; {lines} unknown ids"
         )

@@ -90,12 +90,12 @@ class Collection:
         return tuple(sorted(path.stem for path in (self.folder / "qrels").glob("*.qrels")))
 
 
-def _existing(path: Path, what: str, name: str, names: Sequence[str]) -> Path:
+def _existing(path: Path, kind: str, name: str, names: Sequence[str]) -> Path:
     if name not in names:
         folder = path.parent.parent
         none_yet = f"it has none yet; next: {next_step(folder)}"
         hint = f"there are: {', '.join(names)}" if names else none_yet
-        raise Misuse(f"{folder} has no {what} {name!r}; {hint}")
+        raise Misuse(f"{folder} has no {kind} {name!r}; {hint}")
     return path
 
 

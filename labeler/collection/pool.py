@@ -17,12 +17,12 @@ from labeler.files.jsonl import read_rows, write_rows
 def read_pool(path: Path) -> list[Pooled]:
     """The pairs of a `pool.jsonl`, of which only `query_id` and `doc_id` are required."""
     pool: list[Pooled] = []
-    seen: set[Pair] = set()
+    pairs: set[Pair] = set()
     for number, row in read_rows(path):
         pair = pair_of(path, number, row)
-        if pair in seen:
+        if pair in pairs:
             raise BadInput.at(path, number, f"the pair {pair[0]} {pair[1]} stands there twice")
-        seen.add(pair)
+        pairs.add(pair)
         pool.append(Pooled(pair, _runs(path, number, row), _rank(path, number, row)))
     return pool
 

@@ -55,8 +55,8 @@ def _made(card: Mapping[str, Any]) -> Iterator[str]:
         counts = f"{_count(ingested, 'documents')} passages of {_count(ingested, 'files')} files"
         yield f"- ingested: {counts}"
     if generated := card_section(card, "generate"):
-        who = f"{generated.get('model')} with {generated.get('prompt')}"
-        yield f"- {_count(generated, 'queries')} queries written by {who}"
+        writer = f"{generated.get('model')} with {generated.get('prompt')}"
+        yield f"- {_count(generated, 'queries')} queries written by {writer}"
     if pooled := card_section(card, "pool"):
         runs = ", ".join(card_section(pooled, "runs"))
         depth = pooled.get("depth")
@@ -78,11 +78,11 @@ def _judgements(judged_sets: Mapping[str, Any]) -> Iterator[str]:
     yield "|---|---:|---:|---:|---|---|"
     caveats: dict[str, None] = {}
     for name in sorted(judged_sets):
-        made = card_section(judged_sets, name)
-        counts = [_count(made, what) for what in ("pairs", "judged", "failed")]
-        model = str(made.get("model", ""))
-        served = ", ".join(map(str, made.get("served") or [])) or model
-        yield f"| {' | '.join([name, *counts, str(made.get('prompt', '')), _cell(served)])} |"
+        entry = card_section(judged_sets, name)
+        counts = [_count(entry, what) for what in ("pairs", "judged", "failed")]
+        model = str(entry.get("model", ""))
+        served = ", ".join(map(str, entry.get("served") or [])) or model
+        yield f"| {' | '.join([name, *counts, str(entry.get('prompt', '')), _cell(served)])} |"
         if embedded := embedded_name(model):
             caveats[caveat(embedded)] = None
     for line in caveats:

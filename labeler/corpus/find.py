@@ -62,8 +62,8 @@ def _starts(pattern: str) -> list[tuple[Path, Path]]:
     matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
     if not matches:
         raise FileProblem(f"{pattern}: no file matches this pattern")
-    fixed = Path(*_leading_plain_parts(path))
-    return [(fixed, match) for match in matches if match.is_file()]
+    plain_folder = Path(*_leading_plain_parts(path))
+    return [(plain_folder, match) for match in matches if match.is_file()]
 
 
 def _leading_plain_parts(path: Path) -> Iterator[str]:

@@ -258,11 +258,11 @@ def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
     """Refuse a corpus that lacks documents which the collection's pool names."""
     if not collection.pool.exists():
         return
-    gone = {entry.pair.doc_id for entry in read_pool(collection.pool)} - result.documents.keys()
-    if gone:
+    missing = {entry.pair.doc_id for entry in read_pool(collection.pool)} - result.documents.keys()
+    if missing:
         raise Misuse(
-            f"{collection.pool} names {len(gone)} documents that are edited or gone, as "
-            f"{min(gone)}; a changed corpus is another collection: choose another directory"
+            f"{collection.pool} names {len(missing)} documents that are edited or gone, as "
+            f"{min(missing)}; a changed corpus is another collection: choose another directory"
         )
 
 

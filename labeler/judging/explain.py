@@ -70,11 +70,11 @@ async def explain(
     `prompt` is the prompt's file, where it is no longer found by its name as it was.
     """
     opened, pair = open_collection(collection), Pair(query_id, doc_id)
-    for each in (name,) if name else opened.judgement_names():
-        rows = read_judgements(opened.judgements(each))
+    for set_name in (name,) if name else opened.judgement_names():
+        rows = read_judgements(opened.judgements(set_name))
         row = next((row for row in rows if row.judged.outcome.pair == pair), None)
         if row is not None:
-            yield await _explanation(opened, each, row, prompt)
+            yield await _explanation(opened, set_name, row, prompt)
 
 
 async def _explanation(

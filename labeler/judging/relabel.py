@@ -114,8 +114,8 @@ def _asked_again(collection: Collection, source: str, options: JudgeOptions | No
     """The options with the model to ask: the one named, else the one that judged before."""
     options = options or JudgeOptions()
     made_by = origin_of(collection.judgements(source))
-    is_named = options.model or options.base_url or os.environ.get("LABELER_MODEL")
-    if is_named or made_by is None:
+    is_model_set = options.model or options.base_url or os.environ.get("LABELER_MODEL")
+    if is_model_set or made_by is None:
         return options
     if name := embedded_name(made_by.model):
         return replace(options, model=name)

@@ -53,11 +53,11 @@ def plan_calls(
     requests: Iterable[Request], session: Session, example: Request | None = None
 ) -> CallPlan:
     """What these requests would take; the first of them is the example where none is given."""
-    calls, estimated, most = 0, Tokens(0, 0), Tokens(0, 0)
+    calls, estimate, most = 0, Tokens(0, 0), Tokens(0, 0)
     for request in requests:
         calls += 1
         example = example or request
-        estimated = estimated.plus(about(request))
+        estimate = estimate.plus(about(request))
         most = most.plus(at_most(request))
     price, needs_probe = session.selection.price, session.needs_probe
-    return CallPlan(calls, estimated, most, price, needs_probe, example)
+    return CallPlan(calls, estimate, most, price, needs_probe, example)

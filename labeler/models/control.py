@@ -43,7 +43,7 @@ def _say_nothing(_message: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a caller hears of work while it goes on, and how to stop it; by default, nothing.
+    """What is called while work goes on, and what stops it; the defaults do nothing.
 
     `note` is given each line that a person should read at once, as which model was chosen.
     `progress` is opened around each countable step, with its name, and gives what is called with

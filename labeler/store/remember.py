@@ -93,7 +93,7 @@ class _BatchWriter:
         self._in_progress: dict[bytes, asyncio.Event] = {}
 
     async def claim(self, key: bytes) -> _Claimed:
-        """The reply if it is there, or how the call failed in another process, or whether the
+        """The stored reply, or how the call failed in another process, or whether the
         caller may ask: nobody else does, here or elsewhere. Equal requests of this process wait
         for the first.
         """
@@ -110,15 +110,15 @@ class _BatchWriter:
             self.release(key)
         return granted
 
-    async def keep(self, keyed: KeyedReply) -> Reply:
+    async def keep(self, keyed_reply: KeyedReply) -> Reply:
         """The reply once it is on the disk, or one that was there before it.
 
         It is kept even if the caller is cancelled.
         """
-        self._next.replies.append(keyed)
-        earlier = await self._wait(keyed.key)
-        self.release(keyed.key)
-        return earlier if isinstance(earlier, Reply) else keyed.reply
+        self._next.replies.append(keyed_reply)
+        earlier = await self._wait(keyed_reply.key)
+        self.release(keyed_reply.key)
+        return earlier if isinstance(earlier, Reply) else keyed_reply.reply
 
     async def fail(self, failed: Failed) -> None:
         """Keep how a call failed."""

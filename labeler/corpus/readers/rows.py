@@ -64,7 +64,7 @@ def _document(path: Path, number: int, row: dict[str, Any]) -> SourceDocument:
         text = _string(path, number, row, text_key)
         rest = {k: v for k, v in row.items() if k not in (id_key, title_key, text_key)}
     else:
-        text, rest = _named_values(row, {id_key, title_key})
+        text, rest = _text_of_columns(row, {id_key, title_key})
     if row_id is None and not (text.strip() or title.strip()):
         raise BadInput.at(path, number, "a document without text and title")
     _, blocks = read_plaintext(text or title)
@@ -84,10 +84,14 @@ def _string(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _named_values(row: Mapping[str, Any], taken: set[str | None]) -> tuple[str, dict[str, Any]]:
-    shown = {k: v for k, v in row.items() if k not in taken and isinstance(v, str | int | float)}
+def _text_of_columns(
+    row: Mapping[str, Any], used_keys: set[str | None]
+) -> tuple[str, dict[str, Any]]:
+    shown = {
+        k: v for k, v in row.items() if k not in used_keys and isinstance(v, str | int | float)
+    }
     text = "\n".join(f"{key}: {value}" for key, value in shown.items() if str(value).strip())
-    return text, {k: v for k, v in row.items() if k not in taken and k not in shown}
+    return text, {k: v for k, v in row.items() if k not in used_keys and k not in shown}
 
 
 def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:

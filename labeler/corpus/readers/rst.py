@@ -186,16 +186,16 @@ def _take_nested(reader: _Reader, lines: Lines, start: int, outline: Outline, de
         tight = start > 0 and bool(line_at(lines, start - 1))
         _add_marked(nested.blocks, item[1].strip(), outline, tight=tight)
         return end
-    labeled = _FIELD.fullmatch(line)
-    if not labeled:
+    field_mark = _FIELD.fullmatch(line)
+    if not field_mark:
         return start
     end = indented_block(lines, start + 1, 1)
-    if _FILE_OPTION.fullmatch(labeled[1]):
+    if _FILE_OPTION.fullmatch(field_mark[1]):
         return end
-    inner = [(number, labeled[2]), *_unindented(lines[start + 1 : end])]
+    inner = [(number, field_mark[2]), *_unindented(lines[start + 1 : end])]
     nested = Outline([], outline.path)
     _read(reader, inner, nested, depth + 1)
-    _add_marked(nested.blocks, f"{one_line(labeled[1])}:", outline, tight=start > 0)
+    _add_marked(nested.blocks, f"{one_line(field_mark[1])}:", outline, tight=start > 0)
     return end
 
 

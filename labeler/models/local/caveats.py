@@ -20,12 +20,12 @@ def caveat(embedded: str) -> str:
     return f"{embedded}: {measured}; {NOT_FOR_DECISIONS}"
 
 
-def embedded_name(asked: str) -> str | None:
+def embedded_name(model_id: str) -> str | None:
     """The name of the shipped embedded model behind a model's identity, if it is one."""
     from labeler.models.local.file import EMBEDDED
 
-    if asked.startswith("similarity "):
+    if model_id.startswith("similarity "):
         return "similarity"
-    if asked.startswith("gguf "):
-        return "local" if EMBEDDED.sha256 in asked else None
+    if model_id.startswith("gguf "):
+        return "local" if EMBEDDED.sha256 in model_id else None
     return None

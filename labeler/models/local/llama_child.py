@@ -1,7 +1,7 @@
 """The child process that serves one GGUF file: llama.cpp's own OpenAI-compatible server.
 
 Run as `python -m labeler.models.local.llama_child FILE THREADS SLOTS CONTEXT`. Its address is the
-one line on stdout; it ends when its stdin does, so it cannot outlive whoever started it.
+one line on stdout; it ends when its stdin does, so it ends with the process that started it.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Abilities:
 
 def adapted(
     model: Model,
-    asked: Model,
+    server: Model,
     load: Callable[[], str | None],
     learn: Callable[[str], None],
     quick: Model | None = None,
@@ -89,7 +89,7 @@ def adapted(
     """Send only what the server accepts, which a probe finds out before the first call.
 
     `load` returns what an earlier probe learned, None where there was none; `learn` stores it.
-    `asked` is the server itself, without the store's replies; `quick` is the server again, with
+    `server` is the server itself, without the store's replies; `quick` is the server again, with
     fewer retries of what may be a refusal.
     """
     text = load()
@@ -105,7 +105,7 @@ def adapted(
         if not abilities:
             async with probing:
                 if not abilities:
-                    abilities.append(await _probe_and_learn(quick or asked, asked, learn))
+                    abilities.append(await _probe_and_learn(quick or server, server, learn))
         return await model.ask(abilities[0].fit(request))
 
     return replace(model, ask=ask, recall=recall)
@@ -126,9 +126,9 @@ def _fit_all(abilities: Abilities, requests: Sequence[Request]) -> list[Request]
     return result
 
 
-async def _probe_and_learn(quick: Model, asked: Model, learn: Callable[[str], None]) -> Abilities:
+async def _probe_and_learn(quick: Model, patient: Model, learn: Callable[[str], None]) -> Abilities:
     try:
-        abilities = await probe(quick, asked)
+        abilities = await probe(quick, patient)
     except Retryable as error:
         raise ProviderError(f"the first call failed, and every retry of it: {error}") from error
     except CallFailed as error:
@@ -197,12 +197,12 @@ def _without(abilities: Abilities, message: str, *, shape_first: bool = False) -
         (_SHAPES, abilities.shape == "json_object", {"shape": "text"}),
         (_SHAPES, abilities.shape == "json_schema", {"shape": "json_object"}),
     ]
-    left = [(words, change) for words, still, change in steps if still]
+    applicable = [(words, change) for words, applies, change in steps if applies]
     by_message = [
-        change for words, change in left if any(word in message.lower() for word in words)
+        change for words, change in applicable if any(word in message.lower() for word in words)
     ]
-    shapes = [change for words, change in left if words is _SHAPES and shape_first]
-    changes = by_message or shapes or [change for _, change in left]
+    shapes = [change for words, change in applicable if words is _SHAPES and shape_first]
+    changes = by_message or shapes or [change for _, change in applicable]
     return replace(abilities, **changes[0]) if changes else None
 
 

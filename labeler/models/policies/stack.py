@@ -29,25 +29,25 @@ class Guard:
 def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -> Model:
     """A model that obeys the stop signal, the budget and the rate limits, and uses the store.
 
-    Every try goes through the limiter, where there is a server to spare, and counts toward the
+    Every try goes through the limiter, where the model is a server's, and counts toward the
     budget; what the store answers does neither.
     Where not `patient`, it raises `AskedElsewhere` for what another process is asking.
     """
-    asked = budgeted(stoppable(model, guard.stop), guard.budget)
+    bounded = budgeted(stoppable(model, guard.stop), guard.budget)
     if model.is_server:
-        asked = strict_at_first(asked)
-        asked = limited(asked, guard.limiter)
-    tried = retried(asked, guard.patience, guard.stop.sleep)
-    remembering = remembered(tried, store, patient=patient)
-    few = replace(guard.patience, error_tries=2)
-    quick = retried(asked, few, guard.stop.sleep)
-    return _adapted(remembering, tried, store, quick) if model.is_server else remembering
+        bounded = strict_at_first(bounded)
+        bounded = limited(bounded, guard.limiter)
+    retrying = retried(bounded, guard.patience, guard.stop.sleep)
+    remembering = remembered(retrying, store, patient=patient)
+    fewer_tries = replace(guard.patience, error_tries=2)
+    quick = retried(bounded, fewer_tries, guard.stop.sleep)
+    return _adapted(remembering, retrying, store, quick) if model.is_server else remembering
 
 
-def _adapted(remembering: Model, asked: Model, store: Store, quick: Model | None = None) -> Model:
-    name = f"abilities of {asked.id}"
+def _adapted(remembering: Model, server: Model, store: Store, quick: Model | None = None) -> Model:
+    name = f"abilities of {server.id}"
     load, learn = lambda: store.fact(name), lambda text: store.learn(name, text)
-    return adapted(remembering, asked, load, learn, quick)
+    return adapted(remembering, server, load, learn, quick)
 
 
 def knows(model: Model, store: Store) -> bool:

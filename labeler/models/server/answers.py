@@ -68,7 +68,7 @@ def in_utf8(body: bytes) -> bytes:
 
 
 def hidden(text: str, key: str) -> str:
-    """A text with `[key]` in place of the key; a short one is one only where it stands alone."""
+    """A text with `[key]` in place of the key; a short key only where it stands alone."""
     if len(key) >= SHORTEST_KEY:
         return text.replace(key, "[key]")
     return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text) if key else text

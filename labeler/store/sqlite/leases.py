@@ -61,11 +61,11 @@ def _read(path: str) -> str:
     return ""
 
 
-def register(connection: sqlite3.Connection, this: LeaseHolder, moment: Now) -> int:
+def register(connection: sqlite3.Connection, holder: LeaseHolder, moment: Now) -> int:
     """Register a process; the number under which it holds leases."""
     until = (moment.monotonic + LEASE_SECONDS, moment.wall + LEASE_SECONDS)
     columns = "(place, process, started, until, until_wall)"
-    connection.execute(f"INSERT INTO owners {columns} VALUES (?, ?, ?, ?, ?)", (*this, *until))
+    connection.execute(f"INSERT INTO owners {columns} VALUES (?, ?, ?, ?, ?)", (*holder, *until))
     return int(connection.execute("SELECT last_insert_rowid()").fetchone()[0])
 
 
@@ -81,16 +81,16 @@ def unregister(connection: sqlite3.Connection, owner: int) -> None:
     connection.execute("DELETE FROM owners WHERE id = ?", (owner,))
 
 
-def release_dead(connection: sqlite3.Connection, this: LeaseHolder, moment: Now) -> None:
+def release_dead(connection: sqlite3.Connection, current: LeaseHolder, moment: Now) -> None:
     """Release the leases of processes that are gone."""
     for number, *rest in connection.execute("SELECT * FROM owners").fetchall():
-        if _is_gone(LeaseHolder(*rest[:3]), Now(*rest[3:]), this, moment):
+        if _is_gone(LeaseHolder(*rest[:3]), Now(*rest[3:]), current, moment):
             unregister(connection, number)
 
 
-def _is_gone(holder: LeaseHolder, until: Now, this: LeaseHolder, moment: Now) -> bool:
+def _is_gone(holder: LeaseHolder, until: Now, current: LeaseHolder, moment: Now) -> bool:
     """Whether a process has ended: on this machine that can be looked up, elsewhere time tells."""
-    if holder.machine != this.machine:
+    if holder.machine != current.machine:
         return until.wall < moment.wall
     if until.monotonic < moment.monotonic:
         return True

@@ -81,26 +81,30 @@ class SqliteStore:
     def write(self, batch: WriteBatch) -> Granted:
         """Do all of a batch in one transaction, which is on the disk when this returns."""
         with self.writing() as connection:
-            late = [keyed.key for keyed in batch.replies if not self._insert(connection, keyed)]
+            late = [
+                keyed_reply.key
+                for keyed_reply in batch.replies
+                if not self._insert(connection, keyed_reply)
+            ]
             rows = ((key, time.time(), status, detail) for key, status, detail in batch.failed)
             connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
-            leases.release(connection, [keyed.key for keyed in batch.replies])
+            leases.release(connection, [keyed_reply.key for keyed_reply in batch.replies])
             granted = self._grant(connection, batch.claimed)
             earlier = self._select(connection, late) if late else {}
         return replace(granted, replies={**earlier, **granted.replies})
 
-    def _insert(self, connection: sqlite3.Connection, keyed: KeyedReply) -> bool:
+    def _insert(self, connection: sqlite3.Connection, keyed_reply: KeyedReply) -> bool:
         """Whether the reply is the first under its key, and so was kept."""
-        values = _values(keyed)
+        values = _values(keyed_reply)
         query = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {_MARKS})"
         done = connection.execute(query, (checksum(*values), *values))
         if done.rowcount != 1:
             return False
-        request = None if self._redacted else keyed.request
-        wire = (request, keyed.reply.body)
+        request = None if self._redacted else keyed_reply.request
+        wire = (request, keyed_reply.reply.body)
         query = "INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)"
         connection.execute(query, (done.lastrowid, checksum(*wire), *wire))
-        connection.execute("DELETE FROM failures WHERE key = ?", (keyed.key,))
+        connection.execute("DELETE FROM failures WHERE key = ?", (keyed_reply.key,))
         return True
 
     def _grant(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> Granted:
@@ -207,13 +211,13 @@ class SqliteStore:
                 raise
 
 
-def _values(keyed: KeyedReply) -> tuple[Any, ...]:
+def _values(keyed_reply: KeyedReply) -> tuple[Any, ...]:
     """A reply's columns, in the order of `REPLY`."""
-    reply = keyed.reply
+    reply = keyed_reply.reply
     tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
     return (
-        keyed.key,
-        keyed.model_id,
+        keyed_reply.key,
+        keyed_reply.model_id,
         reply.model,
         reply.text,
         reply.finish_reason,
