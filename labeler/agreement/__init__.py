@@ -1,7 +1,7 @@
 """How far labels agree: statistics of contingency tables, and intervals over queries.
 
-found = compare_qrels(people, llm)
-found.statistics["kappa"].value, found.statistics["kappa"].low, found.left_out
+agreement = compare_qrels(people, llm)
+agreement.statistics["kappa"].value, agreement.left_out
 """
 
 from labeler.agreement.align import Rules

@@ -16,7 +16,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.trec.labels import number
 
 Labels = Mapping[str, Mapping[str, "int | str"]]
-"""Query id to document id to a label as it was found: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
+"""Query id to document id to a label as its file has it: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
 
 MOST_GRADES = 50
 USUAL = (0, 1, 2, 3)
@@ -109,7 +109,7 @@ class _Position(NamedTuple):
 
 @dataclass
 class _Ledger:
-    """What `align` writes down as it goes through people's pairs."""
+    """The counts and rows that `align` collects, one human pair after another."""
 
     missing: Floats
     rows: list[tuple[int, int, int, int, float]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""All that is known about one assessor beside the human grades."""
+"""The results of comparing one assessor with the human grades."""
 
 from __future__ import annotations
 

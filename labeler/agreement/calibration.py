@@ -1,4 +1,4 @@
-"""Does an assessor that says 70 % find people agreeing 70 times of 100?"""
+"""Calibration: whether of pairs with a probability of 70 % people grade 70 in 100 so high."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def calibration(
 
 
 def renamed(distributions: Distributions, grades: Mapping[int, int]) -> Distributions:
-    """The distributions over the grades that a map makes of theirs."""
+    """The distributions with their grades replaced as a map says, shares of equal grades added."""
     if not grades:
         return distributions
     renamed_shares: dict[Pair, dict[int, float]] = {}

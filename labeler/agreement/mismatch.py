@@ -84,7 +84,7 @@ def _usual(numbers: Counter[float]) -> set[float]:
 
 
 def _used(ours: set[int], numbers: Counter[float], scale: tuple[int, ...]) -> tuple[int, ...]:
-    """The grades from the lowest to the highest that either side uses."""
+    """The grades of the scale from the lowest to the highest that either side uses."""
     both = ours | {int(value) for value in _usual(numbers) if value in scale}
     return tuple(range(min(both), max(both) + 1))
 

@@ -151,7 +151,7 @@ def _order(board: Leaderboard | None, *, sampled: bool) -> str:
     if board is None and sampled:
         return (
             "Whether it would order systems as people do is not known: people graded a sample of "
-            "pairs (of whole queries, labeler correct can tell)."
+            "pairs (grades of whole queries would let scores be corrected)."
         )
     if board is None:
         return "Whether it would order systems as people do is not known: no runs were given."

@@ -1,4 +1,4 @@
-"""What people do to runs: look at, cut, sort, convert and fuse them, whatever their size."""
+"""Counts of runs of any size, and whether their scores and ranks agree."""
 
 from __future__ import annotations
 

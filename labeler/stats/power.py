@@ -16,7 +16,7 @@ from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.student import t_quantile
 
 POWER = 0.8
-"""Four times of five, the power that studies plan for as a rule."""
+"""The power, four times of five, that studies plan for as a rule."""
 MOST_QUERIES = 10_000_000
 _POINTS = 2001
 

@@ -77,7 +77,7 @@ def rows(
 def _hint(path: Path, names: str, columns: list[bytes]) -> str:
     """What a file of another format may be, and what would make it one of this."""
     if names == RUN_COLUMNS and path.suffix.casefold() in (".json", ".parquet"):
-        return f"; labeler run convert {path} -o {path.stem}.trec makes TREC's columns of it"
+        return f"; convert it to TREC's columns first, as {path.stem}.trec"
     if columns == BEIR_HEADER:
         return "; these are BEIR's three, with a header"
     kinds = {len(QRELS_COLUMNS.split()): "are these qrels?", len(RUN_COLUMNS.split()): "a run?"}

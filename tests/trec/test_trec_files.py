@@ -441,7 +441,7 @@ def test_a_run_in_another_format_is_refused_with_what_converts_it(
     assert labeler(["evaluate", str(folder / "a.qrels"), str(other)]) == 65
     err = capsys.readouterr().err
     assert f"b.{ending}:1: " in err
-    assert f"labeler run convert {other} -o b.trec makes" in err
+    assert "convert it to TREC's columns first, as b.trec" in err
 
 
 def test_a_run_is_not_written_in_a_format_that_is_none(

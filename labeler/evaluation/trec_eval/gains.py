@@ -69,7 +69,7 @@ def ndcg(r: Rankings, worth: Worth) -> Floats:
 
 
 def _by_query(r: Rankings, g: Gained) -> Iterator[tuple[int, slice, slice]]:
-    """Each query's number, its retrieved documents and its ideal ranking."""
+    """The number of each query, with its retrieved documents and its ideal ranking."""
     hits = np.searchsorted(g.query, np.arange(r.n + 1))
     best = np.searchsorted(g.ideal_query, np.arange(r.n + 1))
     for q in range(r.n):
