@@ -156,9 +156,8 @@ def qrels_of_both(
     """
     collection = open_collection(folder)
     human = human or "human"
-    names = human, assessor or _only_assessor(collection, human)
-    first, second = (_qrels_path(collection, name) for name in names)
-    return first, second
+    by_people = _qrels_path(collection, human)
+    return by_people, _qrels_path(collection, assessor or _only_assessor(collection, human))
 
 
 def _only_assessor(collection: Collection, human: str) -> str:

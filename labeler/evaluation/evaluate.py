@@ -190,7 +190,7 @@ def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
     """`Misuse` where no run has the baseline's name."""
     if baseline is not None and baseline not in runs:
         listed = ", ".join(runs)
-        raise Misuse(f"no run {baseline!r} for a baseline; runs: {listed}", parameter="baseline")
+        raise Misuse(f"no run {baseline!r} for a baseline; runs: {listed}")
 
 
 def _comparisons(

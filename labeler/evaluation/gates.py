@@ -1,4 +1,4 @@
-"""Gates on scores and on agreement: what a continuous-integration job asks for."""
+"""Gates on scores: what a continuous-integration job asks for."""
 
 from __future__ import annotations
 

@@ -86,7 +86,6 @@ async def choose(
             raise Misconfigured(
                 f"no server for the model {model_name!r}: set OPENAI_API_KEY, give an address, or "
                 "name an embedded model: local, similarity, gguf:PATH",
-                parameter="base_url",
             )
         why = "no key in the environment, no server at Ollama's port"
         return Choice(DEFAULTS[task], why)

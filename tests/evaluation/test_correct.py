@@ -223,6 +223,14 @@ def test_whose_grades_are_corrected_has_to_be_said_where_there_are_several(
     assert execute(["correct", str(coll), "--assessor", "other", "-m", "P@1"]) == 0
 
 
+def test_human_qrels_that_are_not_there_are_named_before_the_assessor_s_are_looked_for(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (coll / "qrels/other.qrels").write_text((coll / "qrels/llm.qrels").read_text())
+    assert execute(["correct", str(coll), "--human", "nobody", "-m", "P@1"]) == 2
+    assert "has no qrels 'nobody'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--human", "--assessor"])
 def test_names_of_qrels_are_for_collections(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
