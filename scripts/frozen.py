@@ -619,11 +619,22 @@ GROUPS = {
     "prompts": ("show",),
     "qrels": ("stats", "validate", "merge", "binarise", "map", "clip", "subset", "compare"),
     "run": ("stats", "validate", "cut", "sort", "convert"),
-    "store": ("verify", "stats", "export", "import", "prune", "gc"),
+    "store": ("verify", "stats", "prune", "gc"),
 }
 COMMANDS = (
     *("demo", "build", "ingest", "generate", "pool", "sample", "import-labels", "judge", "relabel"),
-    *("diff", "evaluate", "trec-eval", "leaderboard", "power", "agree", "fuse", "mmr", "fetch"),
+    *(
+        "diff",
+        "evaluate",
+        "correct",
+        "trec-eval",
+        "leaderboard",
+        "power",
+        "agree",
+        "fuse",
+        "mmr",
+        "fetch",
+    ),
     *("doctor", "status", "explain", *GROUPS),
 )
 MEASURES = (
@@ -648,7 +659,7 @@ NAMES = {
     "SMALL": "h.qrels good.trec bad.run.txt",
     "HUMAN": "world/qrels/human.qrels",
     "LLM": "world/qrels/llm.qrels",
-    "PEOPLE": "evaluate world --people some --assessor llm -m nDCG@10 -m P@5",
+    "CORRECT": "correct world --human some --assessor llm -m nDCG@10 -m P@5",
     "RUNS": "world/runs/*.trec",
     "TREC": "shared/trec_eval",
     "NIST": "shared/dl19/nist.qrels",
@@ -787,9 +798,9 @@ MEASURING: dict[str, Case] = {
     """,
     "evaluate-options": """
         evaluate $SMALL one.trec -m P@1 --missing skip --json --movers 3 --per-query
-        evaluate $SMALL --unanswerable skip --ties file --seed 7
+        evaluate $SMALL --unanswerable skip --ties file
         evaluate $SMALL -m ERR -m RBP --max-grade 4 --interval t --baseline bad -o out.txt
-        evaluate $SMALL -m MeanRank --no-scenarios --json
+        evaluate $SMALL -m MeanRank --json
         evaluate all.qrels up.trec down.trec -m RR -m Success@5 -m MeanRank -m DCG
     """,
     "evaluate-measures": """
@@ -828,18 +839,18 @@ MEASURING: dict[str, Case] = {
         evaluate h.qrels good.trec -o good.trec
         evaluate ids/$OTHER_IDS.qrels ids/$OTHER_IDS.trec
     """,
-    "evaluate-people": """
-        $PEOPLE --format {table,csv,latex}
-        $PEOPLE --json --per-query --target like-these
-        $PEOPLE --per-query
-        $PEOPLE --require P@5:0.99 --baseline other
-        $PEOPLE --no-worse-than bm25 --missing skip --ties trec
-        evaluate flat.qrels $RUNS --people world/qrels/some.qrels -m RR -m ERR
+    "correct": """
+        $CORRECT --format {table,csv,latex}
+        $CORRECT --json --per-query --target like-these
+        $CORRECT --per-query
+        $CORRECT --require P@5:0.99 --baseline other
+        $CORRECT --no-worse-than bm25 --missing skip --ties trec
+        correct world/qrels/some.qrels flat.qrels $RUNS -m RR -m ERR
     """,
-    "evaluate-people-refused": """
-        $PEOPLE --{target moon,movers 2}
-        $PEOPLE -m GMAP
-        evaluate h.qrels good.trec --people x.qrels
+    "correct-refused": """
+        $CORRECT --{target moon,movers 2}
+        $CORRECT -m GMAP
+        correct x.qrels h.qrels good.trec
     """,
     "evaluate-dl19": """
         evaluate $NIST $SYSTEMS -m nDCG@10 -m AP --movers 3
@@ -883,20 +894,20 @@ COMPARING: dict[str, Case] = {
         agree $HUMAN $LLM --details --show-naive --seed 4 --draws 200
         agree $HUMAN $LLM -s all --json --details --draws 200
         agree $HUMAN $LLM -s kappa --how-many {0.1,0.5}
-        agree $HUMAN $LLM -s kappa --method {expanded,percentile,bca,jackknife,no}
+        agree $HUMAN $LLM -s kappa --method {percentile,jackknife,no}
     """,
     "agree-systems": """
         agree $HUMAN $LLM --run world/runs/bm25.trec --run world/runs/other.trec
         agree world human llm --run world/runs -m AP --json
         agree world human llm second --details -s kappa -s alpha-ordinal
-        agree world human llm second --rater some --json -s kappa
-        agree $HUMAN $LLM --rater world/qrels/second.qrels -s kappa-quadratic
+        agree world human llm second --human some --json -s kappa
+        agree $HUMAN $LLM --human world/qrels/second.qrels -s kappa-quadratic
     """,
     "agree-scales": """
         agree h.qrels {labels.txt,a.qrels}
         agree h.qrels labels.txt --clip --json
         agree $HUMAN {binary,moved,turned}.qrels -s kappa
-        agree $HUMAN moved.qrels -s kappa --map other:1=0,2=1,3=2,4=3
+        agree $HUMAN moved.qrels -s kappa --map assessor:1=0,2=1,3=2,4=3
         agree world human llm -s kappa --scale 0:3 --cut 2 --unweighted
     """,
     "agree-refused": """
@@ -919,8 +930,8 @@ COMPARING: dict[str, Case] = {
         "sample world --from llm --pairs 60 --scale 0:3 -o sheet.csv",
         filled_in("sheet.csv"),
         """
-        import-labels sheet.csv world --as anna --rater Anna
-        import-labels sheet.csv world --as anna --rater Anna
+        import-labels sheet.csv world --as anna --assessor Anna
+        import-labels sheet.csv world --as anna --assessor Anna
         agree world anna llm
         agree world anna llm -s kappa --json --unweighted
         """,
@@ -945,7 +956,7 @@ COMPARING: dict[str, Case] = {
         filled_in("whole.csv"),
         """
         import-labels whole.csv world --as {both,whole}
-        evaluate world --people whole --assessor llm -m P@5
+        correct world --human whole --assessor llm -m P@5
         agree world whole llm -s kappa
         """,
     ],
@@ -1040,7 +1051,6 @@ ASKING: dict[str, Case] = {
         OPENAI_API_KEY= judge coll
         status coll
         explain coll q0 d1 --as s
-        store export coll -o out.jsonl
         relabel coll --from s --as t --prompt basic
         relabel coll --from s --reparse --as u
         judge coll --model similarity --base-url SERVER
@@ -1128,17 +1138,12 @@ ASKING: dict[str, Case] = {
         $ONE_BY_ONE --quiet --redact
         store {verify,stats} coll
         explain coll q0 d0
-        store export coll -o out.jsonl.gz
-        store export coll -o out.jsonl
-        store import world {out.jsonl,out.jsonl.gz}
         store prune coll
         store prune coll --{model nobody,before x,before 2100-01-01}
         store gc coll
         store stats coll
         status coll
         """,
-        edited("out.jsonl", '"served": "fake', '"served": "take'),
-        "store import coll {out.jsonl,a.qrels}",
         written("coll/replies.db", "no store\n" * 1000),
         """
         store verify coll
@@ -1241,7 +1246,7 @@ BUILDING: dict[str, Case] = {
         LABELER_MIRROR=shared/mirror fetch medquad -o medquad
         judge chorus --model similarity --as similarity --quiet
         agree chorus human similarity
-        agree chorus human similarity --rater rater1 --rater rater2 -s kappa-quadratic --json
+        agree chorus human similarity --human rater1 --human rater2 -s kappa-quadratic --json
         status chorus
         LABELER_MIRROR=mirror fetch shop.toml -o shop
     """,
