@@ -188,6 +188,8 @@ def make_app(only: str | None = None) -> typer.Typer:
 def execute(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; DESIGN.md lists them."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["--"]:  # it ends the options of `labeler` itself, and there were none
+        del words[0]
     try:
         app = make_app(words[0] if words and words[0] in COMMANDS else None)
         with rereadable():

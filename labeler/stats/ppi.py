@@ -22,7 +22,6 @@ FEWEST = 3
 MOST_LEVERAGE = 0.9
 """A query that pulls harder than this decides lambda alone, and leaves no residual to see it by."""
 THESE, LIKE_THESE = "these", "like-these"
-TARGETS = (THESE, LIKE_THESE)
 """The mean over this collection's queries, or over all queries like these."""
 
 

@@ -18,6 +18,11 @@ def test_every_command_s_help_shows_an_example(
     assert f"Example: {COMMANDS[name].example}" in shown
 
 
+def test_a_command_after_two_dashes_is_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["--", "prompts"]) == 0
+    assert "umbrela@" in capsys.readouterr().out
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute([]) == 0
     shown = capsys.readouterr().out
