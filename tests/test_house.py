@@ -18,8 +18,8 @@ PACKAGE = ROOT / "labeler"
 FLOORS = (
     ("data", "errors", "messages", "arrays"),
     ("model",),
-    ("prompt",),
     ("files",),
+    ("prompt",),
     ("report",),
     ("text",),
     ("metrics",),

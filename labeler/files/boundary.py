@@ -1,0 +1,116 @@
+"""Whatever the reader of a file raises becomes one line that names the file, and the line in it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from gzip import BadGzipFile
+from pathlib import Path
+from typing import Any, TypeVar
+
+from labeler.errors import BadInput, LabelerError
+
+Row = TypeVar("Row")
+
+_NEVER_OF_A_FILE = (AssertionError, ImportError, NameError)
+"""What no content of a file can raise: a bug of ours."""
+
+_LONGEST = 200
+
+
+@dataclass(slots=True)
+class Position:
+    """The file that a reader reads, and the line that it is at; 0 where it knows none."""
+
+    path: Path | str
+    line: int = 0
+
+    def follow(self, rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
+        """The numbered rows of the file as they are, each noted as the line that is read."""
+        for number, row in rows:
+            self.line = number
+            yield number, row
+
+    def error(self, problem: str) -> BadInput:
+        """The error of the line that is read; of the file where no line is known."""
+        if not self.line:
+            return BadInput(f"{self.path}: {problem}")
+        return BadInput.at(self.path, self.line, problem)
+
+
+@contextmanager
+def reading(path: Path | str) -> Iterator[Position]:
+    """Turn every exception that a file's content causes into one `BadInput`.
+
+    It stands around reading alone: an error of other code would be blamed on the file. Errors of
+    the system stay as they are, and so do those that are ours already. In a generator it does not
+    see what the consumer of the rows raises.
+
+    >>> with reading("notes.jsonl") as position:
+    ...     for _number, row in position.follow([(1, {"n": 3}), (2, {})]):
+    ...         row["n"]
+    Traceback (most recent call last):
+        ...
+    labeler.errors.BadInput: notes.jsonl:2: nothing is called 'n'
+    """
+    position = Position(path)
+    try:
+        yield position
+    except (LabelerError, *_NEVER_OF_A_FILE):
+        raise
+    except Exception as error:  # readers raise errors of every kind, their parsers' own too
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        position.line = position.line or line_of(error)
+        raise position.error(problem_of(error)) from error
+
+
+def problem_of(error: Exception) -> str:
+    """What an exception says is wrong with what was read, in words that fit one line."""
+    for kinds, words in _PROBLEMS:
+        if isinstance(error, kinds):
+            return words.format(text=_short(str(error)), error=error)
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
+    return _of_the_parser(error)
+
+
+_PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
+    (UnicodeEncodeError, "half a surrogate pair (\\ud800 …) in a text"),
+    (RecursionError, "nested too deeply to be read"),
+    (MemoryError, "needs more memory than there is"),
+    (OverflowError, "a number that is too large"),
+    (KeyError, "nothing is called {text}"),
+    ((BadGzipFile, EOFError, zlib.error), "damaged gzip file ({text})"),
+    ((AttributeError, TypeError), "a value of another type than expected ({text})"),
+)
+
+
+def _of_the_parser(error: Exception) -> str:
+    """What a parser's own exception says; of pydantic's, the first of its problems."""
+    text = str(error)
+    if "integer string conversion" in text:
+        return "a number of too many digits"
+    problems: Any = getattr(error, "errors", None)
+    if callable(problems) and (listed := problems()):
+        name = ".".join(map(str, listed[0]["loc"]))
+        text = f"{name}: {listed[0]['msg']}" if name else listed[0]["msg"]
+    return _short(text) or type(error).__name__
+
+
+def _short(text: str) -> str:
+    """A text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def line_of(error: Exception) -> int:
+    """The line that an exception knows of what was read at once; 0 where it knows none."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.object.count(b"\n", 0, error.start) + 1
+    line = getattr(error, "lineno", None)
+    if line is None:
+        line, _ = getattr(error, "position", None) or (0, 0)  # of XML's parser
+    return line if isinstance(line, int) else 0
