@@ -9,7 +9,7 @@ from labeler import __version__
 from labeler.catalog.layouts import READERS, Layout, UpstreamCollection
 from labeler.catalog.obtain import obtain
 from labeler.catalog.recipes import Recipe, RecipeFile
-from labeler.collection.card import read_card, update_card
+from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.pool import merge_pools, read_pool, write_pool
@@ -69,7 +69,7 @@ def _refuse_another(recipe_file: RecipeFile, collection: Collection) -> None:
     """Refuse a directory that holds another collection."""
     if not collection.corpus.exists():
         return
-    entry = read_card(collection).get("fetch", {})
+    entry = card_section(read_card(collection), "fetch")
     if not isinstance(entry, dict) or entry.get("name") != recipe_file.name:
         raise Misuse(f"{collection.folder} holds another collection; choose another directory")
 

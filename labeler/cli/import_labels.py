@@ -28,7 +28,7 @@ def command(
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
     collection = open_collection(folder)
-    counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace))
+    counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace), caution)
     say(f"{name}: {_count(counts.graded, 'grade')}; {_count(counts.skipped, 'row')} skipped")
     if counts.missing:
         missing = f"{_count(counts.missing, 'row')} of the sample"

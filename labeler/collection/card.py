@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from labeler.collection.layout import Collection
-from labeler.errors import BadInput
 from labeler.files.atomic import replacing
+from labeler.files.boundary import reading
 from labeler.files.read import file_problems
 
 
@@ -16,14 +16,11 @@ def read_card(collection: Collection) -> dict[str, Any]:
     """The card, empty where there is none yet."""
     if not collection.card.exists():
         return {}
-    with file_problems(collection.card):
-        text = collection.card.read_text(encoding="utf-8")
-    try:
-        card = json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{collection.card}: not JSON: {error}") from error
-    if not isinstance(card, dict):
-        raise BadInput(f"{collection.card}: expected a JSON object")
+    with file_problems(collection.card), reading(collection.card) as position:
+        card = json.loads(collection.card.read_bytes().decode("utf-8"))
+        if not isinstance(card, dict):
+            raise position.error("expected a JSON object")
+        json.dumps(card, ensure_ascii=False).encode()  # half a surrogate pair cannot be kept
     return card
 
 

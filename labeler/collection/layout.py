@@ -131,9 +131,14 @@ def open_collection(folder: Collection | Path | str) -> Collection:
     return Collection(Path(folder))
 
 
+def is_name(text: str) -> bool:
+    """Whether a file may be called so, and would then lie in the folder where it belongs."""
+    return bool(_NAME.fullmatch(text)) and not text.startswith(".")
+
+
 def check_name(name: str) -> str:
     """`name`, if a file may be called so; `Misuse` otherwise."""
-    if not _NAME.fullmatch(name) or name.startswith("."):
+    if not is_name(name):
         raise Misuse(f"the name {name!r} may hold only letters, digits and . _ - (not first a dot)")
     return name
 

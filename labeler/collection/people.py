@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from labeler.collection.layout import check_name, is_name
 from labeler.collection.rows import pair_of
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
@@ -41,7 +42,7 @@ class HumanAnswer:
 
 def sample_path(folder: Path, sample: str) -> Path:
     """The file in which a collection keeps a sample."""
-    return folder / "samples" / f"{sample}.jsonl"
+    return folder / "samples" / f"{check_name(sample)}.jsonl"
 
 
 def people_path(folder: Path, name: str) -> Path:
@@ -60,9 +61,19 @@ def read_sample(path: Path) -> list[SampledPair]:
     if not path.exists():
         raise FileProblem(f"{path}: no such sample; was the sheet drawn from this collection?")
     return [
-        SampledPair(int(row["row"]), pair_of(path, number, row), _probability(path, number, row))
+        SampledPair(
+            _row(path, number, row), pair_of(path, number, row), _probability(path, number, row)
+        )
         for number, row in read_rows(path)
     ]
+
+
+def _row(path: Path, number: int, row: dict[str, object]) -> int:
+    """The number of a sheet's row."""
+    value = row.get("row")
+    if type(value) is not int or value < 1:
+        raise BadInput.at(path, number, f"expected 'row' to count from 1, found {value!r:.40}")
+    return value
 
 
 def write_people(path: Path, rows: Iterable[HumanAnswer]) -> None:
@@ -88,10 +99,14 @@ def read_people(path: Path) -> list[HumanAnswer]:
     for number, row in read_rows(path):
         grade = row.get("grade")
         if grade is not None and type(grade) is not int:
-            raise BadInput.at(path, number, f"expected an integer grade or null, found {grade!r}")
+            raise BadInput.at(
+                path, number, f"expected an integer grade or null, found {grade!r:.40}"
+            )
         assessor, time, comment = (text_of(path, number, row, key, "") for key in _WRITTEN)
         pair, chance = pair_of(path, number, row), _probability(path, number, row)
         sample = text_of(path, number, row, "sample", "")
+        if sample and not is_name(sample):
+            raise BadInput.at(path, number, f"expected a sample's name, found {sample!r:.40}")
         rows.append(HumanAnswer(pair, grade, assessor, time, comment, chance, sample))
     return rows
 
@@ -99,5 +114,5 @@ def read_people(path: Path) -> list[HumanAnswer]:
 def _probability(path: Path, number: int, row: dict[str, object]) -> float:
     value = row.get("probability")
     if not isinstance(value, int | float) or not 0 < value <= 1:
-        raise BadInput.at(path, number, f"expected a probability above 0, found {value!r}")
+        raise BadInput.at(path, number, f"expected a probability above 0, found {value!r:.40}")
     return float(value)

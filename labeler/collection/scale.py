@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection as Some
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection
 from labeler.collection.people import people_path, read_people
+from labeler.errors import BadInput
 from labeler.prompt import find_prompt, prompt_files
 
-_GRADE = re.compile(r"-?[0-9]+")
+_GRADE = re.compile(r"-?[0-9]{1,9}")
 
 
 def grade_names(
@@ -69,23 +70,46 @@ def card_top_grade(folder: Path, name: str | None = None) -> int | None:
     The scale is that on which the qrels `name` were judged, else upstream's, else that of the
     sheets which people filled in, else the widest of what was judged.
     """
-    card = read_card(Collection(folder))
-    judged = _grades_by_name(card, "judge")
+    collection = Collection(folder)
+    card = read_card(collection)
+    judged = _grades_by_name(collection, card, "judge")
+    sampled = _grades_by_name(collection, card, "samples")
+    fetched = card_section(card_section(card, "fetch"), "grades")
     scales = (
         judged.get(name or "", []),
-        [int(grade) for grade in card.get("fetch", {}).get("grades", {}).values()],
-        [grade for scale in _grades_by_name(card, "samples").values() for grade in scale],
+        _grades(collection, "fetch", fetched.values()),
+        [grade for scale in sampled.values() for grade in scale],
         [grade for scale in judged.values() for grade in scale],
     )
     return max(next(filter(None, scales), []), default=None)
 
 
-def _grades_by_name(card: Mapping[str, Any], section: str) -> dict[str, list[int]]:
+def sample_grades(collection: Collection, sample: str) -> set[int]:
+    """The grades that a sample's sheet may hold; `BadInput` where the card does not say them."""
+    grades = _grades_by_name(collection, read_card(collection), "samples").get(sample)
+    if not grades:
+        problem = f"no scale of the sample {sample!r}, by which its sheet is checked"
+        raise BadInput(f"{collection.card}: {problem}; draw it again with the same seed")
+    return set(grades)
+
+
+def _grades_by_name(
+    collection: Collection, card: Mapping[str, Any], section: str
+) -> dict[str, list[int]]:
     """The grades of the scale that each entry of a section names."""
-    entries = card.get(section, {})
-    return {
-        name: [int(grade) for grade in entry.get("scale", {})] for name, entry in entries.items()
-    }
+    entries = card_section(card, section)
+    scales = {name: card_section(card_section(entries, name), "scale") for name in entries}
+    return {name: _grades(collection, section, scale) for name, scale in scales.items()}
+
+
+def _grades(collection: Collection, section: str, grades: Iterable[object]) -> list[int]:
+    """The grades of a scale; `BadInput` where the card has something else for one."""
+    texts = [grade if isinstance(grade, str) else repr(grade) for grade in grades]
+    for text in texts:
+        if not _GRADE.fullmatch(text):
+            problem = f"expected the integer grades of a scale in {section!r}, found {text[:40]!r}"
+            raise BadInput(f"{collection.card}: {problem}")
+    return [int(text) for text in texts]
 
 
 def top_grade_of(qrels: Path) -> int | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from labeler.collection.card import read_card
+from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, check_name
 from labeler.collection.people import (
     HumanAnswer,
@@ -17,6 +18,7 @@ from labeler.collection.people import (
     sample_path,
     write_people,
 )
+from labeler.collection.scale import sample_grades
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.people.sheet import SheetAnswer, read_sheet
@@ -45,7 +47,12 @@ class ImportOptions:
     replace: bool = False
 
 
-def import_sheet(collection: Collection, sheet: Path, options: ImportOptions) -> ImportCounts:
+def import_sheet(
+    collection: Collection,
+    sheet: Path,
+    options: ImportOptions,
+    warn: Callable[[str], None] = lambda _message: None,
+) -> ImportCounts:
     """Read a graded sheet into `qrels/NAME.qrels` and `people/NAME.jsonl`, beside what is there.
 
     Every row is checked against the sample that the sheet was drawn as. Sheets of one draw may
@@ -53,16 +60,16 @@ def import_sheet(collection: Collection, sheet: Path, options: ImportOptions) ->
     the chance of a pair to be in either.
     """
     check_name(options.name)
-    answers = read_sheet(sheet)
+    answers = read_sheet(sheet, warn)
     samples = {answer.sample for answer in answers}
     if len(samples) != 1:
         raise BadInput(f"{sheet}: expected the rows of one sample, found {len(samples)}")
     (sample,) = samples
     sampled = {row.number: row for row in read_sample(sample_path(collection.folder, sample))}
-    scale = read_card(collection).get("samples", {}).get(sample, {}).get("scale", {})
+    scale = sample_grades(collection, sample)
     answered = {}
     for answer in answers:
-        row = _checked(sheet, answer, sampled, set(map(int, scale)))
+        row = _checked(sheet, answer, sampled, scale)
         if row.pair in answered:
             raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
         who = (answer.assessor or options.assessor, answer.time or options.now, answer.comment)
@@ -83,7 +90,7 @@ def _checked(
         if cell != drawn and not _same_number(cell, drawn):
             problem = f"row {answer.number} was {drawn!r}, and is {cell[:40]!r} in the sheet"
             raise BadInput.at(sheet, answer.line, problem)
-    if answer.grade is not None and scale and answer.grade not in scale:
+    if answer.grade is not None and answer.grade not in scale:
         grades = ", ".join(map(str, sorted(scale)))
         raise BadInput.at(sheet, answer.line, f"the grade {answer.grade} is none of {grades}")
     return row
@@ -148,16 +155,27 @@ def _pooled(
 
     A sheet holds a random share of the draw; together they hold the share that their pairs make.
     """
-    card = read_card(collection).get("samples", {})
-    draws = {card.get(sample, {}).get("draw", sample) for sample in samples}
+    entries = card_section(read_card(collection), "samples")
+    draws = {str(card_section(entries, sample).get("draw", sample)) for sample in samples}
     if len(draws) > 1:
         names = ", ".join(sorted(samples))
         problem = f"would hold grades of several draws ({names}), whose chances cannot be pooled"
         raise BadInput(f"{where} {problem}; use another name", parameter="name")
-    drawn = int(card[min(samples)]["drawn"])
+    drawn = _drawn(collection, entries, min(samples))
     chance: dict[Pair, float] = {}
     for sample in sorted(samples):
         drawn_here = read_sample(sample_path(collection.folder, sample))
         chance |= {row.pair: row.probability * drawn / len(drawn_here) for row in drawn_here}
+    if stray := next((pair for pair in rows if pair not in chance), None):
+        raise BadInput(f"{where} holds {' '.join(stray)}, which is in none of its samples")
     share = len(chance) / drawn
     return {pair: replace(row, probability=chance[pair] * share) for pair, row in rows.items()}
+
+
+def _drawn(collection: Collection, entries: Mapping[str, Any], sample: str) -> int:
+    """How many pairs were drawn for all sheets of a sample's draw, as the card says."""
+    drawn = card_section(entries, sample).get("drawn")
+    if type(drawn) is not int or drawn < 1:
+        problem = f"expected 'drawn' of the sample {sample!r} to be a count, found {drawn!r:.40}"
+        raise BadInput(f"{collection.card}: {problem}")
+    return drawn

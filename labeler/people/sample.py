@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from labeler.collection.card import read_card, update_card
+from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
@@ -165,7 +165,9 @@ def _keep(
     sample = "s" + _id(sampled)
     write_sample(sample_path(collection.folder, sample), sampled)
     entry = {**made, "pairs": len(sampled), "scale": {str(g): name for g, name in scale.items()}}
-    update_card(collection, "samples", {**read_card(collection).get("samples", {}), sample: entry})
+    update_card(
+        collection, "samples", {**card_section(read_card(collection), "samples"), sample: entry}
+    )
     return sample
 
 

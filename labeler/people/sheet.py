@@ -9,13 +9,19 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
+from labeler.collection.layout import is_name
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing
+from labeler.files.boundary import reading
 from labeler.files.read import file_problems
+
+Warn = Callable[[str], None]
 
 COLUMNS = ("sample", "row", "query_id", "query", "doc_id", "title", "text")
 FILLED = ("assessor", "time", "comment")
@@ -30,7 +36,11 @@ _FORMULA = re.compile(
     re.VERBOSE,
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_NUMBER = re.compile(r"-?[0-9]+(\.0+)?")
+_ROW = re.compile(r"[0-9]{1,18}")
+_NUMBER = re.compile(r"-?[0-9]{1,10}(\.0+)?")
+_GRADE_WITH_SCALE = re.compile(r"grade( \(-?[0-9]+( = .*|;.*)?\))?", re.DOTALL)
+_ALIKE = 0.75
+"""How alike two names are of which one is probably the other, misspelt."""
 
 
 @dataclass(frozen=True)
@@ -87,47 +97,73 @@ def harmless(text: str) -> str:
     return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
 
 
-def read_sheet(path: Path) -> list[SheetAnswer]:
-    """Read what people wrote in a sheet; a spreadsheet may have saved it with another separator."""
-    with file_problems(path):
-        text = path.read_text(encoding="utf-8-sig", errors="strict") if _is_utf8(path) else ""
-    if not text.strip():
-        raise BadInput(f"{path}: not a sheet in UTF-8; save it as CSV (UTF-8)")
-    separator = _separator(text.split("\n", 1)[0])
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+def read_sheet(path: Path, warn: Warn = lambda _message: None) -> list[SheetAnswer]:
+    """Read what people wrote in a sheet; a spreadsheet may have saved it with another separator.
+
+    `warn` is told of a column that is passed over and may be a misspelt one of ours.
+    """
+    with file_problems(path), reading(path) as position:
+        text = path.read_bytes().decode("utf-8-sig")
+        if not text.strip():
+            raise position.error("not a sheet, but empty; save it as CSV (UTF-8)")
+        separator = _separator(text.split("\n", 1)[0])
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        rows = [(reader.line_num, row) for row in _rows(path, reader) if any(row)]
+        if not rows:
+            raise position.error("no row in it; is this a sheet of ours?")
+        positions = _positions(path, rows[0][1], warn)
+        return [_answer(path, line, row, positions) for line, row in position.follow(rows[1:])]
+
+
+def _rows(path: Path, reader: Any) -> Iterator[list[str]]:
     try:
-        rows = [(reader.line_num, row) for row in reader if any(row)]
+        yield from reader
     except csv.Error as error:
         raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
-    positions = _positions(path, rows[0][1])
-    return [_answer(path, line, row, positions) for line, row in rows[1:]]
 
 
 def _separator(header: str) -> str:
     """The separator that yields most of our columns; the scale in the header holds `;` as well."""
 
     def ours(separator: str) -> int:
-        return len({name.strip('"\r ') for name in header.split(separator)} & set(COLUMNS))
+        return len({_role(name.strip('"')) for name in header.split(separator)} & set(COLUMNS))
 
     return max(",;\t", key=ours)
 
 
-def _is_utf8(path: Path) -> bool:
-    try:
-        path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        problem = f"not UTF-8 (byte {error.start + 1}); save the sheet as CSV (UTF-8)"
-        raise BadInput(f"{path}: {problem}") from error
-    return True
+def _role(header: str) -> str:
+    """What a column is for, by the whole of its name: letter case and blanks around it aside.
+
+    The column of grades may have the scale behind its name, as we write it.
+    """
+    name = header.strip().casefold()
+    return GRADE if _GRADE_WITH_SCALE.fullmatch(name) else name
 
 
-def _positions(path: Path, header: Sequence[str]) -> dict[str, int]:
-    """Each column's position; `BadInput` where one that a row needs is missing."""
-    names = [GRADE if name.startswith(GRADE) else name.strip() for name in header]
-    missing = [name for name in (*COLUMNS[:3], "doc_id", GRADE) if name not in names]
+def _positions(path: Path, header: Sequence[str], warn: Warn) -> dict[str, int]:
+    """Each column's position; `BadInput` where one that a row needs is missing, or stands twice."""
+    roles = [_role(name) for name in header]
+    for role in (*COLUMNS, GRADE, *FILLED):
+        if roles.count(role) > 1:
+            both = [f"{name!r}" for name, its in zip(header, roles, strict=True) if its == role]
+            problem = f"{' and '.join(both)} are both the column {role}; rename or remove one"
+            raise BadInput.at(path, 1, problem)
+    missing = [name for name in (*COLUMNS[:3], "doc_id", GRADE) if name not in roles]
+    guesses = [f"{name!r} ({guess}?)" for name, guess in _misspelt(header, roles)]
     if missing:
-        raise BadInput.at(path, 1, f"no column {', '.join(missing)}; is this a sheet of ours?")
-    return {name: position for position, name in enumerate(names)}
+        hint = f"; there is {', '.join(guesses)}" if guesses else "; is this a sheet of ours?"
+        raise BadInput.at(path, 1, f"no column {', '.join(missing)}{hint}")
+    for guess in guesses:
+        warn(f"{path}:1: the column {guess} is not read")
+    return {role: position for position, role in enumerate(roles)}
+
+
+def _misspelt(header: Sequence[str], roles: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The columns that are none of ours and look like one, each with the one it looks like."""
+    ours = (*COLUMNS, GRADE, *FILLED)
+    for name, role in zip(header, roles, strict=True):
+        if role not in ours and (guesses := get_close_matches(role, ours, 1, _ALIKE)):
+            yield name.strip(), guesses[0]
 
 
 def _answer(path: Path, line: int, row: Sequence[str], positions: Mapping[str, int]) -> SheetAnswer:
@@ -135,8 +171,10 @@ def _answer(path: Path, line: int, row: Sequence[str], positions: Mapping[str, i
         position = positions.get(name, len(row))
         return row[position].strip() if position < len(row) else ""
 
-    if not re.fullmatch(r"[0-9]+", cell("row")):
+    if not _ROW.fullmatch(cell("row")):
         raise BadInput.at(path, line, f"expected the row's number, found {cell('row')[:20]!r}")
+    if not is_name(cell("sample")):
+        raise BadInput.at(path, line, f"expected a sample's name, found {cell('sample')[:40]!r}")
     written = cell(GRADE)
     if written and not _NUMBER.fullmatch(written):
         problem = f"expected a grade or an empty cell, found {written[:20]!r}"
