@@ -1,16 +1,14 @@
 """The child process that serves one GGUF file: llama.cpp's own OpenAI-compatible server.
 
-Run as `python -m labeler.models.local.llama_child FILE THREADS SLOTS CONTEXT`. Its address is the
-one line on stdout; it ends when its stdin does, so it ends with the process that started it.
+Run as `python -P labeler/models/local/llama_child.py FILE THREADS SLOTS CONTEXT`, so it imports
+nothing of this package. The first line of stdin is the key that it shall ask for, the one line on
+stdout its address. It ends when its stdin does, so it ends with the process that started it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-
-KEY_VARIABLE = "LABELER_LLAMA_KEY"
-"""The environment variable that holds the key which the server shall ask for."""
 
 
 def serve(path: str, threads: int, slots: int, context: int) -> None:
@@ -27,7 +25,7 @@ def serve(path: str, threads: int, slots: int, context: int) -> None:
     parameters.cpuparams.poll = 0
     parameters.cpuparams_batch.poll = 0
     parameters.port = 0
-    parameters.api_keys = [os.environ.pop(KEY_VARIABLE)]
+    parameters.api_keys = [sys.stdin.readline().strip()]
     server = xllamacpp.Server(parameters)
     sys.stdout.write(f"{server.listening_address}\n")
     sys.stdout.flush()

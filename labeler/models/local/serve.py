@@ -11,13 +11,14 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from labeler.errors import Misconfigured
-from labeler.models.local.llama_child import KEY_VARIABLE
+from labeler.models.local import llama_child
+from labeler.models.local.child import start
 
 CONTEXT = 4096
 """Tokens that a request and its reply may have together."""
@@ -57,22 +58,20 @@ def serving(path: Path, slots: int = 1) -> Iterator[Served]:
         raise Misconfigured(LOCAL_EXTRA)
     key = secrets.token_urlsafe()
     size = map(str, (os.cpu_count() or 1, slots, CONTEXT))
-    child = subprocess.Popen(
-        [sys.executable, "-m", "labeler.models.local.llama_child", str(path), *size],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, KEY_VARIABLE: key},
-        start_new_session=True,  # Ctrl-C is the parent's to handle, which then ends the child
-    )
+    command = [sys.executable, llama_child.__file__, os.path.abspath(path), *size]
+    child = start(command, {}, stdin=subprocess.PIPE, outlives_ctrl_c=True)
     try:
-        yield Served(f"{_address(child, path)}/v1", key)
+        yield Served(f"{_address(child, path, key)}/v1", key)
     finally:
         _end(child)
 
 
-def _address(child: subprocess.Popen[str], path: Path) -> str:
+def _address(child: subprocess.Popen[str], path: Path, key: str) -> str:
+    """Tell the child its key, and read where it listens."""
+    with suppress(OSError):  # a child that is gone says no address either
+        if child.stdin:
+            child.stdin.write(f"{key}\n")
+            child.stdin.flush()
     line = child.stdout.readline() if child.stdout else ""
     if not line.startswith("http"):
         raise Misconfigured(f"{path}: llama.cpp could not load it; is it a whole GGUF file?")
@@ -82,7 +81,8 @@ def _address(child: subprocess.Popen[str], path: Path) -> str:
 def _end(child: subprocess.Popen[str]) -> None:
     for pipe in (child.stdin, child.stdout):
         if pipe:
-            pipe.close()
+            with suppress(OSError):  # what a child that is gone did not read
+                pipe.close()
     try:
         child.wait(timeout=5)
     except subprocess.TimeoutExpired:

