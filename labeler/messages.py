@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 
@@ -89,6 +90,14 @@ REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
 def count_of(number: int, singular: str, plural: str) -> str:
     """`1 query`, `2,000 queries`."""
     return f"{number:,} {singular if number == 1 else plural}"
+
+
+def moment(at: float) -> str:
+    """A time in seconds since 1970 as local time; a question mark for one that no clock shows."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    except (OverflowError, ValueError, OSError):
+        return "?"
 
 
 def dollars(cost: float | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ from labeler.cli.options import Folder
 from labeler.cli.screen import note, say
 from labeler.data import Failure, Pair
 from labeler.errors import Misuse
-from labeler.messages import dollars
+from labeler.messages import dollars, moment
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -80,8 +79,8 @@ def show_records(records: Sequence[Record]) -> None:
         say("no stored reply to a prompt that shows these texts as they are now")
     for record in records:
         request = json.loads(record.request or "{}")
-        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.at))
-        say(f"\n-- attempt {request.get('attempt', 0) + 1}, {at}, {record.served}")
+        number = request.get("attempt", 0) + 1
+        say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}")
         _show_messages(request.get("messages", ()))
         _show_reply(record)
 
@@ -89,9 +88,9 @@ def show_records(records: Sequence[Record]) -> None:
 def show_attempts(history: AttemptHistory) -> None:
     """Print all attempts."""
     for number, (request, record, outcome) in enumerate(history.attempts, start=1):
-        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.at))
         tokens = f"{record.prompt_tokens:,} tokens in, {record.completion_tokens:,} out"
-        say(f"\n-- attempt {number}, {at}, {record.served}, {tokens}, cost {dollars(record.cost)}")
+        taken = f"{tokens}, cost {dollars(record.cost)}"
+        say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}, {taken}")
         if number == 1:
             _show_messages(request.messages)
         sent = {**request.parameters, "schema": request.schema is not None}
@@ -102,9 +101,8 @@ def show_attempts(history: AttemptHistory) -> None:
         say("\n-- no reply is stored to what would be asked today:")
         _show_messages(history.asks.messages)
     if history.failed:
-        moment, status, detail = history.failed
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
-        say(f"\n-- the last call, {when}: {status}: {detail}")
+        at, status, detail = history.failed
+        say(f"\n-- the last call, {moment(at)}: {status}: {detail}")
 
 
 def _show_messages(messages: Iterable[Sequence[str]]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +14,8 @@ from labeler.collection.rows import pair_of
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, Qrels
 from labeler.errors import BadInput
 from labeler.files.jsonl import read_rows, text_of
+from labeler.files.numbers import amount, count
+from labeler.trec.rows import LARGEST_GRADE
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +81,10 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
         pair = pair_of(path, number, row)
         judged = Judged(
             _outcome(path, number, row, pair),
-            _count(row, "attempts"),
-            _count(row, "prompt_tokens"),
-            _count(row, "completion_tokens"),
-            _cost(row),
+            count(row.get("attempts")) or 0,
+            count(row.get("prompt_tokens")) or 0,
+            count(row.get("completion_tokens")) or 0,
+            amount(row.get("cost")),
             text_of(path, number, row, "model", ""),
         )
         yield JudgementRow(judged, _origin(path, number, row))
@@ -96,43 +100,37 @@ def _outcome(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Outcom
 def _grade(path: Path, number: int, row: dict[str, Any]) -> int | None:
     """The grade of a row, `None` of a failure; `BadInput` where it does not fit the status."""
     grade, status = row.get("grade"), row.get("status")
-    if status == JUDGED and type(grade) is int:
+    if status == JUDGED and type(grade) is int and abs(grade) <= LARGEST_GRADE:
         return grade
-    if status in FAILURES and grade is None:
+    if isinstance(status, str) and status in FAILURES and grade is None:
         return None
     statuses = ", ".join((JUDGED, *FAILURES))
     problem = (
-        f"grade {grade!r} with status {status!r}; a grade goes with {JUDGED!r} alone ({statuses})"
+        f"grade {grade!r:.40} with status {status!r:.40}; "
+        f"an integer goes with {JUDGED!r} alone ({statuses})"
     )
     raise BadInput.at(path, number, problem)
 
 
 def _distribution(path: Path, number: int, row: dict[str, Any]) -> dict[int, float] | None:
-    """The probability of each grade, `None` where the row has none."""
+    """The share of each grade; `None` where the row has none, or one of them is NaN."""
     shares = row.get("distribution")
     if not shares:
         return None
-    try:
-        return {int(grade): float(share) for grade, share in shares.items()}
-    except (AttributeError, TypeError, ValueError) as error:
-        problem = f"expected 'distribution' to be an object of grade: share, found {shares!r:.80}"
-        raise BadInput.at(path, number, problem) from error
+    if isinstance(shares, dict) and {int, float}.issuperset(map(type, shares.values())):
+        with suppress(ValueError):
+            if all(0 <= share <= 1 for share in shares.values()):
+                return {int(grade): float(share) for grade, share in shares.items()}
+            if any(map(math.isnan, shares.values())):
+                return None
+    problem = f"expected 'distribution' to be an object of grade: share, found {shares!r:.80}"
+    raise BadInput.at(path, number, problem)
 
 
 def _origin(path: Path, number: int, row: dict[str, Any]) -> Origin:
     parameters = row.get("parameters") or {}
     prompt = text_of(path, number, row, "prompt", "")
     return Origin(prompt, text_of(path, number, row, "asked", ""), parameters)
-
-
-def _count(row: dict[str, Any], key: str) -> int:
-    value = row.get(key)
-    return value if type(value) is int else 0
-
-
-def _cost(row: dict[str, Any]) -> float | None:
-    value = row.get("cost")
-    return float(value) if isinstance(value, int | float) else None
 
 
 def origin_of(path: Path) -> Origin | None:

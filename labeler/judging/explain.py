@@ -93,8 +93,7 @@ async def _explanation(
 
 def attempt_history(pair: Pair, texts: Texts, assessor: Assessor, store: Store) -> AttemptHistory:
     """The attempts at a pair that this assessor judged, as the store holds them."""
-    fact = store.fact(f"abilities of {assessor.model.id}")
-    abilities = read_abilities(fact) if fact else None
+    abilities = read_abilities(store.fact(f"abilities of {assessor.model.id}"))
     request = assessor.request(*texts.of(pair))
     attempts, first = list[Attempt](), _sent(request, abilities)
     while True:

@@ -7,18 +7,22 @@ only for the provider's own address: a server of another name has no price until
 from __future__ import annotations
 
 import ipaddress
+import math
 import re
 import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from labeler.errors import BadInput
+from labeler.files.boundary import problem_of
+from labeler.files.numbers import finite
+from labeler.files.read import file_problems
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
@@ -28,6 +32,10 @@ _NAMED_BY_USERS = {"azure", "databricks", "modal"}
 
 _CHARGED_BESIDE = ("requests_kcount", "output_reasoning_mtok", "output_citation_mtok")
 """What is charged for a chat beside its tokens; a model with such a price has none that we know."""
+
+
+HIGHEST_RATE = 1e6
+"""Dollars for a million tokens."""
 
 
 class Tier(NamedTuple):
@@ -62,11 +70,21 @@ class Price:
         return (tokens_in * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+def _checked_rate(rate: float) -> float:
+    """A rate that costs can be counted with: with NaN or below 0, no budget would ever be spent."""
+    if finite(rate, 0, HIGHEST_RATE) is None or math.copysign(1, rate) < 0:
+        raise ValueError(f"expected dollars from 0 to {HIGHEST_RATE:,.0f}, found {rate}")
+    return rate
 
-    tokens_in: float
-    tokens_out: float
+
+_Rate = Annotated[float, AfterValidator(_checked_rate)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    tokens_in: _Rate
+    tokens_out: _Rate
 
 
 class _File(BaseModel):
@@ -79,16 +97,16 @@ class _File(BaseModel):
 def price_of(address: str | None, model: str, own: Path | None = None) -> Price | None:
     """The price of a model at an address; the user's file comes first; None where it is unknown.
 
-    A model without an address is embedded, and costs nothing.
+    A model without an address is embedded, and costs nothing; the file is read all the same, as
+    one that is not there is a mistake.
     """
+    file = _read(own) if own is not None else None
     if address is None:
         return Price(0.0, 0.0)
     host = urlsplit(address).hostname or ""
-    if own is not None:
-        file = _read(own)
-        entry = file.hosts.get(host, {}).get(model)
-        if entry is not None:
-            return Price(entry.tokens_in, entry.tokens_out, file.as_of)
+    entry = file.hosts.get(host, {}).get(model) if file else None
+    if file and entry:
+        return Price(entry.tokens_in, entry.tokens_out, file.as_of)
     return _listed(address, model) if _may_be_listed(host) else None
 
 
@@ -178,9 +196,10 @@ def example_of(address: str | None, model: str) -> str:
 def _read(path: Path) -> _File:
     """A user's file of prices; `BadInput` shows what one looks like."""
     try:
-        return _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, ValidationError, UnicodeDecodeError) as error:
-        first = str(error).replace("\n", " ")[:200]
+        with file_problems(path):
+            text = path.read_text(encoding="utf-8")
+        return _File.model_validate(tomllib.loads(text))
+    except (ValueError, RecursionError) as error:  # of the text, of TOML, or of what it says
         example = 'as_of = "2026-01-31" and [hosts."api.example.com"] with lines such as'
         line = "model = { tokens_in = 0.4, tokens_out = 1.6 }"
-        raise BadInput(f"{path}: expected {example} {line} ({first})") from error
+        raise BadInput(f"{path}: expected {example} {line} ({problem_of(error)})") from error

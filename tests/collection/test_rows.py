@@ -126,3 +126,37 @@ def test_a_distribution_that_is_none_is_refused_with_its_line(shares: str, tmp_p
     for read in (grades_of, read_judgements):
         with pytest.raises(BadInput, match=r"a\.jsonl:1: expected 'distribution' to be an object"):
             list(read(path))
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-1", "1e400", "1" + "0" * 400, '"x"', "[1]"])
+def test_numbers_in_a_row_of_judgements_that_are_none_are_unknown(
+    value: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    names = ("attempts", "prompt_tokens", "completion_tokens", "cost")
+    numbers = ", ".join(f'"{name}": {value}' for name in names)
+    row = f'{{"query_id": "q", "doc_id": "d", "grade": 1, "status": "judged", {numbers}}}'
+    path.write_text(row)
+    (judged,) = (row.judged for row in read_judgements(path))
+    assert (judged.attempts, judged.prompt_tokens, judged.completion_tokens) == (0, 0, 0)
+    assert judged.cost is None
+
+
+def test_a_distribution_that_was_computed_as_nan_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    row = '{"query_id": "q", "doc_id": "d", "grade": 1, "status": "judged", "distribution": %s}'
+    path.write_text(row % '{"0": NaN, "1": NaN}')
+    assert list(grades_of(path)) == [("q", "d", 1)]
+    (judged,) = (row.judged for row in read_judgements(path))
+    assert judged.outcome == Judgement(Pair("q", "d"), 1)
+
+
+@pytest.mark.parametrize("grade", ["1" + "0" * 400, "-2147483648", "true", "1.0", "NaN", "[]"])
+def test_a_grade_in_a_row_of_judgements_is_an_integer_that_qrels_can_hold(
+    grade: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"query_id": "q", "doc_id": "d", "grade": {grade}, "status": "judged"}}')
+    with pytest.raises(BadInput, match=r"a\.jsonl:1: grade .{1,100} with status") as caught:
+        list(grades_of(path))
+    assert len(str(caught.value)) < 400

@@ -4,8 +4,10 @@ import asyncio
 import gzip
 import json
 import re
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from email.utils import formatdate
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from labeler.model import Message, Reply, Request
 from labeler.models.server.addresses import masked
 from labeler.models.server.answers import read_answer
 from labeler.models.server.client import server_model
+from labeler.store.keys import checksum
+from labeler.store.sqlite.schema import REPLY
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 
@@ -698,3 +702,77 @@ def test_choices_that_differ_are_no_verdict() -> None:
         said = [{"message": {"content": f'{{"grade": {grade}}}'}} for grade in (2, other)]
         reply = read_answer(json.dumps({"choices": said}).encode(), "here", {})
         assert isinstance(parse_grade(Pair("q", "d"), reply, (0, 1, 2, 3)), status)
+
+
+ODD_LOGPROBS = ["1000.0", "709.8", "1e400", "Infinity", "-Infinity", "NaN", "1" + "0" * 400, "true"]
+
+
+@pytest.mark.parametrize("logprob", ODD_LOGPROBS)
+@pytest.mark.parametrize("where", ["chosen", "alternative"])
+def test_no_log_probability_ends_a_run_or_spoils_its_files(
+    logprob: str, where: str, tmp_path: Path
+) -> None:
+    tops = {"token": "2", "logprob": -0.1}, {"token": "1", "logprob": -2.0}
+    tops[where == "alternative"]["logprob"] = "ODD"  # type: ignore[assignment]  # it is to be odd
+    tokens = [{"token": t, "logprob": -0.1} for t in ('{"', 'grade": ')]
+    content = [*tokens, {**tops[0], "top_logprobs": list(tops)}, {"token": "}", "logprob": -0.1}]
+    text = json.dumps(completion('{"grade": 2}', logprobs={"content": content}))
+    body = text.replace('"ODD"', logprob).encode()
+    collection = make_collection(tmp_path, 1, 2)
+    with FakeServer(lambda _: Answer(body)) as server:
+        assert [judge(tmp_path, server), judge(tmp_path, server)] == [0, 0]
+    assert outcomes(tmp_path) == {"judged": 2}
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    for line in collection.judgements("a").read_text().splitlines():
+        shares = json.loads(line, parse_constant=refuse).get("distribution")
+        assert shares is None or sum(shares.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("stored", ["1000.0", "Infinity", "NaN", "null", '"low"', "[]", "1e400"])
+def test_a_collection_with_a_strange_log_probability_in_its_store_goes_on(
+    stored: str, tmp_path: Path
+) -> None:
+    collection = make_collection(tmp_path, 1, 2)
+    tokens = [{"token": t, "logprob": -0.1} for t in ('{"grade": ', "2", "}")]
+    answer = Answer(completion('{"grade": 2}', logprobs={"content": tokens}))
+    with FakeServer(lambda _: answer) as server:
+        assert judge(tmp_path, server) == 0
+        keep_log_probability(collection.store, "2", stored)
+        calls = len(server.calls)
+        assert judge(tmp_path, server) == 0
+        assert judge(tmp_path, server, "--retry-failed") == 0
+        assert judge(tmp_path, server, "--dry-run") == 0
+        assert len(server.calls) == calls
+    assert outcomes(tmp_path) == {"judged": 2}
+    assert "distribution" not in collection.judgements("a").read_text()
+
+
+def keep_log_probability(store: Path, token: str, value: str) -> None:
+    """Write a token's log probability into all stored replies, as an earlier version kept it."""
+    with closing(sqlite3.connect(store)) as connection, connection:
+        rows = connection.execute(f"SELECT id, {REPLY} FROM replies").fetchall()
+        for number, *row in rows:
+            row[-1] = re.sub(rf'("{token}": )[^,}}]+', rf"\g<1>{value}", row[-1])
+            columns = (row[-1], checksum(*row), number)
+            connection.execute(
+                "UPDATE replies SET top_tokens = ?, checksum = ? WHERE id = ?", columns
+            )
+
+
+@pytest.mark.parametrize(
+    "fact", ["", "[]", "{", '{"unknown": 1}', '{"shape": 3}', '{"thinks": "yes"}', "9" * 50]
+)
+def test_what_another_version_noted_of_a_server_is_found_out_anew(
+    fact: str, tmp_path: Path
+) -> None:
+    collection = make_collection(tmp_path, 1, 2)
+    with FakeServer(grade_in) as server:
+        assert judge(tmp_path, server) == 0
+        with closing(sqlite3.connect(collection.store)) as connection, connection:
+            connection.execute("UPDATE facts SET value = ?", (fact,))
+        assert execute(["explain", str(tmp_path), "q0", "d1"]) == 0
+        assert judge(tmp_path, server) == 0
+        assert len(pair_calls(server)) == 2

@@ -543,6 +543,36 @@ def test_a_price_is_known_for_its_host_alone(tmp_path: Path) -> None:
         price_of("http://127.0.0.1:1/v1", "fake", own)
 
 
+ODD_RATES = ["nan", "-nan", "inf", "-inf", "-0.0", "-1", "1e300", "1e400", "1" + "0" * 400]
+ODD_RATES += ["true", '"1"', "[1]", "9" * 5000, "[" * 3000 + "]" * 3000]
+
+
+@pytest.mark.parametrize("rate", ODD_RATES, ids=lambda rate: rate[:9])
+def test_a_price_with_which_no_cost_can_be_counted_is_refused_in_one_line(
+    rate: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path / "c", 1, 1)
+    own = tmp_path / "prices.toml"
+    for line in (f"tokens_in = {rate}, tokens_out = 1", f"tokens_in = 1, tokens_out = {rate}"):
+        own.write_text(f"as_of = 'x'\n[hosts.'127.0.0.1']\nfake = {{ {line} }}\n")
+        judge = ["judge", str(tmp_path / "c"), "--base-url", "http://127.0.0.1:1/v1"]
+        assert execute([*judge, "--model", "fake", "--prices", str(own)]) == 65
+        shown = capsys.readouterr().err
+        assert shown.count("\n") == 1
+        assert "prices.toml: expected as_of" in shown
+
+
+@pytest.mark.parametrize("model", ["similarity", "fake"])
+def test_a_file_of_prices_that_is_not_there_is_a_mistake_whatever_is_asked(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path / "c", 1, 1)
+    where = ["--base-url", "http://127.0.0.1:1/v1"] if model == "fake" else []
+    judge = ["judge", str(tmp_path / "c"), "--model", model, *where]
+    assert execute([*judge, "--prices", str(tmp_path / "none.toml")]) == 74
+    assert capsys.readouterr().err.count("none.toml: No such file") == 1
+
+
 @pytest.mark.parametrize(
     ("address", "model"),
     [

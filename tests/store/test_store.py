@@ -1,6 +1,8 @@
 """The store: what is kept, what is refused, and that a refused file stays as it was."""
 
 import asyncio
+import json
+import math
 import multiprocessing
 import os
 import sqlite3
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError
@@ -65,6 +67,7 @@ def test_the_order_in_which_parameters_are_named_makes_no_other_key() -> None:
     assert key_of("m", turned) == key_of("m", ASKED)
 
 
+HUGE = [10**400, -(10**400), 2**63, math.inf, -math.inf, 1e308]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 
@@ -97,6 +100,27 @@ def test_a_kept_reply_comes_back_as_it_was(  # noqa: PLR0917 - hypothesis gives 
             b"k" * 32: replace(reply, body=b"", remembered=True),
         }
         assert maintain.verify(store) == (1, ())
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    counts=st.tuples(*2 * [st.integers() | st.floats() | st.booleans() | st.sampled_from(HUGE)]),
+    cost=st.none() | st.floats() | st.integers() | st.booleans() | st.sampled_from(HUGE),
+)
+@example(counts=(1.0, True), cost=math.nan)
+@example(counts=(0, 0), cost=-0.0)
+def test_no_count_and_no_cost_makes_a_kept_reply_look_damaged(
+    tmp_path_factory: pytest.TempPathFactory, counts: tuple[Any, Any], cost: Any
+) -> None:
+    reply = Reply("x", "stop", None, "m-1", *counts, cost=cost)
+    path = tmp_path_factory.mktemp("store") / "replies.db"
+    with open_store(path) as store:
+        store.write(WriteBatch([KeyedReply(b"k" * 32, "m", "asked", reply)]))
+        kept = store.replies([b"k" * 32])[b"k" * 32]
+        assert maintain.verify(store) == (1, ())
+        assert maintain.statistics(store)[0].replies == 1
+    numbers = (kept.prompt_tokens, kept.completion_tokens, kept.cost)
+    assert json.loads(json.dumps(numbers, allow_nan=False)) == list(numbers)
 
 
 def test_what_is_asked_once_is_asked_once(tmp_path: Path) -> None:

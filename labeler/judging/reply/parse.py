@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.files.jsonl import strict_decoder
+from labeler.files.numbers import log_probability
 from labeler.judging.reply.ending import status_of_ending
 from labeler.judging.reply.refusal import refuses
 from labeler.model import Reply, whole
@@ -205,11 +206,15 @@ def _distribution(reply: Reply, grades: Sequence[int], position: int) -> Mapping
 def _shares(
     tops: Mapping[str, float], before: str, grades: Sequence[int]
 ) -> Mapping[int, float] | None:
+    """The share of each grade among the tokens; None where one has no log probability."""
     shares = dict.fromkeys(grades, 0.0)
-    for token, logprob in tops.items():
+    for token, value in tops.items():
         number = token.removeprefix(before).strip(' \n\t"},')
         written = token.startswith(before) and re.fullmatch(r"-?[0-9]{1,9}", number)
         if written and int(number) in shares:
+            logprob = log_probability(value)
+            if logprob is None:
+                return None
             shares[int(number)] += math.exp(logprob)
     total = sum(shares.values())
     return {grade: share / total for grade, share in shares.items()} if total > 0 else None

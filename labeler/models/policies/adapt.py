@@ -6,7 +6,9 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from labeler.errors import (
     CallFailed,
@@ -20,6 +22,7 @@ from labeler.errors import (
 from labeler.model import Message, Model, Reply, Request
 
 Shape = Literal["json_schema", "json_object", "text"]
+Limit = Literal["max_tokens", "max_completion_tokens"]
 
 PROBE = 'Reply with the JSON object {"grade": 1} and nothing else.'
 PROBE_SCHEMA: Mapping[str, Any] = {
@@ -46,8 +49,10 @@ class Abilities:
     that reasons before it answers.
     """
 
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+
     shape: Shape = "json_schema"
-    limit: str = "max_tokens"
+    limit: Limit = "max_tokens"
     temperature: bool = True
     seed: bool = True
     stop: bool = True
@@ -92,8 +97,8 @@ def adapted(
     `server` is the server itself, without the store's replies; `quick` is the server again, with
     fewer retries of what may be a refusal.
     """
-    text = load()
-    abilities: list[Abilities] = [read_abilities(text)] if text else []
+    learned = read_abilities(load())
+    abilities: list[Abilities] = [learned] if learned else []
     probing = asyncio.Lock()
 
     def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
@@ -137,9 +142,17 @@ async def _probe_and_learn(quick: Model, patient: Model, learn: Callable[[str], 
     return abilities
 
 
-def read_abilities(text: str) -> Abilities:
-    """The abilities in a text that `adapted` stored."""
-    return Abilities(**json.loads(text))
+def read_abilities(text: str | None) -> Abilities | None:
+    """The abilities in a text that `adapted` stored; None where another version wrote it, or
+    nobody did, so that they are found out anew.
+    """
+    try:
+        return _ABILITIES.validate_json(text or "")
+    except ValidationError:
+        return None
+
+
+_ABILITIES = TypeAdapter(Abilities)
 
 
 async def probe(model: Model, patient: Model | None = None) -> Abilities:

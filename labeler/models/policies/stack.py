@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from labeler.errors import CallFailed
 from labeler.model import Model, Reply, Request
-from labeler.models.policies.adapt import adapted
+from labeler.models.policies.adapt import adapted, read_abilities
 from labeler.models.policies.budget import Budget, budgeted
 from labeler.models.policies.first_contact import strict_at_first
 from labeler.models.policies.rate import RateLimiter, limited
@@ -52,7 +52,7 @@ def _adapted(remembering: Model, server: Model, store: Store, quick: Model | Non
 
 def knows(model: Model, store: Store) -> bool:
     """Whether nothing has to be found out before the model is asked."""
-    return not model.is_server or store.fact(f"abilities of {model.id}") is not None
+    return not model.is_server or read_abilities(store.fact(f"abilities of {model.id}")) is not None
 
 
 def only_remembered(model_id: str, store: Store) -> Model:
@@ -67,5 +67,5 @@ def only_remembered(model_id: str, store: Store) -> Model:
         return [replies.get(key) for key in keys]
 
     model = Model(model_id, ask, recall)
-    abilities = store.fact(f"abilities of {model_id}")
+    abilities = read_abilities(store.fact(f"abilities of {model_id}"))
     return _adapted(model, model, store) if abilities else model

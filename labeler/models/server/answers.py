@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
+from labeler.files.numbers import count, log_probability
 from labeler.model import Reply, whole
 from labeler.models.server.addresses import masked
 
@@ -142,9 +143,9 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
 
     Where it only says their sum, as many are the reply's as its text can have: one for a byte.
     """
-    inside = _count(usage.get("prompt_tokens", usage.get("input_tokens")))
-    outside = _count(usage.get("completion_tokens", usage.get("output_tokens")))
-    both = _count(usage.get("total_tokens"))
+    inside = count(usage.get("prompt_tokens", usage.get("input_tokens")))
+    outside = count(usage.get("completion_tokens", usage.get("output_tokens")))
+    both = count(usage.get("total_tokens"))
     if both and inside is None:
         most = len(text.encode("utf-8", "replace"))
         outside = min(both, most) if outside is None else outside
@@ -156,28 +157,23 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
     return inside, outside
 
 
-def _count(value: object) -> int | None:
-    """A count as servers write it: `100`, `100.0` or `"100"`; None for anything else."""
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value):
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return int(value) if 0 <= value < 1e12 and value == int(value) else None
-
-
 def _top_tokens(logprobs: Any) -> tuple[Mapping[str, float], ...]:
     """The log probabilities; none where they are not as they should be, which spoils no reply."""
     try:
         return tuple(
-            {whole(entry["token"]): float(entry["logprob"])}
-            | {
-                whole(top["token"]): float(top["logprob"])
-                for top in entry.get("top_logprobs") or ()
-            }
+            dict(map(_log_probability, [entry, *(entry.get("top_logprobs") or ())]))
             for entry in logprobs["content"]
         )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         return ()
+
+
+def _log_probability(entry: Mapping[str, Any]) -> tuple[str, float]:
+    """A token and its log probability; `ValueError` where it has none."""
+    logprob = log_probability(entry["logprob"])
+    if logprob is None:
+        raise ValueError("no log probability")
+    return whole(entry["token"]), logprob
 
 
 def _thought(message: Mapping[str, Any], usage: Mapping[str, Any]) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput
+from labeler.messages import moment
 from labeler.report.table import Column, Table
 from labeler.store.keys import checksum
 from labeler.store.sqlite.schema import REPLY
@@ -92,7 +92,7 @@ def statistics_table(counts: Sequence[ModelCount], note: str = "") -> Table:
             count.tokens_in,
             count.tokens_out,
             count.cost,
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(count.last)),
+            moment(count.last)[:16],
         )
         for count in counts
     ]

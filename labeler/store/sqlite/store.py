@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, LabelerError
+from labeler.files.numbers import amount, count
 from labeler.model import Reply
 from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
 from labeler.store.keys import checksum
@@ -212,7 +213,10 @@ class SqliteStore:
 
 
 def _values(keyed_reply: KeyedReply) -> tuple[Any, ...]:
-    """A reply's columns, in the order of `REPLY`."""
+    """A reply's columns, in the order of `REPLY`, as SQLite gives them back.
+
+    It would read NaN as NULL, -0.0 as 0.0 and true as 1: checksums are of what is read.
+    """
     reply = keyed_reply.reply
     tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
     return (
@@ -222,10 +226,10 @@ def _values(keyed_reply: KeyedReply) -> tuple[Any, ...]:
         reply.text,
         reply.finish_reason,
         reply.refusal,
-        reply.prompt_tokens,
-        reply.completion_tokens,
+        count(reply.prompt_tokens) or 0,
+        count(reply.completion_tokens) or 0,
         time.time(),
-        reply.cost,
+        amount(reply.cost),
         tops,
     )
 
@@ -235,7 +239,8 @@ def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
     _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
     columns = (text, ending, refusal, served, tokens_in, tokens_out)
     tokens = json.loads(tops) if tops else ()
-    return Reply(*columns, top_tokens=tokens, cost=cost, remembered=True, shared=shared)
+    price = amount(cost)
+    return Reply(*columns, top_tokens=tokens, cost=price, remembered=True, shared=shared)
 
 
 @contextmanager
