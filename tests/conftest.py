@@ -1,6 +1,7 @@
-"""What all tests share: the real data beside the checkout, where it is there."""
+"""What all tests share: the real data beside the checkout, and a folder for state of their own."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,3 +17,12 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the shared data is not beside this checkout (../shared/data)")
     return SHARED
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for what the package keeps of its outputs, so that nobody's own is touched."""
+    folder = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_STATE_HOME", str(folder))
+        yield folder

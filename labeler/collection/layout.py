@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,6 +135,45 @@ def open_collection(folder: Collection | Path | str) -> Collection:
 def is_name(text: str) -> bool:
     """Whether a file may be called so, and would then lie in the folder where it belongs."""
     return bool(_NAME.fullmatch(text)) and not text.startswith(".")
+
+
+_PARTS = ("corpus.jsonl", "queries.jsonl", "pool.jsonl", "card.json", "replies.db")
+"""A folder with one of these is a collection's."""
+
+_OWN = re.compile(
+    r"(?:(?:corpus|queries|rejected|pool)\.jsonl(?:\.gz)?|card\.json|README\.md"
+    r"|replies\.db(?:-\w+)?)(?:\.lock)?",
+    re.IGNORECASE,
+)
+_OWN_FOLDERS = ("judgements", "people", "samples")
+_FOLDERS = (*_OWN_FOLDERS, "qrels", "runs")
+
+
+def is_own_file(path: Path) -> bool:
+    """Whether only a collection's commands write a file of this path, be it there or not.
+
+    Runs and qrels of others may be put beside the collection's; so their folders do not count.
+    """
+    return any(_is_own(Path(name)) for name in (os.path.abspath(path), os.path.realpath(path)))
+
+
+def _is_own(path: Path) -> bool:
+    if path.parent.name.casefold() in _OWN_FOLDERS:
+        return _is_collection(path.parent.parent)
+    return bool(_OWN.fullmatch(path.name)) and _is_collection(path.parent, besides=path.name)
+
+
+def _is_collection(folder: Path, besides: str = "") -> bool:
+    return any((folder / part).exists() for part in _PARTS if part != besides)
+
+
+def collection_files(folder: Path) -> Iterator[Path]:
+    """The files of a collection that are there."""
+    for path in folder.iterdir():
+        if path.is_file() and _OWN.fullmatch(path.name):
+            yield path
+        elif path.is_dir() and path.name in _FOLDERS:
+            yield from (inner for inner in path.iterdir() if inner.is_file())
 
 
 def check_name(name: str) -> str:

@@ -6,8 +6,7 @@ import gzip
 import io
 import os
 import re
-import shutil
-import sys
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -15,8 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TextIO, cast
 
-from labeler.files.read import STANDARD, file_problems
+from labeler.errors import FileProblem
+from labeler.files.read import file_problems
+from labeler.files.special import is_special, write_through
 from labeler.files.temporary import scratch_file
+from labeler.files.written import about_to_replace, is_forced
 
 ABANDONED_SECONDS = 3600.0
 """A partial file that was not written to for so long was left by a killed process."""
@@ -24,6 +26,8 @@ ABANDONED_SECONDS = 3600.0
 
 _LEVEL = 6
 """The level of gzip: the default 9 takes three times as long for files that are no smaller."""
+
+_ACCESS_LIST = "system.posix_acl_access"
 
 
 @contextmanager
@@ -48,22 +52,28 @@ def replacing_bytes(
 
     Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip
     where `path` ends in `.gz`. After an exception, `path` is as it was. What killed processes left
-    of earlier attempts is removed. The path `-` is standard output, which gets all or nothing too.
+    of earlier attempts is removed.
+
+    A link stays, and the file that it leads to is replaced; an old file's permissions and, where
+    the system lets it, its owner stay. What is no regular file is written through when all is
+    there: a pipe, a terminal, `/dev/stdout`, and the path `-`, which is standard output.
     """
-    if path == STANDARD:
+    if is_special(path):
         with scratch_file() as whole:
-            with whole.open("wb") as out:
+            with _open_for_writing(whole, compressed=path.suffix == ".gz") as out:
                 yield out
             if check is not None:
                 check(whole)
             with whole.open("rb") as written:
-                shutil.copyfileobj(written, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+                write_through(path, written)
         return
     with file_problems(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(path)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        target = Path(os.path.realpath(path))
+        refuse_read_only(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(target)
+        prefix = f".{target.name}."
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=target.parent)
         partial = Path(name)
         try:
             _lock(handle)
@@ -73,12 +83,46 @@ def replacing_bytes(
                 os.fsync(written.fileno())
             if check is not None:
                 check(partial)
-            partial.chmod(0o666 & ~_umask())
-            partial.replace(path)
+            _take_permissions(target, partial)
+            about_to_replace(target, partial)
+            partial.replace(target)
         finally:
             os.close(handle)
             with suppress(FileNotFoundError):
                 partial.unlink()
+
+
+def refuse_read_only(path: Path) -> None:
+    """`FileProblem` where there is a file that must not be written, unless that is forced.
+
+    One without any permission to write is left alone by the superuser as well, who protects files
+    in the same way.
+    """
+    if not path.exists() or is_forced():
+        return
+    if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
+        raise FileProblem(f"{path}: the file is read-only")
+
+
+def _take_permissions(target: Path, partial: Path) -> None:
+    """Give a new file the permissions of the old one, or those of any new file."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        partial.chmod(0o666 & ~_umask())
+        return
+    mode = stat.S_IMODE(old.st_mode) & 0o777
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):
+            os.chown(partial, old.st_uid, -1)
+        try:
+            os.chown(partial, -1, old.st_gid)
+        except PermissionError:  # another group must get no more than everybody does
+            mode = mode & ~0o070 | (mode & 0o007) << 3
+    partial.chmod(mode)
+    if hasattr(os, "getxattr"):
+        with suppress(OSError):  # it has no access list, or the file system has none
+            os.setxattr(partial, _ACCESS_LIST, os.getxattr(target, _ACCESS_LIST))
 
 
 def _lock(handle: int) -> bool:
