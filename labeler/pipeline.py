@@ -84,7 +84,7 @@ class Build:
         """Cut the documents into passages."""
         with self.control.progress("files") as advance:
             inputs, queries_file = self.options.inputs, self.options.queries_file
-            return ingest(inputs, self.collection, queries_file, advance)
+            return ingest(inputs, self.collection, queries_file, advance, self.control.note)
 
     async def generate(self, stop: StopSignal) -> GenerateResult:
         """Write the queries."""

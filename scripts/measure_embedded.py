@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.cli import execute
 from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.pool import write_pool
 from labeler.data import Pair, Pooled, Qrels
 from labeler.trec.qrels import read_qrels
@@ -46,7 +47,8 @@ def judged(source: Collection, pairs: list[Pair], model: str, folder: Path) -> Q
     copy = Collection(folder)
     for file in ("corpus", "queries"):
         shutil.copy(getattr(source, file), getattr(copy, file))
-    write_pool(copy.pool, (Pooled(pair) for pair in pairs))
+    with locked(copy):
+        write_pool(copy.pool, (Pooled(pair) for pair in pairs))
     code = execute(["judge", str(folder), "--model", model, "--as", "judge"])
     if code not in {0, 3}:
         sys.exit(code)

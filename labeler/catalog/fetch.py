@@ -12,6 +12,7 @@ from labeler.catalog.recipes import Recipe, RecipeFile
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Pooled
@@ -39,8 +40,10 @@ def fetch_collection(
         files[name] = obtain(source, advance)
         tell(f"{source.pinned_path}: SHA-256 as expected")
     upstream = read_upstream(recipe, files)
-    _write(upstream, collection)
-    update_card(collection, "fetch", _card(recipe_file, upstream))
+    with locked(collection, tell):
+        _refuse_another(recipe_file, collection)
+        _write(upstream, collection)
+        update_card(collection, "fetch", _card(recipe_file, upstream))
     return upstream
 
 

@@ -41,7 +41,7 @@ def command(
 
     collection = Collection(out)
     with progress("files") as advance:
-        result = ingest(inputs, collection, queries_file, advance)
+        result = ingest(inputs, collection, queries_file, advance, note)
     note_left_out(result)
     say(f"{collection.corpus}: {read_from(result)}")
     if result.queries:

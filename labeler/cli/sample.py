@@ -52,7 +52,8 @@ def command(
     count = None if all_pairs else pairs or 200
     design = SampleDesign(count, queries, parse_share(overlap), seed, names_by_grade)
     collection = open_collection(folder)
-    for sheet, drawn in zip(sheets, draw_sheets(collection, source, design, sheets), strict=True):
+    samples = draw_sheets(collection, source, design, sheets, note)
+    for sheet, drawn in zip(sheets, samples, strict=True):
         say(f"{sheet}: sample {drawn.id}, {drawn.pairs} pairs of {drawn.queries} queries")
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
         note(f"when graded: labeler import-labels {sheet} {folder} --as {name}")

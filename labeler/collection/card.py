@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from labeler.collection.layout import Collection
+from labeler.collection.lock import check_locked
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems
@@ -33,8 +34,20 @@ def card_section(card: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def update_card(collection: Collection, section: str, entry: Mapping[str, Any]) -> None:
-    """Write `entry` as the card's `section`, beside what else stands there."""
+    """Write `entry` as the card's `section`, beside what else stands there.
+
+    The collection must be locked, here as in every function that writes one of its files.
+    """
+    check_locked(collection.folder)
     card = {**read_card(collection), section: dict(entry)}
     with replacing(collection.card) as out:
         json.dump(card, out, ensure_ascii=False, indent=2)
         out.write("\n")
+
+
+def update_card_entry(
+    collection: Collection, section: str, name: str, entry: Mapping[str, Any]
+) -> None:
+    """Write `entry` under a name into a section of the card, beside the section's others."""
+    entries = card_section(read_card(collection), section)
+    update_card(collection, section, {**entries, name: dict(entry)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from labeler.collection.lock import check_locked
 from labeler.collection.rows import check_exists, metadata_of, repeated_id
 from labeler.data import Document
 from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
@@ -37,6 +38,7 @@ def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:
 
 def write_corpus(path: Path, documents: Iterable[Document]) -> None:
     """Write a `corpus.jsonl`; it reads back as the same documents."""
+    check_locked(path.parent)
     rows = (
         {"_id": d.id, "title": d.title, "text": d.text, "metadata": dict(d.metadata)}
         for d in documents

@@ -51,6 +51,11 @@ class Collection:
         return self.folder / "card.json"
 
     @property
+    def lock(self) -> Path:
+        """The file by which one process at a time changes the others."""
+        return self.folder / ".lock"
+
+    @property
     def readme(self) -> Path:
         """README.md, which says to people what made the collection."""
         return self.folder / "README.md"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.collection.layout import check_name, is_name
+from labeler.collection.lock import check_locked
 from labeler.collection.rows import pair_of
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
@@ -52,6 +53,7 @@ def people_path(folder: Path, name: str) -> Path:
 
 def write_sample(path: Path, rows: Iterable[SampledPair]) -> None:
     """Write a sample; it reads back as the same rows."""
+    check_locked(path.parent.parent)
     written = ({"row": r.number, **r.pair._asdict(), "probability": r.probability} for r in rows)
     write_rows(path, written, check=read_sample)
 
@@ -78,6 +80,7 @@ def _row(path: Path, number: int, row: dict[str, object]) -> int:
 
 def write_people(path: Path, rows: Iterable[HumanAnswer]) -> None:
     """Write people's answers; they read back as the same."""
+    check_locked(path.parent.parent)
     written = (
         {
             **r.pair._asdict(),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labeler.collection.lock import check_locked
 from labeler.collection.rows import pair_of
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
@@ -103,6 +104,7 @@ def _rank(path: Path, number: int, row: dict[str, Any]) -> int | None:
 
 def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
     """Write a `pool.jsonl`; it reads back as the same pairs."""
+    check_locked(path.parent)
     rows = (
         {
             "query_id": entry.pair.query_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from labeler.collection.lock import check_locked
 from labeler.collection.rows import check_exists, metadata_of, repeated_id
 from labeler.data import Query
 from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
@@ -25,5 +26,6 @@ def read_queries(path: Path) -> dict[str, Query]:
 
 def write_queries(path: Path, queries: Iterable[Query]) -> None:
     """Write a `queries.jsonl`; it reads back as the same queries."""
+    check_locked(path.parent)
     rows = ({"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in queries)
     write_rows(path, rows, check=read_queries)

@@ -8,6 +8,7 @@ from typing import Any
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection
+from labeler.collection.lock import check_locked
 from labeler.collection.queries import read_queries
 from labeler.files.atomic import replacing
 from labeler.models.local.caveats import caveat, embedded_name
@@ -17,6 +18,7 @@ MARK = "<!-- written by labeler from card.json; without this line it is yours an
 
 def write_readme(collection: Collection) -> None:
     """Write the collection's README.md from its card, unless somebody wrote one of their own."""
+    check_locked(collection.folder)
     path = collection.readme
     if path.exists() and not path.read_bytes().startswith(MARK.encode()):
         return

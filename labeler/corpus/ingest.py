@@ -13,6 +13,7 @@ from labeler import __version__
 from labeler.collection.card import update_card
 from labeler.collection.corpus import read_corpus, write_corpus
 from labeler.collection.layout import Collection
+from labeler.collection.lock import Note, locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.query_list import read_query_list
@@ -68,11 +69,13 @@ def ingest(
     out: Collection | Path | str,
     queries_file: Path | str | None = None,
     advance: Advance = lambda _done, _total: None,
+    note: Note = lambda _line: None,
 ) -> Ingested:
     """Cut documents into passages, and write them as the corpus of the collection `out`.
 
     `inputs` are files, folders (read recursively) and patterns. `queries_file` holds queries of
-    your own. `advance` is called with how many of how many files are done.
+    your own. `advance` is called with how many of how many files are done, `note` with a line that
+    says which process is waited for.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
@@ -83,26 +86,24 @@ def ingest(
     """
     collection = out if isinstance(out, Collection) else Collection(Path(out))
     several = [inputs] if isinstance(inputs, str | Path) else inputs
-    return _ingest([str(path) for path in several], collection, queries_file, advance)
-
-
-def _ingest(
-    inputs: Sequence[str],
-    collection: Collection,
-    queries_file: Path | str | None,
-    advance: Advance,
-) -> Ingested:
-    _refuse_to_write_into(inputs, collection)
-    own = [Path(queries_file)] if queries_file else []
+    names, own = [str(path) for path in several], [Path(queries_file)] if queries_file else []
+    _refuse_to_write_into(names, collection)
     queries = read_query_list(own[0]) if own else {}
     _refuse_to_replace(collection, queries)
-    result = read_documents(inputs, (collection.folder, *own), advance)
+    result = read_documents(names, (collection.folder, *own), advance)
     result.queries = queries
+    with locked(collection, note):
+        return _keep(collection, names, result)
+
+
+def _keep(collection: Collection, inputs: Sequence[str], result: Ingested) -> Ingested:
+    """Write what was read into the collection, unless that would harm what is there."""
+    _refuse_to_replace(collection, result.queries)
     result.removed = _count_removed(collection, result)
     _refuse_to_orphan(collection, result)
     write_corpus(collection.corpus, result.documents.values())
-    if queries:
-        write_queries(collection.queries, queries.values())
+    if result.queries:
+        write_queries(collection.queries, result.queries.values())
     update_card(collection, "ingest", _card(inputs, result))
     return result
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
 from typing import NamedTuple
 
 from labeler import __version__
-from labeler.collection.card import card_section, read_card, update_card
+from labeler.collection.card import update_card_entry
+from labeler.collection.claims import MadeFile, claimed
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import (
     JudgementLines,
@@ -16,6 +19,7 @@ from labeler.collection.judgements import (
     read_judgements,
 )
 from labeler.collection.layout import Collection, check_name, safe_name
+from labeler.collection.lock import Note, locked_in_loop
 from labeler.collection.pool import PoolPairs, pool_pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
@@ -78,28 +82,43 @@ class Job(NamedTuple):
     texts: Texts
 
 
-async def do_job(job: Job, assessor: Assessor, options: PairOptions) -> Tally:
+async def do_job(
+    job: Job, assessor: Assessor, options: PairOptions, note: Note = lambda _line: None
+) -> Tally:
     """Judge pairs of a collection; write `judgements/NAME.jsonl` and `qrels/NAME.qrels`.
 
     Both are written when all pairs are done or the budget is reached, the qrels from the judgements
     as they read back. What an interrupted run was answered is in the store, so that the same call
-    goes on where it stopped.
+    goes on where it stopped. `note` is given a line that says which process is waited for.
     """
-    check_free(job.collection, job.name, assessor)
     tally, rows = Tally(job.name), JudgementLines(origin(assessor))
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
-    with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
-        try:
-            async for judged in judge_pairs(job.pairs, job.texts, assessor, options):
-                tally.add(judged)
-                out.write(rows.line(judged) + "\n")
-        except BudgetReached as reached:
-            if not tally.pairs:
-                raise
-            tally.stopped = reached
-    _note_in_card(job, assessor, tally)
-    write_readme(job.collection)
+    lock = partial(locked_in_loop, job.collection, options.stop, note)
+    async with AsyncExitStack() as stack:
+        async with lock():
+            check_free(job.collection, job.name, assessor)
+            stack.enter_context(claimed(_judgements_made(job, assessor)))
+        with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
+            try:
+                async for judged in judge_pairs(job.pairs, job.texts, assessor, options):
+                    tally.add(judged)
+                    out.write(rows.line(judged) + "\n")
+            except BudgetReached as reached:
+                if not tally.pairs:
+                    raise
+                tally.stopped = reached
+            await stack.enter_async_context(lock())
+            check_free(job.collection, job.name, assessor)
+        _note_in_card(job, assessor, tally)
+        write_readme(job.collection)
     return tally
+
+
+def _judgements_made(job: Job, assessor: Assessor) -> MadeFile:
+    """The judgements as this assessor makes them, whose name no other one may use meanwhile."""
+    path, made = job.collection.judgements(job.name), origin(assessor)
+    made_by = {"prompt": made.prompt, "model": made.model, "parameters": dict(made.parameters)}
+    return MadeFile(job.collection, path, made_by, "give another name", "name")
 
 
 def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
@@ -116,8 +135,7 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "failed": tally.failed,
         "failures": tally.failures_by_status,
     }
-    entries = card_section(read_card(job.collection), "judge")
-    update_card(job.collection, "judge", {**entries, job.name: entry})
+    update_card_entry(job.collection, "judge", job.name, entry)
 
 
 def judged_pairs(collection: Collection, name: str) -> list[Pair]:

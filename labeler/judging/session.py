@@ -124,4 +124,4 @@ async def watched(
     with control.judging(underway) as on_judged:
         at_once = 2 * guard.limiter.limits.at_once
         options = PairOptions(at_once, retry_failed, on_judged, guard.stop)
-        return await do_job(job, assessor, options)
+        return await do_job(job, assessor, options, control.note)

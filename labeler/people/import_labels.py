@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, check_name
+from labeler.collection.lock import locked
 from labeler.collection.people import (
     HumanAnswer,
     SampledPair,
@@ -57,10 +58,18 @@ def import_sheet(
 
     Every row is checked against the sample that the sheet was drawn as. Sheets of one draw may
     share a name, which then holds the pairs of both; those of two draws may not, for nobody knows
-    the chance of a pair to be in either.
+    the chance of a pair to be in either. `warn` is also given a line that says which process is
+    waited for.
     """
     check_name(options.name)
     answers = read_sheet(sheet, warn)
+    with locked(collection, warn):
+        return _take_in(collection, sheet, answers, options)
+
+
+def _take_in(
+    collection: Collection, sheet: Path, answers: Sequence[SheetAnswer], options: ImportOptions
+) -> ImportCounts:
     samples = {answer.sample for answer in answers}
     if len(samples) != 1:
         raise BadInput(f"{sheet}: expected the rows of one sample, found {len(samples)}")

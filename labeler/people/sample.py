@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from labeler.collection.card import card_section, read_card, update_card
+from labeler.collection.card import update_card_entry
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
+from labeler.collection.lock import Note, locked
 from labeler.collection.people import (
     SampledPair,
     people_path,
@@ -55,11 +56,16 @@ class SheetSample(NamedTuple):
 
 
 def draw_sheets(
-    collection: Collection, source: str | None, design: SampleDesign, sheets: Sequence[Path]
+    collection: Collection,
+    source: str | None,
+    design: SampleDesign,
+    sheets: Sequence[Path],
+    note: Note = lambda _line: None,
 ) -> list[SheetSample]:
     """Write a sheet for each assessor, and keep its probabilities in the collection.
 
-    `source` names the qrels whose grades are the strata.
+    `source` names the qrels whose grades are the strata. `note` is given a line that says which
+    process is waited for.
     """
     if len({sheet.resolve() for sheet in sheets}) < len(sheets):
         raise Misuse("two sheets have the same path")
@@ -72,7 +78,8 @@ def draw_sheets(
     for sheet, mine in zip(sheets, shares, strict=True):
         rows = _sheet_rows(mine, corpus, queries, design.seed)
         made = {"source": source, "seed": design.seed, "draw": _id(drawn), "drawn": len(drawn)}
-        sample = _keep(collection, rows, mine, made, scale)
+        with locked(collection, note):
+            sample = _keep(collection, rows, mine, made, scale)
         write_sheet(sheet, sample, rows, scale)
         samples.append(SheetSample(sample, len(rows), len({row.query_id for row in rows})))
     return samples
@@ -165,9 +172,7 @@ def _keep(
     sample = "s" + _id(sampled)
     write_sample(sample_path(collection.folder, sample), sampled)
     entry = {**made, "pairs": len(sampled), "scale": {str(g): name for g, name in scale.items()}}
-    update_card(
-        collection, "samples", {**card_section(read_card(collection), "samples"), sample: entry}
-    )
+    update_card_entry(collection, "samples", sample, entry)
     return sample
 
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeler.collection.card import update_card
+from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.choose import run_name
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import STEPS, Collection, open_collection
+from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.data import Pair, Pooled, Run
 from labeler.errors import BadInput
+from labeler.files.read import file_of, file_problems, rereadable
 from labeler.models.control import Control
 from labeler.pools.own_runs import read_own_run
 from labeler.runs.retrieve import retrieve, tag_of
@@ -62,11 +64,21 @@ def pool(
     4
     """
     opened, control = open_collection(collection), control or Control()
-    documents, queries = read_corpus(opened.corpus), read_queries(opened.queries)
+    own = [Path(path) for path in runs]
+    with rereadable():
+        for path in own:  # a pipe is read before the lock is taken, as nobody knows how long it is
+            with file_problems(path):
+                file_of(path)
+        with locked(opened, control.note):
+            return _pool(opened, depth, own, control)
+
+
+def _pool(collection: Collection, depth: int, runs: Iterable[Path], control: Control) -> PoolResult:
+    documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)
     if not queries:
-        how = STEPS["queries.jsonl"].format(opened.folder)
-        raise BadInput(f"{opened.queries}: no queries; next: {how}")
-    own = {run_name(Path(p)): read_own_run(Path(p), opened, depth, control.note) for p in runs}
+        how = STEPS["queries.jsonl"].format(collection.folder)
+        raise BadInput(f"{collection.queries}: no queries; next: {how}")
+    own = {run_name(path): read_own_run(path, collection, depth, control.note) for path in runs}
     if not can_encode():
         control.note(f"BM25 only: {DENSE_EXTRA}")
     with control.progress("retrieving") as advance:
@@ -75,8 +87,8 @@ def pool(
     for name in empty:
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]
-    pooled, new = add_runs(opened, {**built_in, **own}, depth)
-    return PoolResult(opened.pool, len(pooled), new, len(queries), opened.run_names())
+    pooled, new = add_runs(collection, {**built_in, **own}, depth)
+    return PoolResult(collection.pool, len(pooled), new, len(queries), collection.run_names())
 
 
 def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
@@ -92,12 +104,17 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
 def add_runs(
     collection: Collection, runs: Mapping[str, Run], depth: int
 ) -> tuple[list[Pooled], int]:
-    """Write the runs, add their first `depth` to the pool; the pool and how many pairs are new."""
+    """Write the runs, add their first `depth` to the pool; the pool and how many pairs are new.
+
+    The card names these runs and those that were pooled before.
+    """
     tags = {name: tag_of(name) for name in runs}
     for name, run in runs.items():
         write_run(collection.run(name), run, tags[name])
     old = read_pool(collection.pool) if collection.pool.exists() else []
     merged = merge_pools(old, pool_runs(runs, depth))
     write_pool(collection.pool, merged)
-    update_card(collection, "pool", {"depth": depth, "runs": tags, "pairs": len(merged)})
+    earlier = card_section(card_section(read_card(collection), "pool"), "runs")
+    entry = {"depth": depth, "runs": {**earlier, **tags}, "pairs": len(merged)}
+    update_card(collection, "pool", entry)
     return merged, len(merged) - len(old)

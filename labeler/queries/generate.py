@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from labeler.collection.claims import MadeFile, claimed
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.lock import locked_in_loop
 from labeler.data import Document
 from labeler.model import Model
 from labeler.models.call_plan import CallPlan, plan_calls
@@ -125,24 +127,37 @@ async def agenerate(
     """Write queries that the corpus answers: `generate` for callers that are asynchronous."""
     opened, options = open_collection(collection), options or GenerateOptions()
     control = control or Control()
-    async with _prepared(opened, options, options.session, control) as prepared:
+    async with AsyncExitStack() as stack:
+        prepared = await stack.enter_async_context(
+            _prepared(opened, options, options.session, control)
+        )
         documents, session = prepared.documents, prepared.session
-        already = tuple(generated_before(opened, prepared.writer))
+        async with locked_in_loop(opened, control.stop, control.note):
+            already = tuple(generated_before(opened, prepared.writer))
+            stack.enter_context(claimed(_queries_made(opened, prepared.writer)))
         writer = replace(prepared.writer, already=already)
         with control.progress("writing queries") as advance:
             generated = await generate_queries(
                 documents, writer, options.queries, session.at_once, advance
             )
         is_priced = session.selection.price is not None
-    total = keep_generated(opened, generated, writer)
+        async with locked_in_loop(opened, control.stop, control.note):
+            before = len(generated_before(opened, writer))
+            total = keep_generated(opened, generated, writer)
     return GenerateResult(
         opened.queries,
-        total - len(writer.already),
+        total - before,
         len(generated.rejected),
         total,
         max(0, options.queries - len(generated.queries)),
         control.spent.cost if is_priced or not control.spent.calls else None,
     )
+
+
+def _queries_made(collection: Collection, writer: Writer) -> MadeFile:
+    """The queries as this writer makes them, which another one must not mix with its own."""
+    advice = "wait for it, or use a new directory"
+    return MadeFile(collection, collection.queries, writer.origin, advice)
 
 
 async def aplan_generation(

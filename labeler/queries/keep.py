@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import count
 
 from labeler.collection.card import update_card
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
 from labeler.errors import Misuse
@@ -42,10 +44,10 @@ def keep_generated(collection: Collection, generated: Generated, writer: Writer)
     """Write the queries beside the collection's own, the rejected ones, and the card.
 
     Returns how many generated queries the collection has now. Queries that are there already stay
-    as they are: judgements may depend on them.
+    as they are: judgements may depend on them. The collection must be locked.
     """
     earlier, old = generated_before(collection, writer), _queries_of(collection)
-    fresh = generated.queries[len(earlier) :]
+    fresh = _fresh(generated, earlier)
     taken = {query.id for query in old}
     free = (name for n in count(1) if (name := f"q{n}") not in taken)
     write_queries(collection.queries, [*old, *(replace(q, id=next(free)) for q in fresh)])
@@ -62,7 +64,24 @@ def keep_generated(collection: Collection, generated: Generated, writer: Writer)
     return len(earlier) + len(fresh)
 
 
+def _fresh(generated: Generated, earlier: Sequence[Query]) -> list[Query]:
+    """The queries that join earlier ones, some of which another process may have kept just now."""
+    passages = {_passage(query) for query in earlier}
+    texts = {query.text.casefold() for query in earlier}
+    fresh = [
+        query
+        for query in generated.queries
+        if _passage(query) not in passages and query.text.casefold() not in texts
+    ]
+    return fresh[: max(0, len(generated.queries) - len(earlier))]
+
+
+def _passage(query: Query) -> str:
+    return str(query.metadata["source"][0]["doc_id"])
+
+
 def write_heading_queries(collection: Collection, count: int, seed: int) -> None:
     """Write headings of the corpus as the collection's queries, where no model can write any."""
     documents = read_corpus(collection.corpus).values()
-    write_queries(collection.queries, heading_queries(documents, count, seed))
+    with locked(collection):
+        write_queries(collection.queries, heading_queries(documents, count, seed))

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Query
@@ -37,11 +38,11 @@ def small_collection(folder: Path | str | None = None) -> Collection:
     None is a temporary folder that vanishes when the process ends.
     """
     collection = Collection(_temporary_folder() if folder is None else Path(folder))
-    collection.folder.mkdir(parents=True, exist_ok=True)
-    write_corpus(collection.corpus, DOCUMENTS)
-    write_queries(collection.queries, QUERIES)
-    pairs = product(QUERIES, DOCUMENTS)
-    write_pool(collection.pool, [Pooled(Pair(query.id, doc.id)) for query, doc in pairs])
+    with locked(collection):
+        write_corpus(collection.corpus, DOCUMENTS)
+        write_queries(collection.queries, QUERIES)
+        pairs = product(QUERIES, DOCUMENTS)
+        write_pool(collection.pool, [Pooled(Pair(query.id, doc.id)) for query, doc in pairs])
     return collection
 
 

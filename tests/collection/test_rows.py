@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.collection.judgements import JudgementLines, Origin, grades_of, read_judgements
+from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.pool import pool_pairs, read_pool, write_pool
 from labeler.data import FAILURES, Failure, Judged, Judgement, Pair, Pooled
 from labeler.errors import BadInput
@@ -105,7 +107,8 @@ def test_a_damaged_pool_gives_its_pairs_or_is_refused_whoever_reads_it(  # noqa:
 
 def test_the_pairs_of_a_pool_come_in_its_order_and_no_pair_twice(tmp_path: Path) -> None:
     pairs = [Pair(f"q{(7 * n) % 5}", f"d{(3 * n) % 11}") for n in range(55)]
-    write_pool(tmp_path / "pool.jsonl", map(Pooled, pairs))
+    with locked(Collection(tmp_path)):
+        write_pool(tmp_path / "pool.jsonl", map(Pooled, pairs))
     found = pool_pairs(tmp_path / "pool.jsonl")
     assert (list(found), len(found)) == (pairs, 55)
     assert list(found) == pairs

@@ -10,6 +10,8 @@ from made import grade_in, make_collection, pair_of
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Failure, Judgement, Outcome, Pair
 from labeler.judging.reply.parse import parse_grade
@@ -77,7 +79,8 @@ def test_half_a_character_in_an_ending_makes_it_one_that_nobody_knows(tmp_path: 
 
 def test_half_a_character_the_key_and_refusals_end_no_generating(tmp_path: Path) -> None:
     texts = [" ".join(f"word{n}x{i}" for i in range(60)) for n in range(6)]
-    write_corpus(tmp_path / "corpus.jsonl", [Document(f"d{n}", t) for n, t in enumerate(texts)])
+    with locked(collection := Collection(tmp_path)):
+        write_corpus(collection.corpus, [Document(f"d{n}", t) for n, t in enumerate(texts)])
     said = [HALF, f"what is {KEY}", "I'm sorry, I cannot help"]
 
     def answer(_call: Call) -> str:

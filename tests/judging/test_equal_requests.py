@@ -6,6 +6,7 @@ from pathlib import Path
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.pool import write_pool
 from labeler.data import Pair, Pooled
 from labeler.testing import Answer, FakeServer
@@ -19,7 +20,8 @@ def test_equal_requests_are_asked_once_and_wait_for_that_answer_alone(tmp_path: 
     collection = Collection(tmp_path)
     collection.corpus.write_text("".join(json.dumps(row) + "\n" for row in rows))
     collection.queries.write_text('{"_id": "q", "text": "what"}\n')
-    write_pool(collection.pool, (Pooled(Pair("q", i)) for i in ids))
+    with locked(collection):
+        write_pool(collection.pool, (Pooled(Pair("q", i)) for i in ids))
 
     def slowly(call: Call) -> Answer:
         found = re.search(r"copy (\d)", call.body["messages"][-1]["content"])

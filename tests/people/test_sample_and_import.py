@@ -19,6 +19,8 @@ from labeler.agreement.joint import grade_matrix, query_coincidences
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
+from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.people import read_people, read_sample
 from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
@@ -124,10 +126,11 @@ def test_assessors_share_an_overlap_and_nothing_else() -> None:
 def collection(folder: Path) -> Path:
     (folder / "qrels").mkdir(parents=True)
     write_qrels(folder / "qrels/llm.qrels", OTHER)
-    write_queries(folder / "queries.jsonl", [Query(q, f"=what is {q}?") for q in OTHER])
     texts = ["@import", 'a, "b"\nc; d', "-1", "\x1b[2J\u2028x", "+cmd|' /C calc'!A0"]
     documents = [Document(f"d{d}", texts[d % 5], title="=1+1") for d in range(30)]
-    write_corpus(folder / "corpus.jsonl", documents)
+    with locked(Collection(folder)):
+        write_queries(folder / "queries.jsonl", [Query(q, f"=what is {q}?") for q in OTHER])
+        write_corpus(folder / "corpus.jsonl", documents)
     return folder
 
 
@@ -337,7 +340,8 @@ def test_before_any_judging_the_pool_alone_is_drawn_from(tmp_path: Path) -> None
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
     (coll / "qrels/llm.qrels").unlink()
     assert execute(["sample", str(coll), "-o", str(sheet)]) == 2
-    write_pool(coll / "pool.jsonl", [Pooled(pair) for pair in strata(OTHER)])
+    with locked(Collection(coll)):
+        write_pool(coll / "pool.jsonl", [Pooled(pair) for pair in strata(OTHER)])
     assert execute(["sample", str(coll), "--pairs", "48", "-o", str(sheet)]) == 0
     rows = graded(sheet)
     assert len(rows) == 48

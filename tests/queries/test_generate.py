@@ -7,6 +7,7 @@ import pytest
 
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Document, Query
 from labeler.errors import CallFailed, Misuse, ProviderError
@@ -119,22 +120,28 @@ def test_texts_are_data_even_when_they_look_like_templates() -> None:
 def test_people_s_queries_stay_and_ids_do_not_collide(tmp_path: Path) -> None:
     collection = Collection(tmp_path)
     own = [Query("q1", "mine", {"origin": "real"}), Query("007", "bond")]
-    write_queries(collection.queries, own)
-    assert keep_generated(collection, generate(writer(), 2), writer()) == 2
+    with locked(collection):
+        write_queries(collection.queries, own)
+    assert keep(collection, generate(writer(), 2), writer()) == 2
     assert list(read_queries(collection.queries)) == ["q1", "007", "q2", "q3"]
     assert go_on(collection, 4) == 4
     assert list(read_queries(collection.queries)) == ["q1", "007", "q2", "q3", "q4", "q5"]
     assert read_card(collection)["generate"]["queries"] == 4
 
 
+def keep(collection: Collection, generated: Generated, writer: Writer) -> int:
+    with locked(collection):
+        return keep_generated(collection, generated, writer)
+
+
 def go_on(collection: Collection, wanted: int) -> int:
     more = replace(writer(), already=tuple(generated_before(collection, writer())))
-    return keep_generated(collection, generate(more, wanted), more)
+    return keep(collection, generate(more, wanted), more)
 
 
 def test_going_on_asks_about_no_passage_twice_and_drops_nothing(tmp_path: Path) -> None:
     collection = Collection(tmp_path)
-    keep_generated(collection, generate(writer(), 3), writer())
+    keep(collection, generate(writer(), 3), writer())
     first = list(read_queries(collection.queries).values())
     assert go_on(collection, 2) == 3
     assert go_on(collection, 6) == 6
@@ -146,10 +153,10 @@ def test_going_on_asks_about_no_passage_twice_and_drops_nothing(tmp_path: Path) 
 
 def test_queries_of_another_prompt_are_not_replaced_under_the_same_ids(tmp_path: Path) -> None:
     collection = Collection(tmp_path)
-    keep_generated(collection, generate(writer(seed=1), 3), writer(seed=1))
+    keep(collection, generate(writer(seed=1), 3), writer(seed=1))
     before = collection.queries.read_bytes()
     with pytest.raises(Misuse, match="generated with another seed"):
-        keep_generated(collection, generate(writer(), 3), writer())
+        keep(collection, generate(writer(), 3), writer())
     assert collection.queries.read_bytes() == before
 
 

@@ -1,0 +1,167 @@
+"""The lock of a collection: one process at a time changes its files, so that no change is lost.
+
+It is held while files are read, changed and written back, never while a model is asked. Several
+processes may judge at once: each holds the lock for a moment in the beginning and in the end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labeler.collection.layout import Collection
+from labeler.errors import FileProblem, Stopped
+from labeler.files.read import file_problems
+
+if TYPE_CHECKING:
+    from labeler.models.policies.stop import StopSignal
+
+Note = Callable[[str], None]
+"""Called with a line that a person should read at once."""
+
+POLL_SECONDS = 0.05
+QUIET_SECONDS = 0.5
+"""How long a wait goes on before anything is said about it: most are over sooner."""
+
+NOTE_SECONDS = 60.0
+"""After how long it is said again."""
+
+_HELD: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
+_HOLDER = re.compile(rb"(\d{1,10}) (\S{1,80}) (\S{1,40})\n")
+
+
+def _say_nothing(_line: str) -> None:
+    return None
+
+
+@contextmanager
+def locked(collection: Collection, note: Note = _say_nothing) -> Iterator[None]:
+    """Hold the lock of a collection, whose folder is made where there is none.
+
+    Waits while another process or thread holds it, and says so to `note`; Ctrl-C ends the wait. A
+    block inside such a block of the same collection goes on at once.
+    """
+    if _is_held(collection.folder):
+        yield
+        return
+    lock = _FolderLock(collection)
+    for seconds in lock.waits(note):
+        time.sleep(seconds)
+    with lock.as_held():
+        yield
+
+
+@asynccontextmanager
+async def locked_in_loop(
+    collection: Collection, stop: StopSignal, note: Note = _say_nothing
+) -> AsyncIterator[None]:
+    """The same in asynchronous work, which goes on meanwhile.
+
+    Raises `Stopped` where the signal is set while it waits.
+    """
+    import asyncio
+
+    if _is_held(collection.folder):
+        yield
+        return
+    lock, was_set = _FolderLock(collection), stop.is_set()
+    for seconds in lock.waits(note):
+        await asyncio.sleep(seconds)
+        if stop.is_set() and not was_set:
+            raise Stopped(f"stopped while another process was writing {collection.folder}")
+    with lock.as_held():
+        yield
+
+
+def check_locked(folder: Path) -> None:
+    """Raise `RuntimeError` where a collection's file is written without the collection's lock.
+
+    That is a mistake in the code, and no input leads to it.
+    """
+    if not _is_held(folder):
+        raise RuntimeError(f"{folder} is written without its lock; use `locked`")
+
+
+def _is_held(folder: Path) -> bool:
+    return os.path.realpath(folder) in _HELD.get()
+
+
+class _FolderLock:
+    """The lock file of a collection, which says who holds it."""
+
+    def __init__(self, collection: Collection) -> None:
+        from filelock import FileLock  # takes long to load
+
+        self._folder = collection.folder
+        with file_problems(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            # Whoever may write into the folder may lock it, whatever the umask of the first.
+            mode = self._folder.stat().st_mode & 0o666
+        self._descriptor = -1
+        self._lock = FileLock(
+            collection.lock,
+            mode=mode,
+            thread_local=False,
+            fallback_to_soft=False,
+            on_acquired=self._sign,
+        )
+
+    def waits(self, note: Note) -> Iterator[float]:
+        """The seconds to wait before each further try, until the lock is this process' own."""
+        began, notes = time.monotonic(), 0
+        while not self._is_acquired():
+            if time.monotonic() - began >= QUIET_SECONDS + notes * NOTE_SECONDS:
+                notes += 1
+                note(f"waiting for {self._holder()}")
+            yield POLL_SECONDS
+
+    def _is_acquired(self) -> bool:
+        from filelock import Timeout
+
+        try:
+            self._lock.acquire(blocking=False)
+        except Timeout:
+            return False
+        except OSError as error:
+            problem = f"cannot be locked for writing: {error.strerror or error}"
+            raise FileProblem(f"{self._folder}: {problem}") from error
+        return True
+
+    @contextmanager
+    def as_held(self) -> Iterator[None]:
+        """Note for this context that the lock is held, and release it in the end."""
+        token = _HELD.set(_HELD.get() | {os.path.realpath(self._folder)})
+        try:
+            yield
+        finally:
+            _HELD.reset(token)
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+            self._lock.release()
+
+    def _sign(self, descriptor: int) -> None:
+        """Write into the lock file who holds it; it is the lock that counts, not the text."""
+        self._descriptor = descriptor
+        line = f"{os.getpid()} {socket.gethostname()} {time.strftime('%H:%M:%S')}\n"
+        with suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, line.encode(), 0)
+
+    def _holder(self) -> str:
+        """Who holds the lock, in words."""
+        text = b""
+        with suppress(OSError):
+            text = Path(self._lock.lock_file).read_bytes()
+        holder = _HOLDER.fullmatch(text)
+        if not holder:
+            return f"another process, which is writing {self._folder}"
+        process, host, since = (part.decode("utf-8", "replace") for part in holder.groups())
+        elsewhere = "" if host == socket.gethostname() else f" on {host}"
+        return f"process {process}{elsewhere}, which has been writing {self._folder} since {since}"
