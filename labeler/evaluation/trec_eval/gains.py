@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -162,4 +163,6 @@ def rbp(r: Rankings, worth: Worth, p: float) -> Floats:
 
 def _highest(top: int, worth: Worth) -> float:
     """The highest gain of the levels from 0 to `top`, and of those named."""
-    return max([worth.get(level, float(level)) for level in range(top + 1)] + list(worth.values()))
+    # of the levels that gain themselves only the topmost counts: no more are looked at than named
+    topmost = islice((level for level in range(top, -1, -1) if level not in worth), 1)
+    return max([*map(float, topmost), *worth.values()])

@@ -8,6 +8,7 @@ A measure is asked for as `name` or `name.parameters` and may print several line
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,10 @@ from labeler.metrics.rankings import Rankings
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = tuple(tenth / 10 for tenth in range(11))
 MULTIPLES = tuple(fifth / 5 for fifth in range(1, 11))
+
+LARGEST = 1_000_000_000
+"""The largest number that a parameter may be: sums of larger ones would lose the ones of counts."""
+_LEVEL = re.compile(r"[+-]?[0-9]{1,10}")
 
 Values = Callable[[Rankings, int], Floats]
 """Of rankings and the lowest relevant grade."""
@@ -161,7 +166,7 @@ def plain(
 
     def make(name: str, parameters: str) -> list[Line]:
         if parameters:
-            raise Misuse(f"{name}.{parameters}: {name} takes no parameters", parameter="measures")
+            raise _refused(name, parameters, f"{name} takes no parameters")
         return [Line(name, values, summary, form, by_query)]
 
     return make
@@ -173,9 +178,7 @@ def at(values: Callable[[int], Values], default: Sequence[int] = CUTOFFS) -> Mak
     def make(name: str, parameters: str) -> list[Line]:
         cutoffs = [int(x) for x in _numbers(name, parameters)] if parameters else list(default)
         if len(set(cutoffs)) < len(cutoffs) or min(cutoffs) < 1:
-            raise Misuse(
-                f"{name}.{parameters}: cutoffs must be positive and differ", parameter="measures"
-            )
+            raise _refused(name, parameters, "cutoffs must be positive and differ")
         return [Line(f"{name}_{cutoff}", values(cutoff)) for cutoff in sorted(cutoffs)]
 
     return make
@@ -187,7 +190,7 @@ def at_share(values: Callable[[float], Values], default: Sequence[float]) -> Mak
     def make(name: str, parameters: str) -> list[Line]:
         cutoffs = _numbers(name, parameters) if parameters else list(default)
         if len(set(cutoffs)) < len(cutoffs):
-            raise Misuse(f"{name}.{parameters}: cutoffs must differ", parameter="measures")
+            raise _refused(name, parameters, "cutoffs must differ")
         return [Line(f"{name}_{cutoff:.2f}", values(cutoff)) for cutoff in sorted(cutoffs)]
 
     return make
@@ -199,9 +202,7 @@ def numbered(values: Callable[[Sequence[float]], Values], default: Sequence[floa
     def make(name: str, parameters: str) -> list[Line]:
         numbers = _numbers(name, parameters) if parameters else list(default)
         if len(numbers) != len(default) and name != "11pt_avg":
-            raise Misuse(
-                f"{name}.{parameters}: expected {len(default)} numbers", parameter="measures"
-            )
+            raise _refused(name, parameters, f"expected {len(default)} numbers")
         return [Line(_with(name, parameters), values(numbers))]
 
     return make
@@ -216,9 +217,9 @@ def paired(values: Callable[[gains.Worth, dict[str, float]], Values]) -> Maker:
             key, equals, value = pair.partition("=")
             if not equals:
                 form = "KEY=NUMBER: a level's gain as 1=2.5, or a parameter as p=0.8"
-                raise Misuse(f"{name}.{parameters}: expected {form}", parameter="measures")
+                raise _refused(name, parameters, f"expected {form}")
             numbers[key] = _numbers(name, value)[0]
-        worth = {int(key): numbers.pop(key) for key in list(numbers) if key.lstrip("+-").isdigit()}
+        worth = {int(key): numbers.pop(key) for key in list(numbers) if _LEVEL.fullmatch(key)}
         return [Line(_with(name, parameters), values(worth, numbers))]
 
     return make
@@ -236,11 +237,16 @@ def _with(name: str, parameters: str) -> str:
 
 def _numbers(name: str, parameters: str) -> list[float]:
     try:
-        return [float(text) for text in parameters.split(",")]
+        numbers = [float(text) for text in parameters.split(",")]
     except ValueError as error:
-        raise Misuse(
-            f"{name}.{parameters}: expected numbers with commas", parameter="measures"
-        ) from error
+        raise _refused(name, parameters, "expected numbers with commas") from error
+    if not all(abs(number) <= LARGEST for number in numbers):  # nor any that is not a number
+        raise _refused(name, parameters, f"expected numbers of {LARGEST:,} at most")
+    return numbers
+
+
+def _refused(name: str, parameters: str, problem: str) -> Misuse:
+    return Misuse(f"{name}.{parameters}: {problem}", parameter="measures")
 
 
 def count(values: Callable[[Rankings, int], Floats | Integers]) -> Maker:

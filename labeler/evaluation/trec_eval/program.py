@@ -16,6 +16,7 @@ from labeler.messages import no_query_in_common
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
 from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.runs import read_loose_run
 from labeler.trec.tags import last_tag
 
@@ -43,6 +44,11 @@ class TrecEvalOptions:
     judged_only: bool = False
     documents: int = 0
     query: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("level", "depth", "documents"):
+            if abs(getattr(self, name) or 0) > LARGEST_GRADE:
+                raise Misuse(f"expected at most {LARGEST_GRADE:,}", parameter=name)
 
 
 def trec_eval(qrels: Path, run: Path, options: TrecEvalOptions) -> str:
@@ -96,7 +102,8 @@ def _printed(
     options: TrecEvalOptions,
 ) -> Iterator[str]:
     measured = [line for line in asked if isinstance(line, Line)]
-    values = {line.name: _values(line, ranked, missing, options.level) for line in measured}
+    with np.errstate(over="ignore", invalid="ignore"):  # printed as inf and nan, as by C
+        values = {line.name: _values(line, ranked, missing, options.level) for line in measured}
     if options.by_query:
         yield from _by_query(ranked, measured, values)
     if not options.summary:
