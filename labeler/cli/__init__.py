@@ -16,6 +16,7 @@ from labeler import __version__
 from labeler.cli.options import option_names
 from labeler.cli.screen import complain
 from labeler.cli.signals import Terminated, terminate
+from labeler.cli.streams import prepare_streams
 from labeler.errors import FileProblem, LabelerError, Misuse
 from labeler.files.read import rereadable
 
@@ -206,14 +207,22 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     except Terminated:
         complain("terminated; run the same command again to go on")
         return TERMINATED
-    except BrokenPipeError:
-        return 0
     except OSError as error:
-        complain(f"{error.filename or ''}: {error.strerror or error}")
-        return FileProblem.exit_code
+        return complain_of_file(error)
+    except Exception as error:  # nobody expected it: a bug of ours
+        from labeler.cli.bugs import report_bug
+
+        return report_bug(error)
     if result == INTERRUPTED:
         complain("interrupted; run the same command again to go on")
     return result if isinstance(result, int) else 0
+
+
+def complain_of_file(error: OSError) -> int:
+    """Print the one line of a file that could not be read or written; its exit code."""
+    name = f"{error.filename}: " if error.filename is not None else ""
+    complain(f"{name}{error.strerror or error}")
+    return FileProblem.exit_code
 
 
 def _option_of(error: LabelerError, arguments: Sequence[str]) -> str:
@@ -267,4 +276,10 @@ def main() -> None:
     # Typer needs pydantic, and looking for pydantic's plugins takes as long as scoring a run.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     signal.signal(signal.SIGTERM, terminate)
-    sys.exit(execute())
+    streams = prepare_streams()
+    code = execute()
+    try:
+        code = streams.ended(code)
+    except OSError as error:
+        code = code or complain_of_file(error)
+    sys.exit(code)
