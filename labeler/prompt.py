@@ -11,13 +11,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from labeler.errors import BadInput, Misuse
+from labeler.files.boundary import reading
+from labeler.files.read import file_problems
 from labeler.model import Message
 
 _FRONT_MATTER = re.compile(r"\A\+\+\+\n(.*?)^\+\+\+\n(.*)\Z", re.DOTALL | re.MULTILINE)
 _SECTION = re.compile(r"^# (system|user|assistant)\n", re.MULTILINE)
+_GRADE = re.compile(r"-?[0-9]{1,9}")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 PLACEHOLDERS = {
@@ -46,8 +49,10 @@ class FrontMatter(BaseModel):
     def _scale_is_integers(self) -> FrontMatter:
         if self.kind == "grade" and not self.scale:
             raise ValueError('a prompt of kind "grade" needs a [scale], as 0 = "irrelevant"')
-        if any(not re.fullmatch(r"-?\d+", grade) for grade in self.scale):
+        if any(not _GRADE.fullmatch(grade) for grade in self.scale):
             raise ValueError("the grades of [scale] must be integers")
+        if len(set(map(int, self.scale))) < len(self.scale):
+            raise ValueError("two grades of [scale] are one integer")
         return self
 
 
@@ -95,24 +100,20 @@ def _filled(parts: Sequence[str], values: Mapping[str, str]) -> str:
 
 def read_prompt(path: Path) -> Prompt:
     """The prompt in a file; `BadInput` says what is wrong with it."""
-    text = path.read_text(encoding="utf-8").replace("\r\n", "\n")
-    match = _FRONT_MATTER.match(text)
-    if not match:
-        raise BadInput.at(path, 1, "expected TOML front matter between two lines of +++")
-    try:
-        front = FrontMatter.model_validate(tomllib.loads(match[1]))
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise BadInput(f"{path}: front matter: {_first_problem(error)}") from error
-    turns = _turns(path, match[2])
-    _check_placeholders(path, front.kind, turns)
-    return Prompt(path.stem, text, front, turns)
+    with file_problems(path), reading(path):
+        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+        match = _FRONT_MATTER.match(text)
+        if not match:
+            raise BadInput.at(path, 1, "expected TOML front matter between two lines of +++")
+        front = _front_matter(path, match[1])
+        turns = _turns(path, match[2])
+        _check_placeholders(path, front.kind, turns)
+        return Prompt(path.stem, text, front, turns)
 
 
-def _first_problem(error: tomllib.TOMLDecodeError | ValidationError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'prompt'}: {first['msg']}"
-    return str(error)
+def _front_matter(path: Path, text: str) -> FrontMatter:
+    with reading(f"{path}: front matter"):
+        return FrontMatter.model_validate(tomllib.loads(text))
 
 
 def _turns(path: Path, body: str) -> tuple[Message, ...]:
@@ -132,7 +133,9 @@ def _check_placeholders(path: Path, kind: str, turns: tuple[Message, ...]) -> No
     placeholders = PLACEHOLDERS[kind]
     used = {name for _, content in turns for name in _PLACEHOLDER.findall(content)}
     for name in sorted(used.difference(placeholders)):
-        raise BadInput(f"{path}: unknown placeholder {{{name}}}; known: {', '.join(placeholders)}")
+        raise BadInput(
+            f"{path}: unknown placeholder {{{name:.40}}}; known: {', '.join(placeholders)}"
+        )
     if not used & {"passage", "text"}:
         raise BadInput(f"{path}: the template shows neither {{passage}} nor {{text}}")
 

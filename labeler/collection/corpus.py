@@ -8,6 +8,7 @@ from pathlib import Path
 from labeler.collection.lock import check_locked
 from labeler.collection.rows import check_exists, metadata_of, repeated_id
 from labeler.data import Document
+from labeler.files.boundary import reading
 from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 
 
@@ -24,16 +25,15 @@ def read_corpus(path: Path) -> dict[str, Document]:
 def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:
     """The documents of a `corpus.jsonl`, one after another, with the numbers of their lines."""
     check_exists(path)
-    for number, row in read_rows(path):
-        yield (
-            number,
-            Document(
+    with reading(path) as position:
+        for number, row in position.follow(read_rows(path)):
+            document = Document(
                 identifier(path, number, row, "_id"),
                 text_of(path, number, row, "text", None),
                 text_of(path, number, row, "title", ""),
                 metadata_of(path, number, row),
-            ),
-        )
+            )
+            yield number, document
 
 
 def write_corpus(path: Path, documents: Iterable[Document]) -> None:

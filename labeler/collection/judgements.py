@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from labeler.collection.rows import pair_of
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, Qrels
 from labeler.errors import BadInput
+from labeler.files.boundary import reading
 from labeler.files.jsonl import read_rows, text_of
 from labeler.files.numbers import amount, count
 from labeler.trec.rows import LARGEST_GRADE
@@ -77,24 +78,26 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
 
     Raises `BadInput` where a grade stands beside a failure's status, or none beside `judged`.
     """
-    for number, row in read_rows(path):
-        pair = pair_of(path, number, row)
-        judged = Judged(
-            _outcome(path, number, row, pair),
-            count(row.get("attempts")) or 0,
-            count(row.get("prompt_tokens")) or 0,
-            count(row.get("completion_tokens")) or 0,
-            amount(row.get("cost")),
-            text_of(path, number, row, "model", ""),
-        )
-        yield JudgementRow(judged, _origin(path, number, row))
+    with reading(path) as position:
+        for number, row in position.follow(read_rows(path)):
+            pair = pair_of(path, number, row)
+            judged = Judged(
+                _outcome(path, number, row, pair),
+                count(row.get("attempts")) or 0,
+                count(row.get("prompt_tokens")) or 0,
+                count(row.get("completion_tokens")) or 0,
+                amount(row.get("cost")),
+                text_of(path, number, row, "model", ""),
+            )
+            yield JudgementRow(judged, _origin(path, number, row))
 
 
 def _outcome(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Outcome:
     grade = _grade(path, number, row)
     if grade is None:
         return Failure(pair, row["status"], text_of(path, number, row, "detail", ""))
-    return Judgement(pair, grade, row.get("reason"), _distribution(path, number, row))
+    reason = None if row.get("reason") is None else text_of(path, number, row, "reason", None)
+    return Judgement(pair, grade, reason, _distribution(path, number, row))
 
 
 def _grade(path: Path, number: int, row: dict[str, Any]) -> int | None:
@@ -129,6 +132,9 @@ def _distribution(path: Path, number: int, row: dict[str, Any]) -> dict[int, flo
 
 def _origin(path: Path, number: int, row: dict[str, Any]) -> Origin:
     parameters = row.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        problem = f"expected 'parameters' to be an object, found {parameters!r:.80}"
+        raise BadInput.at(path, number, problem)
     prompt = text_of(path, number, row, "prompt", "")
     return Origin(prompt, text_of(path, number, row, "asked", ""), parameters)
 
@@ -142,11 +148,12 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    for number, row in read_rows(path):
-        pair, grade = pair_of(path, number, row), _grade(path, number, row)
-        _distribution(path, number, row)
-        if grade is not None:
-            yield *pair, grade
+    with reading(path) as position:
+        for number, row in position.follow(read_rows(path)):
+            pair, grade = pair_of(path, number, row), _grade(path, number, row)
+            _distribution(path, number, row)
+            if grade is not None:
+                yield *pair, grade
 
 
 def qrels_of(path: Path) -> Qrels:

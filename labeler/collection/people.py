@@ -11,7 +11,9 @@ from labeler.collection.lock import check_locked
 from labeler.collection.rows import pair_of
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
+from labeler.files.boundary import reading
 from labeler.files.jsonl import read_rows, text_of, write_rows
+from labeler.trec.values import grade_of
 
 _WRITTEN = ("assessor", "time", "comment")
 
@@ -62,12 +64,13 @@ def read_sample(path: Path) -> list[SampledPair]:
     """Read the rows of a sample."""
     if not path.exists():
         raise FileProblem(f"{path}: no such sample; was the sheet drawn from this collection?")
-    return [
-        SampledPair(
-            _row(path, number, row), pair_of(path, number, row), _probability(path, number, row)
-        )
-        for number, row in read_rows(path)
-    ]
+    with reading(path) as position:
+        return [
+            SampledPair(
+                _row(path, number, row), pair_of(path, number, row), _probability(path, number, row)
+            )
+            for number, row in position.follow(read_rows(path))
+        ]
 
 
 def _row(path: Path, number: int, row: dict[str, object]) -> int:
@@ -98,20 +101,20 @@ def write_people(path: Path, rows: Iterable[HumanAnswer]) -> None:
 
 def read_people(path: Path) -> list[HumanAnswer]:
     """Read people's answers."""
-    rows = []
-    for number, row in read_rows(path):
-        grade = row.get("grade")
-        if grade is not None and type(grade) is not int:
-            raise BadInput.at(
-                path, number, f"expected an integer grade or null, found {grade!r:.40}"
-            )
-        assessor, time, comment = (text_of(path, number, row, key, "") for key in _WRITTEN)
-        pair, chance = pair_of(path, number, row), _probability(path, number, row)
-        sample = text_of(path, number, row, "sample", "")
-        if sample and not is_name(sample):
-            raise BadInput.at(path, number, f"expected a sample's name, found {sample!r:.40}")
-        rows.append(HumanAnswer(pair, grade, assessor, time, comment, chance, sample))
-    return rows
+    with reading(path) as position:
+        rows = position.follow(read_rows(path))
+        return [_answer(path, number, row) for number, row in rows]
+
+
+def _answer(path: Path, number: int, row: dict[str, object]) -> HumanAnswer:
+    grade = row.get("grade")
+    grade = None if grade is None else grade_of(f"{path}:{number}", grade)
+    assessor, time, comment = (text_of(path, number, row, key, "") for key in _WRITTEN)
+    pair, chance = pair_of(path, number, row), _probability(path, number, row)
+    sample = text_of(path, number, row, "sample", "")
+    if sample and not is_name(sample):
+        raise BadInput.at(path, number, f"expected a sample's name, found {sample!r:.40}")
+    return HumanAnswer(pair, grade, assessor, time, comment, chance, sample)
 
 
 def _probability(path: Path, number: int, row: dict[str, object]) -> float:

@@ -12,6 +12,7 @@ from labeler.collection.lock import check_locked
 from labeler.collection.rows import pair_of
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
+from labeler.files.boundary import reading
 from labeler.files.jsonl import read_rows, write_rows
 
 
@@ -19,12 +20,13 @@ def read_pool(path: Path) -> list[Pooled]:
     """The pairs of a `pool.jsonl`, of which only `query_id` and `doc_id` are required."""
     pool: list[Pooled] = []
     pairs: set[Pair] = set()
-    for number, row in read_rows(path):
-        pair = pair_of(path, number, row)
-        if pair in pairs:
-            raise BadInput.at(path, number, f"the pair {pair[0]} {pair[1]} stands there twice")
-        pairs.add(pair)
-        pool.append(Pooled(pair, _runs(path, number, row), _rank(path, number, row)))
+    with reading(path) as position:
+        for number, row in position.follow(read_rows(path)):
+            pair = pair_of(path, number, row)
+            if pair in pairs:
+                raise position.error(f"the pair {pair[0]} {pair[1]} stands there twice")
+            pairs.add(pair)
+            pool.append(Pooled(pair, _runs(path, number, row), _rank(path, number, row)))
     return pool
 
 
@@ -58,16 +60,17 @@ def pool_pairs(
     not among them.
     """
     codes, query_numbers, doc_numbers = array("q"), dict[str, int](), dict[str, int]()
-    for number, row in read_rows(path):
-        query, document = pair_of(path, number, row)
-        _runs(path, number, row)
-        _rank(path, number, row)
-        if query not in query_numbers:
-            _check_exists(path, number, "query", query, queries)
-        if document not in doc_numbers:
-            _check_exists(path, number, "document", document, documents)
-        first = query_numbers.setdefault(query, len(query_numbers))
-        codes.append(first << _BITS | doc_numbers.setdefault(document, len(doc_numbers)))
+    with reading(path) as position:
+        for number, row in position.follow(read_rows(path)):
+            query, document = pair_of(path, number, row)
+            _runs(path, number, row)
+            _rank(path, number, row)
+            if query not in query_numbers:
+                _check_exists(path, number, "query", query, queries)
+            if document not in doc_numbers:
+                _check_exists(path, number, "document", document, documents)
+            first = query_numbers.setdefault(query, len(query_numbers))
+            codes.append(first << _BITS | doc_numbers.setdefault(document, len(doc_numbers)))
     if _has_equals(codes):
         read_pool(path)  # which says in which line
     return PoolPairs(list(query_numbers), list(doc_numbers), codes)
@@ -91,14 +94,17 @@ def _has_equals(numbers: array[int]) -> bool:
 def _runs(path: Path, number: int, row: dict[str, Any]) -> tuple[str, ...]:
     runs = row.get("runs") or []
     if not isinstance(runs, list) or not all(isinstance(name, str) for name in runs):
-        raise BadInput.at(path, number, f"expected 'runs' to be a list of names, found {runs!r}")
+        raise BadInput.at(
+            path, number, f"expected 'runs' to be a list of names, found {runs!r:.80}"
+        )
     return tuple(runs)
 
 
 def _rank(path: Path, number: int, row: dict[str, Any]) -> int | None:
     rank = row.get("best_rank")
-    if rank is not None and (type(rank) is not int or rank < 1):
-        raise BadInput.at(path, number, f"expected 'best_rank' to count from 1, found {rank!r}")
+    if rank is not None and (type(rank) is not int or not 1 <= rank <= _LOW):
+        problem = f"expected 'best_rank' to count from 1, found {rank!r:.40}"
+        raise BadInput.at(path, number, problem)
     return rank
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from labeler.collection.lock import check_locked
 from labeler.collection.rows import check_exists, metadata_of, repeated_id
 from labeler.data import Query
+from labeler.files.boundary import reading
 from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 
 
@@ -15,12 +16,15 @@ def read_queries(path: Path) -> dict[str, Query]:
     """The queries of a `queries.jsonl` by id, in the file's order."""
     queries: dict[str, Query] = {}
     check_exists(path)
-    for number, row in read_rows(path):
-        text = text_of(path, number, row, "text", None)
-        query = Query(identifier(path, number, row, "_id"), text, metadata_of(path, number, row))
-        if query.id in queries:
-            raise repeated_id(path, number, query.id)
-        queries[query.id] = query
+    with reading(path) as position:
+        for number, row in position.follow(read_rows(path)):
+            query_id, text = (
+                identifier(path, number, row, "_id"),
+                text_of(path, number, row, "text", None),
+            )
+            if query_id in queries:
+                raise repeated_id(path, number, query_id)
+            queries[query_id] = Query(query_id, text, metadata_of(path, number, row))
     return queries
 
 

@@ -26,7 +26,7 @@ def metadata_of(path: Path, number: int, row: dict[str, Any]) -> dict[str, Any]:
     """The metadata of a row, empty where it has none."""
     value = row.get("metadata") or {}
     if not isinstance(value, dict):
-        raise BadInput.at(path, number, f"expected 'metadata' to be an object, found {value!r}")
+        raise BadInput.at(path, number, f"expected 'metadata' to be an object, found {value!r:.80}")
     return value
 
 

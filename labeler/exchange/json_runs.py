@@ -14,6 +14,7 @@ from typing import Any
 
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing
+from labeler.files.boundary import problem_of
 from labeler.files.jsonl import strict_decoder
 from labeler.files.read import byte_chunks
 from labeler.trec.values import ids_of, score_of
@@ -21,6 +22,7 @@ from labeler.trec.write import RankedPart
 
 _CHUNK = 1 << 20
 _SHAPE = "expected an object of query: {document: score}"
+_WHITE = " \t\n\r"
 _DECODER = strict_decoder("{key!r} stands there twice in one query")
 
 
@@ -30,7 +32,7 @@ def read_json_run(path: Path) -> Iterator[tuple[str, str, float]]:
     text = _Text(path)
     try:
         for query_id, scores in _members(text):
-            where = f"{path}:{text.line}: query {query_id!r}"
+            where = f"{path}:{text.line}: query {query_id!r:.80}"
             if not isinstance(scores, dict):
                 raise BadInput(f"{where}: {_SHAPE}")
             if query_id in queries:
@@ -39,7 +41,7 @@ def read_json_run(path: Path) -> Iterator[tuple[str, str, float]]:
             for doc_id, score in scores.items():
                 yield *ids_of(where, query_id, doc_id), score_of(where, score)
     except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else problem_of(error)
         raise BadInput.at(path, text.line, f"{_SHAPE} ({reason})") from error
 
 
@@ -109,7 +111,7 @@ class _Text:
         """The next character that is not white space, "" at the end."""
         while True:
             rest = self.held[self.position : self.position + 1]
-            if rest and not rest.isspace():
+            if rest and rest not in _WHITE:
                 return rest
             self.position += len(rest)
             if not rest and not self.more():

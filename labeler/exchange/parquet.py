@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, Misconfigured
 from labeler.files.atomic import replacing_bytes
+from labeler.files.boundary import problem_of, reading
 from labeler.files.read import file_problems
 from labeler.trec.values import ids_of, score_of
 from labeler.trec.write import RankedPart
@@ -20,21 +21,26 @@ _ROWS = 1 << 16
 def read_parquet_run(path: Path) -> Iterator[tuple[str, str, float]]:
     """The query, document and score of each row of a parquet file."""
     arrow, parquet = _pyarrow()
-    number = 0
-    with file_problems(path):
+    with file_problems(path), reading(path) as position:
         try:
             with parquet.ParquetFile(path) as file:
-                if missing := set(_COLUMNS) - set(file.schema_arrow.names):
-                    problem = f"no column {', '.join(sorted(missing))}"
-                    raise BadInput(f"{path}: {problem}; expected {', '.join(_COLUMNS)}")
+                _check_columns(path, file.schema_arrow.names)
                 for batch in file.iter_batches(_ROWS, columns=_COLUMNS):
                     columns = [batch.column(name).to_pylist() for name in _COLUMNS]
                     for query, document, score in zip(*columns, strict=True):
-                        number += 1
-                        where = f"{path}:{number}"
+                        position.line += 1
+                        where = f"{path}:{position.line}"
                         yield *ids_of(where, query, document), score_of(where, score)
         except arrow.ArrowException as error:
-            raise BadInput(f"{path}: not parquet: {error}") from error
+            raise BadInput(f"{path}: not parquet: {problem_of(error)}") from error
+
+
+def _check_columns(path: Path, names: Sequence[str]) -> None:
+    """`BadInput` where a column is missing, or stands there twice."""
+    for name in _COLUMNS:
+        if names.count(name) != 1:
+            problem = f"no column {name}" if name not in names else f"two columns are called {name}"
+            raise BadInput(f"{path}: {problem}; expected {', '.join(_COLUMNS)}")
 
 
 def write_parquet_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:

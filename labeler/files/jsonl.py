@@ -9,6 +9,7 @@ from typing import Any
 
 from labeler.errors import BadInput, refuse
 from labeler.files.atomic import replacing
+from labeler.files.boundary import problem_of
 from labeler.files.read import numbered_bytes, text_of_line
 
 
@@ -78,7 +79,7 @@ def _strict_row(path: Path, number: int, line: str) -> dict[str, Any]:
     except UnicodeEncodeError as error:
         raise BadInput.at(path, number, "half a surrogate pair (\\ud800 …) in a text") from error
     except (ValueError, RecursionError) as error:
-        raise BadInput.at(path, number, f"not JSON: {error}") from error
+        raise BadInput.at(path, number, f"not JSON: {problem_of(error)}") from error
     if not isinstance(row, dict):
         raise BadInput.at(path, number, f"expected a JSON object, found {line.strip()[:40]}")
     return row
@@ -121,9 +122,9 @@ def identifier(path: Path, number: int, row: Mapping[str, Any], key: str) -> str
     if type(value) is int:
         return str(value)
     if not isinstance(value, str) or not value:
-        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r}")
+        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.80}")
     if value.split() != [value] or "\0" in value:
-        problem = f"the id {value!r} holds white space, which TREC files cannot keep"
+        problem = f"the id {value!r:.80} holds white space, which TREC files cannot keep"
         raise BadInput.at(path, number, problem)
     return value
 
@@ -134,5 +135,5 @@ def text_of(path: Path, number: int, row: Mapping[str, Any], key: str, default: 
     if value is None and default is not None:
         return default
     if not isinstance(value, str):
-        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r}")
+        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.80}")
     return value

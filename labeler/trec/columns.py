@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from labeler.arrays import Flags, Integers
 from labeler.errors import BadInput
 from labeler.files.read import byte_blocks
-from labeler.trec.rows import rows
+from labeler.trec.rows import LONGEST_ID, rows, texts
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
@@ -111,11 +111,20 @@ def fields(path: Path, names: str, size: int, copy: Path | None = None) -> Itera
 def slowly(path: Path, block: bytes, names: str, number: int) -> Fields:
     """A block through the slow reader, which raises what is wrong with it."""
     numbered = ((number + i, line + b"\n") for i, line in enumerate(block.split(b"\n")))
-    plain = b"".join(b" ".join(c) + b"\n" for _, c in rows(path, names, numbered))
-    part = split(plain, names, number)
+    lines = list(rows(path, names, numbered))
+    part = split(b"".join(b" ".join(c) + b"\n" for _, c in lines), names, number)
+    if part is None:  # a field is not UTF-8
+        plain = [b" ".join(_in_utf8(path, n, c)) + b"\n" for n, c in lines]
+        part = split(b"".join(plain), names, number)
     if part is None:
         raise Irregular
     return part
+
+
+def _in_utf8(path: Path, number: int, columns: list[bytes]) -> list[bytes]:
+    """A line's columns in UTF-8: `BadInput` where an id is not, other columns as far as they are."""
+    texts(path, number, columns[0], columns[2])
+    return [column.decode("utf-8", "replace").encode() for column in columns]
 
 
 def split(block: bytes, names: str, number: int) -> Fields | None:
@@ -166,9 +175,11 @@ class Keys:
 
 
 def keys(part: Fields, column: int) -> Keys:
-    """The keys of one column."""
+    """The keys of one column; `Irregular` where a text is too long, as each takes as much."""
     starts = part.starts[:, column]
     lengths = part.ends[:, column] - starts
+    if int(np.max(lengths, initial=1)) > LONGEST_ID:
+        raise Irregular
     width = int(np.max(lengths, initial=1) + 7) // 8
     text = part.text if width <= 8 else np.append(part.text, np.zeros(8 * width, dtype=np.uint8))
     # the eight bytes from each place of the text as one number; what follows a field is masked

@@ -22,11 +22,18 @@ from labeler.errors import BadInput
 from labeler.files.read import byte_blocks, file_of, file_problems, numbered_bytes, rereadable
 from labeler.trec.columns import Fields, Irregular, Words, fields, keys, split, widened
 from labeler.trec.numbers import floats, integers
-from labeler.trec.rows import QRELS_COLUMNS, RUN_COLUMNS, grade_of, rows, score_of
+from labeler.trec.rows import (
+    LONGEST_ID,
+    QRELS_COLUMNS,
+    RUN_COLUMNS,
+    grade_of,
+    rows,
+    score_of,
+    texts,
+)
 
 Small = NDArray[np.int32]
 BLOCK = 1 << 21
-LONGEST_ID = 4096
 
 
 class Kind(NamedTuple):
@@ -177,10 +184,11 @@ def _stretches(
 def _check_numbers(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
     """`BadInput` at the file's first number that is none, where this part has one."""
     try:
-        kind.all_at_once(part, kind.number)
-    except Irregular:
+        kind.values(part)
+    except BadInput:
         for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
             kind.parse(path, number, columns[kind.number])
+        raise
 
 
 def _check_ids(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
@@ -188,9 +196,7 @@ def _check_ids(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
     if int((part.ends - part.starts)[:, [0, 2]].max()) <= LONGEST_ID:
         return
     for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
-        if (length := max(len(columns[0]), len(columns[2]))) > LONGEST_ID:
-            problem = f"an id of {length:,} bytes; expected at most {LONGEST_ID:,}"
-            raise BadInput.at(path, number, problem)
+        texts(path, number, columns[0], columns[2])
 
 
 def _together(parts: Sequence[_Located]) -> _Located:

@@ -117,6 +117,11 @@ def _rows_of_mapping(source: Mapping[Any, Any], name: str) -> Iterator[Row]:
 def _rows_of_frame(frame: Any, name: str, columns: Columns) -> Iterator[Row]:
     present = [str(column) for column in frame.columns]
     headers = [next((n for n in names if n in present), "") for names in columns]
+    for names in columns:
+        alike = [column for column in present if column in names]
+        if len(alike) > 1:
+            both = " and ".join(map(repr, alike))
+            raise Misuse(f"{name}: the DataFrame has {both}, of which one alone can be read")
     if not all(headers):
         has = f"has the columns {', '.join(present) or 'none'}"
         raise Misuse(f"{name}: the DataFrame {has}; expected {_expected_columns(columns)}")

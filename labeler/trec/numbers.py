@@ -15,6 +15,8 @@ _TENS = np.array([float(f"1e{power}") for power in range(23)])
 _EXACT = 2**53
 _DIGITS = 18
 _GRADE_DIGITS = 10
+_LONGEST = 100
+"""Every number of a column takes as much memory as the longest one here."""
 
 
 class Numbers(NamedTuple):
@@ -85,6 +87,8 @@ def _parsed_by_numpy(part: Fields, column: int, lines: Integers) -> Floats:
     starts = part.starts[lines, column]
     lengths = part.ends[lines, column] - starts
     width = int(lengths.max())
+    if width > _LONGEST:
+        raise Irregular
     offset = np.arange(width)
     inside = offset < lengths[:, None]  # (lines, width): which characters belong to the field
     text = part.text[np.minimum(starts[:, None] + offset, len(part.text) - 1)]

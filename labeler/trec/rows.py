@@ -14,6 +14,7 @@ QRELS_COLUMNS = "query iteration document grade"
 RUN_COLUMNS = "query Q0 document rank score tag"
 BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
 LARGEST_GRADE = 2**31 - 1
+LONGEST_ID = 4096
 
 _GRADE = re.compile(rb"[+-]?[0-9]{1,10}")
 _SCORE = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -99,7 +100,10 @@ def refuse_byte_order_mark(path: Path, line: bytes) -> None:
 
 
 def texts(path: Path, number: int, *columns: bytes) -> list[str]:
-    """Ids as text; `BadInput` where one is not UTF-8."""
+    """Ids as text; `BadInput` where one is not UTF-8 or too long to be one."""
+    if (length := max(map(len, columns))) > LONGEST_ID:
+        problem = f"an id of {length:,} bytes; expected at most {LONGEST_ID:,}"
+        raise BadInput.at(path, number, problem)
     try:
         return [column.decode("utf-8") for column in columns]
     except UnicodeDecodeError as error:

@@ -20,9 +20,9 @@ def ids_of(where: str, query: Any, document: Any) -> tuple[str, str]:
 
 
 def _id(where: str, what: str, value: Any) -> str:
-    text = value if type(value) is str or not _is_integer(value) else str(value)
+    text = value if type(value) is str or not _is_integer(value) else _digits(value)
     if not isinstance(text, str) or text.split() != [text] or "\0" in text:
-        raise BadInput(f"{where}: expected a {what} id without white space, found {value!r:.40}")
+        raise BadInput(f"{where}: expected a {what} id without white space, found {_shown(value)}")
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -30,11 +30,18 @@ def _id(where: str, what: str, value: Any) -> str:
     return text
 
 
+def _digits(value: Any) -> str | None:
+    """An integer's digits, None where it has more than Python prints."""
+    try:
+        return str(value)
+    except ValueError:
+        return None
+
+
 def grade_of(where: str, value: Any) -> int:
     """A grade: an integer, or a number that is one, as columns with gaps have it."""
-    is_whole = _is_integer(value) or (_is_number(value) and float(value).is_integer())
-    if not is_whole or abs(value) > LARGEST_GRADE:
-        raise BadInput(f"{where}: expected an integer grade, found {value!r:.40}")
+    if not _is_finite(value) or abs(value) > LARGEST_GRADE or int(value) != value:
+        raise BadInput(f"{where}: expected an integer grade, found {_shown(value)}")
     return int(value)
 
 
@@ -42,9 +49,25 @@ def score_of(where: str, value: Any) -> float:
     """A score: a finite number."""
     if type(value) is float and math.isfinite(value):
         return value
-    if not _is_number(value) or not math.isfinite(value):
-        raise BadInput(f"{where}: expected a finite number as score, found {value!r:.40}")
+    if not _is_finite(value):
+        raise BadInput(f"{where}: expected a finite number as score, found {_shown(value)}")
     return float(value)
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether this is a number, and one that a double can be."""
+    try:
+        return _is_number(value) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _shown(value: Any) -> str:
+    """The begin of what stands there; an integer may have more digits than Python prints."""
+    try:
+        return f"{value!r:.40}"
+    except ValueError:
+        return "a number of too many digits"
 
 
 # Python's own types come first: asking numpy's for what they are takes four times as long

@@ -1,0 +1,392 @@
+"""Every reader, on files made wrong: it reads what a plain reader does, or names the file in a line."""
+
+import csv
+import gzip
+import io
+import json
+import math
+import re
+import tomllib
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from fuzzing import mutants, refused
+
+from labeler.agreement.sources import source_of_file
+from labeler.collection.card import read_card, update_card
+from labeler.collection.corpus import read_corpus
+from labeler.collection.ids import parse_ids
+from labeler.collection.judgements import grades_of, read_judgements
+from labeler.collection.layout import Collection
+from labeler.collection.people import read_people, read_sample
+from labeler.collection.pool import pool_pairs, read_pool
+from labeler.collection.queries import read_queries
+from labeler.collection.query_list import read_query_list
+from labeler.collection.readme import write_readme
+from labeler.collection.scale import card_top_grade, grade_names
+from labeler.data import Failure, Qrels, Run
+from labeler.errors import BadInput
+from labeler.exchange.runs import indexed_run
+from labeler.files.jsonl import read_rows
+from labeler.models.prices import price_of
+from labeler.people.sheet import read_sheet
+from labeler.prompt import find_prompt
+from labeler.trec import rankings
+from labeler.trec.blocks import batches
+from labeler.trec.index import QRELS, RUN, Kind, indexed
+from labeler.trec.labels import read_labels
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_loose_run, read_run
+from labeler.trec.tags import last_tag, read_tag
+from labeler.trec.verdicts import read_verdicts
+
+SOME = 120
+MANY = 20_000
+
+REFUSED = object()
+"""What a plain reader makes of a file that no reader should take."""
+
+
+class Reader(NamedTuple):
+    """A reader, a good file of its kind, and what a plain reader has of any such file."""
+
+    file: str
+    good: str
+    read: Callable[[Path], Any]
+    plain: Callable[[bytes], Any] | None = None
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    if data.startswith(b"\x1f\x8b"):
+        data = gzip.decompress(data)
+    return data.split(b"\n")
+
+
+def plain_columns(data: bytes, width: int) -> Any:
+    """The columns of every line, or `REFUSED`."""
+    rows = []
+    try:
+        lines = lines_of(data)
+    except (OSError, EOFError, zlib.error):
+        return REFUSED
+    if lines[0].startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        return REFUSED
+    for line in lines:
+        columns = line.split()
+        if not columns or columns[0].startswith(b"#"):
+            continue
+        if len(columns) != width or b"\0" in line or max(map(len, columns[0::2][:2])) > 4096:
+            return REFUSED
+        rows.append(columns)
+    return rows or REFUSED
+
+
+def plain_run(data: bytes) -> Any:
+    rows, run = plain_columns(data, 6), dict[str, dict[str, float]]()
+    if rows is REFUSED:
+        return REFUSED
+    for query, _, document, _, score, _ in rows:
+        if not re.fullmatch(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", score):
+            return REFUSED
+        try:
+            scores, name = run.setdefault(query.decode(), {}), document.decode()
+        except UnicodeDecodeError:
+            return REFUSED
+        if name in scores or not math.isfinite(float(score)):
+            return REFUSED
+        scores[name] = float(score)
+    return run
+
+
+def plain_qrels(data: bytes) -> Any:
+    rows, qrels = plain_columns(data, 4), dict[str, dict[str, int]]()
+    if rows is REFUSED:
+        return REFUSED
+    for query, _, document, grade in rows:
+        if not re.fullmatch(rb"[+-]?\d{1,10}", grade) or abs(int(grade)) >= 2**31:
+            return REFUSED
+        try:
+            grades, name = qrels.setdefault(query.decode(), {}), document.decode()
+        except UnicodeDecodeError:
+            return REFUSED
+        if grades.setdefault(name, int(grade)) != int(grade):
+            return REFUSED
+    return qrels
+
+
+def plain_json_run(data: bytes) -> Any:
+    """BEIR's JSON by the standard library, on whatever our reader took."""
+    if data.startswith(b"\x1f\x8b"):
+        data = gzip.decompress(data)
+    run = json.loads(data.decode("utf-8-sig"))
+    return {q: {d: float(s) for d, s in scores.items()} for q, scores in run.items() if scores}
+
+
+def plain_rows(data: bytes) -> list[dict[str, Any]]:
+    """The objects of JSON Lines by the standard library."""
+    lines = [line.decode() for line in lines_of(data)]
+    lines[0] = lines[0].removeprefix("\ufeff")
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def by_index(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
+    """All lines of a file through its index."""
+    table: dict[str, dict[str, Any]] = {}
+    with indexed(path, kind, 64) as index:
+        for batch in batches([index], size=64):
+            values = (batch.score if kind is RUN else batch.grade).tolist()
+            if kind is RUN:
+                batch.refuse_repeated()
+            texts = batch.texts(batch.group * 0 + range(len(values)))
+            for query, document, value in zip(batch.query.tolist(), texts, values, strict=True):
+                row = table.setdefault(batch.names[query].decode(), {})
+                if row.setdefault(document.decode(), value) != value:
+                    raise BadInput(f"{path}: two grades")
+    return table
+
+
+def by_rankings(path: Path) -> Run:
+    """The run, which must be ranked as its slow twin is."""
+    pool = rankings.pool_of({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}, "quí": {"d3": 0}})
+    ranked, _ = rankings.read_rankings(path, pool, block=64)
+    run = read_run(path)
+    slow, _ = rankings.rankings_of(run, pool)
+    for name in ("retrieved", "query", "rank", "grade", "score"):
+        assert getattr(ranked, name).tolist() == getattr(slow, name).tolist(), name
+    return run
+
+
+def by_pool(path: Path) -> Qrels:
+    """The qrels through their pool, whose counts must be those of the slow reader."""
+    pool = rankings.read_pool(path, lambda _warning: None, block=64)
+    assert sorted(pool.queries) == sorted(pool.qrels)
+    assert len(pool.grade) == sum(map(len, pool.qrels.values()))
+    return pool.qrels
+
+
+def by_format(path: Path) -> Run:
+    """A run of any format through its index."""
+    run: Run = {}
+    with indexed_run(path) as index:
+        for batch in batches([index]):
+            batch.refuse_repeated()
+            texts = batch.texts(batch.group * 0 + range(len(batch.query)))
+            rows = zip(batch.query.tolist(), texts, batch.score.tolist(), strict=True)
+            for query, document, score in rows:
+                run.setdefault(batch.names[query].decode(), {})[document.decode()] = score
+    return run
+
+
+def by_card(path: Path) -> Any:
+    """All that reads the card."""
+    collection = Collection(path.parent)
+    card = read_card(collection)
+    names = grade_names(collection, "first"), card_top_grade(path.parent, "first")
+    collection.readme.unlink(missing_ok=True)
+    write_readme(collection)
+    collection.readme.read_text(encoding="utf-8")
+    update_card(collection, "ingest", {"documents": 3})
+    assert {**card, "ingest": {"documents": 3}} == read_card(collection)
+    assert names is not None
+    return card
+
+
+def graded_pairs(path: Path) -> list[tuple[Any, ...]]:
+    """Each pair with its grade, by both readers of judgements."""
+    rows = list(read_judgements(path))
+    read = [(*row.judged.outcome.pair, getattr(row.judged.outcome, "grade", None)) for row in rows]
+    assert list(grades_of(path)) == [row for row in read if row[2] is not None]
+    assert all(
+        isinstance(r.judged.outcome, Failure) or r.judged.outcome.grade < 2**31 for r in rows
+    )
+    for row in rows:
+        assert math.isfinite(row.judged.cost or 0.0)
+        json.dumps(dict(row.origin.parameters))
+    return read
+
+
+def plain_judgements(data: bytes) -> list[tuple[Any, ...]]:
+    return [(str(r["query_id"]), str(r["doc_id"]), r.get("grade")) for r in plain_rows(data)]
+
+
+def plain_grades_of_sheet(data: bytes) -> list[Any]:
+    """The grades of the one column that is called so."""
+    text = data.decode("utf-8-sig")
+    header = text.split("\n", 1)[0]
+    separator = max(",;\t", key=lambda s: len(header.split(s)) if s != ";" else 0)
+    rows = [
+        row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(row)
+    ]
+    (column,) = [
+        i for i, n in enumerate(rows[0]) if re.fullmatch(r"grade( \(-?\d.*)?", n.strip().lower())
+    ]
+    cells = [row[column].strip() if column < len(row) else "" for row in rows[1:]]
+    return [int(float(cell)) if cell else None for cell in cells]
+
+
+def plain_scale(data: bytes) -> Any:
+    front = data.decode().replace("\r\n", "\n").split("+++\n")[1]
+    return tuple(sorted(map(int, tomllib.loads(front)["scale"])))
+
+
+RUN_LINES = (
+    "q1 Q0 d1 1 12.5 bm25\nq1 Q0 d2 2 3.25e-1 bm25\nq2 Q0 d1 1 7 bm25\nquí Q0 d3 1 -0.5 bm25\n"
+)
+QRELS_LINES = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nquí 0 d3 -1\n"
+CARD = {
+    "fetch": {"grades": {"bad": 0, "good": 3}, "scale": {"0": "bad"}, "license": "MIT"},
+    "ingest": {"documents": 2, "seconds": 0.5},
+    "generate": {"model": "m", "queries": 2, "prompt": "p@1"},
+    "pool": {"runs": {"bm25": "tag"}, "depth": 10, "pairs": 4},
+    "judge": {
+        "first": {"model": "m", "served": ["m-1"], "scale": {"0": "no", "1": "yes"}, "judged": 4}
+    },
+    "samples": {"s1": {"draw": "ab", "drawn": 4, "scale": {"0": "no"}}},
+}
+JUDGED = (
+    '{"query_id": "q1", "doc_id": "d1", "grade": 2, "status": "judged", "reason": "r", '
+    '"distribution": {"0": 0.25, "2": 0.75}, "attempts": 1, "prompt_tokens": 9, "completion_tokens": 3, '
+    '"cost": 0.001, "model": "m", "prompt": "basic@1", "asked": "m", "parameters": {"temperature": 0}}\n'
+    '{"query_id": "q1", "doc_id": "d2", "grade": null, "status": "refused", "detail": "no"}\n'
+)
+PEOPLE = (
+    '{"query_id": "q1", "doc_id": "d1", "grade": 2, "assessor": "A", "time": "t", "comment": "c", '
+    '"probability": 0.5, "sample": "s1"}\n{"query_id": "q1", "doc_id": "d2", "grade": null, "probability": 1}\n'
+)
+PROMPT = """+++
+kind = "grade"
+description = "d"
+temperature = 0.5
+max_tokens = 100
+stop = ["x"]
+[scale]
+0 = "no"
+2 = "yes"
++++
+# system
+You grade.
+
+# user
+{query} {passage}
+"""
+SHEET = (
+    "\ufeffsample,row,query_id,query,doc_id,title,text,grade (0 = no; 1 = yes),assessor,time,comment\r\n"
+    "s1,1,'q1,what?,'d1,T,\"a, b\",1,Anna,now,\r\ns1,2,'q1,what?,'d2,T,x,,,,\r\ns1,3,'q2,w,'d1,,x,0.0,,,c\r\n"
+)
+
+READERS: dict[str, Reader] = {
+    "run": Reader("a.trec", RUN_LINES, read_run, plain_run),
+    "run by index": Reader("a.trec", RUN_LINES, lambda p: by_index(p, RUN), plain_run),
+    "run by rankings": Reader("a.trec", RUN_LINES, by_rankings, plain_run),
+    "loose run": Reader("a.trec", RUN_LINES, lambda p: (read_loose_run(p), last_tag(p))[0]),
+    "tag": Reader("a.trec", RUN_LINES, read_tag),
+    "qrels": Reader("a.qrels", QRELS_LINES, read_qrels, plain_qrels),
+    "qrels by index": Reader("a.qrels", QRELS_LINES, lambda p: by_index(p, QRELS), plain_qrels),
+    "qrels by pool": Reader("a.qrels", QRELS_LINES, by_pool, plain_qrels),
+    "labels": Reader("a.qrels", QRELS_LINES, read_labels),
+    "labels of judgements": Reader("a.jsonl", JUDGED, lambda p: source_of_file(p, "a")),
+    "verdicts": Reader("v.txt", "q1 yes\nq2 no\nq3 1\n", read_verdicts),
+    "run in JSON": Reader(
+        "a.json", '{"q1": {"d1": 1.5, "d2": 2},\n "q2": {"é": 1e3}}', by_format, plain_json_run
+    ),
+    "corpus": Reader(
+        "corpus.jsonl",
+        '{"_id": "d1", "title": "T", "text": "x: y", "metadata": {"url": "u"}}\n{"_id": "d2", "text": "é"}\n',
+        lambda p: [(d.id, d.text) for d in read_corpus(p).values()],
+        lambda data: [(str(r["_id"]), r["text"]) for r in plain_rows(data)],
+    ),
+    "queries": Reader(
+        "queries.jsonl",
+        '{"_id": "q1", "text": "x", "metadata": {"origin": "real"}}\n{"_id": 2, "text": "y"}\n',
+        lambda p: [(q.id, q.text) for q in read_queries(p).values()],
+        lambda data: [(str(r["_id"]), r["text"]) for r in plain_rows(data)],
+    ),
+    "queries, listed": Reader("q.txt", "where do cats sleep\nwhy é\n", read_query_list),
+    "queries, in TSV": Reader(
+        "q.tsv", "qid\ttext\tkind\n1\twhere\tk\n2\twhy\tk\n", read_query_list
+    ),
+    "queries, in rows": Reader(
+        "q.jsonl", '{"id": 1, "question": "where"}\n{"id": "b", "text": "why"}\n', read_query_list
+    ),
+    "pool": Reader(
+        "pool.jsonl",
+        '{"query_id": "q1", "doc_id": "d1", "runs": ["a"], "best_rank": 1}\n{"query_id": "q1", "doc_id": 2}\n',
+        lambda p: [tuple(entry.pair) for entry in read_pool(p)],
+        lambda data: [(str(r["query_id"]), str(r["doc_id"])) for r in plain_rows(data)],
+    ),
+    "pairs of a pool": Reader(
+        "pool.jsonl",
+        '{"query_id": "q1", "doc_id": "d1", "runs": ["a"], "best_rank": 1}\n{"query_id": "q1", "doc_id": 2}\n',
+        lambda p: list(map(tuple, pool_pairs(p))),
+        lambda data: [(str(r["query_id"]), str(r["doc_id"])) for r in plain_rows(data)],
+    ),
+    "judgements": Reader("a.jsonl", JUDGED, graded_pairs, plain_judgements),
+    "sample": Reader(
+        "s1.jsonl",
+        '{"row": 1, "query_id": "q1", "doc_id": "d1", "probability": 0.5}\n',
+        lambda p: [(r.number, r.probability) for r in read_sample(p)],
+        lambda data: [(r["row"], r["probability"]) for r in plain_rows(data)],
+    ),
+    "people": Reader(
+        "a.jsonl",
+        PEOPLE,
+        lambda p: [(r.grade, r.probability) for r in read_people(p)],
+        lambda data: [(r.get("grade"), r["probability"]) for r in plain_rows(data)],
+    ),
+    "card": Reader("card.json", json.dumps(CARD, indent=1), by_card),
+    "sheet": Reader(
+        "sheet.csv", SHEET, lambda p: [row.grade for row in read_sheet(p)], plain_grades_of_sheet
+    ),
+    "prompt": Reader("mine.md", PROMPT, lambda p: find_prompt(str(p)).grades, plain_scale),
+    "prices": Reader(
+        "prices.toml",
+        'as_of = "2026"\n[hosts."h.com"]\nm = { tokens_in = 0.5, tokens_out = 2 }\n',
+        lambda p: price_of("http://h.com/v1", "m", p),
+    ),
+    "ids": Reader("ids.txt", "q1\nq2 # a note\n# none\n", lambda p: parse_ids(str(p), "only")),
+    "rows": Reader(
+        "rows.jsonl",
+        '{"a": 1, "b": {"c": [1.5, "x"]}}\n',
+        lambda p: [r for _, r in read_rows(p)],
+        plain_rows,
+    ),
+}
+
+
+def check(name: str, folder: Path, mutant: bytes) -> bool:
+    """Whether the reader took the file; what it read must then be what the plain reader has."""
+    reader = READERS[name]
+    path = folder / reader.file
+    path.write_bytes(mutant)
+    read = refused(path, lambda: reader.read(path))
+    if reader.plain in (plain_run, plain_qrels):
+        plain = reader.plain(mutant)
+        assert isinstance(read, BadInput) == (plain is REFUSED), (mutant, read, plain)
+    if isinstance(read, BadInput):
+        return False
+    if reader.plain is not None:
+        assert same(read, reader.plain(mutant)), (mutant, read)
+    return True
+
+
+def same(read: Any, plain: Any) -> bool:
+    return repr(read) == repr(plain) or bool(read == plain)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_reads_what_a_plain_one_does_or_names_the_file(name: str, tmp_path: Path) -> None:
+    good = READERS[name].good.encode()
+    assert check(name, tmp_path, good)
+    read = [check(name, tmp_path, mutant) for mutant in mutants(good, SOME)]
+    assert 0 < sum(read) < len(read)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_does_so_on_many_files(name: str, tmp_path: Path) -> None:
+    good = READERS[name].good.encode()
+    for mutant in mutants(good, MANY, seed=1):
+        check(name, tmp_path, mutant)
