@@ -12,17 +12,18 @@ Mutate = Callable[[random.Random, bytes], bytes]
 
 DEEP = 3000
 ODD_VALUES = (
-    b"null", b"true", b"-1", b"0", b"0.5", b"-0.0", b"1e999", b"NaN", b"-Infinity", b"1e-999",
-    b"9" * 400, b"9" * 5000, b"-" + b"9" * 400, b"2147483648", b"9223372036854775808",
-    b'""', b'"x"', b'" "', b'"\\u0000"', b'"\\ud800"', b'"a\\u2028b"', b'"../../x"', b'"' + b"y" * 5000 + b'"',
-    b"[]", b"{}", b"[1]", b'{"a": 1}', b'[["a"]]', b"[" * DEEP + b"]" * DEEP, b'{"a":' * DEEP + b"1" + b"}" * DEEP,
-    b"[" * DEEP, b"'", b"0x10", b"1_000", b"+1", "٣".encode(), b"1.", b".5", b"1e5", b"01",
-)  # fmt: skip
+    *b"null true -1 0 0.5 -0.0 1e999 NaN -Infinity 1e-999 2147483648 9223372036854775808".split(),
+    *(b"9" * 400, b"9" * 5000, b"-" + b"9" * 400, b'"' + b"y" * 5000 + b'"', b'" "'),
+    *rb'"" "x" "\u0000" "\ud800" "a\u2028b" "../../x" [] {} [1] {"a":1} [["a"]]'.split(),
+    *(b"[" * DEEP + b"]" * DEEP, b'{"a":' * DEEP + b"1" + b"}" * DEEP, b"[" * DEEP),
+    *"' 0x10 1_000 +1 ٣ 1. .5 1e5 01".encode().split(),
+)
 ODD_BYTES = (
-    b"\xff", b"\xe9", b"\0", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b", b"\r", b"\n", b"\r\n", b"\t",
-    b" ", b"  ", b"\x0b", b"\x0c", b"\x1c", b"\x85", "\u2028".encode(), "\u3000".encode(), b"\x1b[31m", b'"', b"'",
-    b"#", b",", b";", b":", b"{", b"[", b"\\", b"\\ud800", b"%", b"=", b"+", b"-", b"\x7f", "\U0001f431".encode(),
-)  # fmt: skip
+    *(b"\xff", b"\xe9", b"\0", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b"),
+    *(b"\r", b"\n", b"\r\n", b"\t", b" ", b"  ", b"\x0b", b"\x0c", b"\x1c", b"\x85", b"\x7f"),
+    *("\u2028".encode(), "\u3000".encode(), "\U0001f431".encode(), b"\x1b[31m", b"\\ud800"),
+    *(bytes([character]) for character in b"\"'#,;:{[\\%=+-"),
+)
 _TOKEN = re.compile(rb'"(?:[^"\\\n]|\\.)*"|-?[0-9][0-9.eE+-]*|[A-Za-z_][\w.-]*')
 _ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "latin-1", "cp037")
 
@@ -124,7 +125,7 @@ def mutants(data: bytes, count: int, seed: int = 0) -> Iterator[bytes]:
 
 
 def refused(path: Path, read: Callable[[], object], also: Sequence[Path] = ()) -> object:
-    """What a reader reads, or its error, which must be one of ours, on one line, and name a file."""
+    """What a reader reads, or its error, which must be ours, on one line, and name a file."""
     try:
         return read()
     except LabelerError as error:

@@ -1,4 +1,4 @@
-"""Every reader, on files made wrong: it reads what a plain reader does, or names the file in a line."""
+"""Every reader, on files made wrong: what a plain reader reads, or one line that names the file."""
 
 import csv
 import gzip
@@ -21,6 +21,7 @@ from labeler.collection.corpus import read_corpus
 from labeler.collection.ids import parse_ids
 from labeler.collection.judgements import grades_of, read_judgements
 from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
 from labeler.collection.people import read_people, read_sample
 from labeler.collection.pool import pool_pairs, read_pool
 from labeler.collection.queries import read_queries
@@ -184,13 +185,14 @@ def by_card(path: Path) -> Any:
     """All that reads the card."""
     collection = Collection(path.parent)
     card = read_card(collection)
-    names = grade_names(collection, "first"), card_top_grade(path.parent, "first")
-    collection.readme.unlink(missing_ok=True)
-    write_readme(collection)
+    assert grade_names(collection, "first") is not None
+    assert isinstance(card_top_grade(path.parent, "first"), int | None)
+    with locked(collection):
+        collection.readme.unlink(missing_ok=True)
+        write_readme(collection)
+        update_card(collection, "ingest", {"documents": 3})
     collection.readme.read_text(encoding="utf-8")
-    update_card(collection, "ingest", {"documents": 3})
     assert {**card, "ingest": {"documents": 3}} == read_card(collection)
-    assert names is not None
     return card
 
 
@@ -232,30 +234,41 @@ def plain_scale(data: bytes) -> Any:
     return tuple(sorted(map(int, tomllib.loads(front)["scale"])))
 
 
-RUN_LINES = (
-    "q1 Q0 d1 1 12.5 bm25\nq1 Q0 d2 2 3.25e-1 bm25\nq2 Q0 d1 1 7 bm25\nquí Q0 d3 1 -0.5 bm25\n"
-)
+RUN_LINES = """q1 Q0 d1 1 12.5 bm25
+q1 Q0 d2 2 3.25e-1 bm25
+q2 Q0 d1 1 7 bm25
+quí Q0 d3 1 -0.5 bm25
+"""
 QRELS_LINES = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nquí 0 d3 -1\n"
+FIRST = {"model": "m", "served": ["m-1"], "scale": {"0": "no", "1": "yes"}, "judged": 4}
 CARD = {
     "fetch": {"grades": {"bad": 0, "good": 3}, "scale": {"0": "bad"}, "license": "MIT"},
     "ingest": {"documents": 2, "seconds": 0.5},
     "generate": {"model": "m", "queries": 2, "prompt": "p@1"},
     "pool": {"runs": {"bm25": "tag"}, "depth": 10, "pairs": 4},
-    "judge": {
-        "first": {"model": "m", "served": ["m-1"], "scale": {"0": "no", "1": "yes"}, "judged": 4}
-    },
+    "judge": {"first": FIRST},
     "samples": {"s1": {"draw": "ab", "drawn": 4, "scale": {"0": "no"}}},
 }
-JUDGED = (
-    '{"query_id": "q1", "doc_id": "d1", "grade": 2, "status": "judged", "reason": "r", '
-    '"distribution": {"0": 0.25, "2": 0.75}, "attempts": 1, "prompt_tokens": 9, "completion_tokens": 3, '
-    '"cost": 0.001, "model": "m", "prompt": "basic@1", "asked": "m", "parameters": {"temperature": 0}}\n'
-    '{"query_id": "q1", "doc_id": "d2", "grade": null, "status": "refused", "detail": "no"}\n'
-)
-PEOPLE = (
-    '{"query_id": "q1", "doc_id": "d1", "grade": 2, "assessor": "A", "time": "t", "comment": "c", '
-    '"probability": 0.5, "sample": "s1"}\n{"query_id": "q1", "doc_id": "d2", "grade": null, "probability": 1}\n'
-)
+CORPUS = """{"_id": "d1", "title": "T", "text": "x: y", "metadata": {"url": "u"}}
+{"_id": "d2", "text": "é"}
+"""
+QUERIES = """{"_id": "q1", "text": "x", "metadata": {"origin": "real"}}
+{"_id": 2, "text": "y"}
+"""
+POOL = """{"query_id": "q1", "doc_id": "d1", "runs": ["a"], "best_rank": 1}
+{"query_id": "q1", "doc_id": 2}
+"""
+JUDGED = """{"query_id": "q1", "doc_id": "d1", "grade": 2, "status": "judged", "reason": "r", \
+"distribution": {"0": 0.25, "2": 0.75}, "attempts": 1, "prompt_tokens": 9, "cost": 0.001, \
+"completion_tokens": 3, "model": "m", "prompt": "basic@1", "asked": "m", "parameters": {"t": 0}}
+{"query_id": "q1", "doc_id": "d2", "grade": null, "status": "refused", "detail": "no"}
+"""
+PEOPLE = """{"query_id": "q1", "doc_id": "d1", "grade": 2, "assessor": "A", "time": "t", \
+"comment": "c", "probability": 0.5, "sample": "s1"}
+{"query_id": "q1", "doc_id": "d2", "grade": null, "probability": 1}
+"""
+SAMPLE = """{"row": 1, "query_id": "q1", "doc_id": "d1", "probability": 0.5}
+"""
 PROMPT = """+++
 kind = "grade"
 description = "d"
@@ -272,10 +285,23 @@ You grade.
 # user
 {query} {passage}
 """
-SHEET = (
-    "\ufeffsample,row,query_id,query,doc_id,title,text,grade (0 = no; 1 = yes),assessor,time,comment\r\n"
-    "s1,1,'q1,what?,'d1,T,\"a, b\",1,Anna,now,\r\ns1,2,'q1,what?,'d2,T,x,,,,\r\ns1,3,'q2,w,'d1,,x,0.0,,,c\r\n"
-)
+SHEET = """\ufeffsample,row,query_id,query,doc_id,title,text,grade (0 = no; 1 = yes),assessor\r
+s1,1,'q1,what?,'d1,T,"a, b",1,Anna\r
+s1,2,'q1,what?,'d2,T,x,,\r
+s1,3,'q2,w,'d1,,x,0.0,\r
+"""
+JSON_RUN = """{"q1": {"d1": 1.5, "d2": 2},
+ "q2": {"é": 1e3}}
+"""
+
+
+def ids_and_texts(data: bytes) -> list[tuple[str, str]]:
+    return [(str(row["_id"]), row["text"]) for row in plain_rows(data)]
+
+
+def pairs_of(data: bytes) -> list[tuple[str, str]]:
+    return [(str(row["query_id"]), str(row["doc_id"])) for row in plain_rows(data)]
+
 
 READERS: dict[str, Reader] = {
     "run": Reader("a.trec", RUN_LINES, read_run, plain_run),
@@ -289,44 +315,38 @@ READERS: dict[str, Reader] = {
     "labels": Reader("a.qrels", QRELS_LINES, read_labels),
     "labels of judgements": Reader("a.jsonl", JUDGED, lambda p: source_of_file(p, "a")),
     "verdicts": Reader("v.txt", "q1 yes\nq2 no\nq3 1\n", read_verdicts),
-    "run in JSON": Reader(
-        "a.json", '{"q1": {"d1": 1.5, "d2": 2},\n "q2": {"é": 1e3}}', by_format, plain_json_run
-    ),
+    "run in JSON": Reader("a.json", JSON_RUN, by_format, plain_json_run),
     "corpus": Reader(
         "corpus.jsonl",
-        '{"_id": "d1", "title": "T", "text": "x: y", "metadata": {"url": "u"}}\n{"_id": "d2", "text": "é"}\n',
+        CORPUS,
         lambda p: [(d.id, d.text) for d in read_corpus(p).values()],
-        lambda data: [(str(r["_id"]), r["text"]) for r in plain_rows(data)],
+        ids_and_texts,
     ),
     "queries": Reader(
         "queries.jsonl",
-        '{"_id": "q1", "text": "x", "metadata": {"origin": "real"}}\n{"_id": 2, "text": "y"}\n',
+        QUERIES,
         lambda p: [(q.id, q.text) for q in read_queries(p).values()],
-        lambda data: [(str(r["_id"]), r["text"]) for r in plain_rows(data)],
+        ids_and_texts,
     ),
     "queries, listed": Reader("q.txt", "where do cats sleep\nwhy é\n", read_query_list),
     "queries, in TSV": Reader(
         "q.tsv", "qid\ttext\tkind\n1\twhere\tk\n2\twhy\tk\n", read_query_list
     ),
     "queries, in rows": Reader(
-        "q.jsonl", '{"id": 1, "question": "where"}\n{"id": "b", "text": "why"}\n', read_query_list
+        "q.jsonl",
+        '{"id": 1, "question": "where"}\n{"id": "b", "text": "why"}\n',
+        read_query_list,
     ),
     "pool": Reader(
-        "pool.jsonl",
-        '{"query_id": "q1", "doc_id": "d1", "runs": ["a"], "best_rank": 1}\n{"query_id": "q1", "doc_id": 2}\n',
-        lambda p: [tuple(entry.pair) for entry in read_pool(p)],
-        lambda data: [(str(r["query_id"]), str(r["doc_id"])) for r in plain_rows(data)],
+        "pool.jsonl", POOL, lambda p: [tuple(entry.pair) for entry in read_pool(p)], pairs_of
     ),
     "pairs of a pool": Reader(
-        "pool.jsonl",
-        '{"query_id": "q1", "doc_id": "d1", "runs": ["a"], "best_rank": 1}\n{"query_id": "q1", "doc_id": 2}\n',
-        lambda p: list(map(tuple, pool_pairs(p))),
-        lambda data: [(str(r["query_id"]), str(r["doc_id"])) for r in plain_rows(data)],
+        "pool.jsonl", POOL, lambda p: list(map(tuple, pool_pairs(p))), pairs_of
     ),
     "judgements": Reader("a.jsonl", JUDGED, graded_pairs, plain_judgements),
     "sample": Reader(
         "s1.jsonl",
-        '{"row": 1, "query_id": "q1", "doc_id": "d1", "probability": 0.5}\n',
+        SAMPLE,
         lambda p: [(r.number, r.probability) for r in read_sample(p)],
         lambda data: [(r["row"], r["probability"]) for r in plain_rows(data)],
     ),
@@ -350,7 +370,7 @@ READERS: dict[str, Reader] = {
     "rows": Reader(
         "rows.jsonl",
         '{"a": 1, "b": {"c": [1.5, "x"]}}\n',
-        lambda p: [r for _, r in read_rows(p)],
+        lambda p: [row for _, row in read_rows(p)],
         plain_rows,
     ),
 }

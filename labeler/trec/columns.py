@@ -122,7 +122,7 @@ def slowly(path: Path, block: bytes, names: str, number: int) -> Fields:
 
 
 def _in_utf8(path: Path, number: int, columns: list[bytes]) -> list[bytes]:
-    """A line's columns in UTF-8: `BadInput` where an id is not, other columns as far as they are."""
+    """A line's columns in UTF-8: `BadInput` where an id is not, others as far as they are."""
     texts(path, number, columns[0], columns[2])
     return [column.decode("utf-8", "replace").encode() for column in columns]
 
