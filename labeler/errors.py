@@ -105,8 +105,13 @@ class ProviderError(LabelerError):
 class CallFailed(ProviderError):
     """One request failed for good; `status` is what its pair's `Failure` will say.
 
-    `refused` is true where the server found fault with the request itself (400, 422).
+    `refused` is true where the server found fault with the request itself (400, 422). `tokens` are
+    those of the request and of the reply that the server says it took all the same;
+    `may_be_billed` is true where it does not say, but may have taken some.
     """
+
+    tokens: tuple[int, int] | None = None
+    may_be_billed = False
 
     def __init__(self, message: str, status: str = "call_failed", *, refused: bool = False) -> None:
         super().__init__(message)
@@ -130,14 +135,21 @@ class Retryable(CallFailed):
 class NoAnswer(Retryable):
     """No answer came back, or not all of it.
 
-    `is_first` is true where the server has answered nothing yet: who it is may be a mistake.
+    `is_first` is true where the server has answered nothing yet: who it is may be a mistake. What
+    was not sent, as where no connection came about, cannot be billed.
     """
 
     is_first = False
 
+    def __init__(self, message: str, *, was_sent: bool = True) -> None:
+        super().__init__(message)
+        self.may_be_billed = was_sent
+
 
 class NoCompletion(Retryable):
-    """The server's answer, though it says 200, is no chat completion."""
+    """The server's answer, though it says 200, is no chat completion, and counts no tokens."""
+
+    may_be_billed = True
 
 
 class FileProblem(LabelerError):

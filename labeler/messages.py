@@ -100,6 +100,13 @@ def moment(at: float) -> str:
         return "?"
 
 
+def cost_of(cost: float | None, at_most: float | None) -> str:
+    """A cost of which a part is known: `$0.0123`, `$0.0123, at most $0.0456`, `at most $0.0456`."""
+    if cost is None or at_most is None or at_most <= cost:
+        return dollars(cost)
+    return f"{dollars(cost)}, at most {dollars(at_most)}" if cost else f"at most {dollars(at_most)}"
+
+
 def dollars(cost: float | None) -> str:
     """A cost as it is shown: `$0.0123`, `$1,234.50`; what is not known is never 0."""
     if cost is None:

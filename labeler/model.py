@@ -40,6 +40,10 @@ class Request:
     attempt: int = 0
 
 
+NO_COMPLETION = "no_completion"
+"""How a reply ended whose answer held none, though the server counts tokens for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a model answered, before anybody parsed it.

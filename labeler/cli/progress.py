@@ -6,21 +6,21 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from labeler.cli.screen import note, progress
 from labeler.data import Failure
 from labeler.errors import Misuse
-from labeler.messages import dollars
+from labeler.messages import cost_of, dollars
 
 if TYPE_CHECKING:
     from labeler.cli.model_options import RunFlags
     from labeler.data import Judged
     from labeler.models.control import Control, OnJudged, Underway
-    from labeler.models.policies.budget import Budget
+    from labeler.models.policies.budget import Budget, Spending
     from labeler.models.policies.rate import RateLimiter
 
 ProgressForm = Literal["panel", "json", "quiet"]
@@ -67,9 +67,11 @@ class RunProgress:
     shared: int = 0
     failures: dict[str, int] = field(default_factory=dict)
     began: float = 0.0
+    before: Spending = field(init=False)
 
     def __post_init__(self) -> None:
         self.began = self.clock()
+        self.before = replace(self.budget.spent)
 
     def count(self, judged: Judged) -> None:
         """Count one more pair that is done."""
@@ -86,8 +88,8 @@ class RunProgress:
         asked = self.done - self.remembered
         rate = asked / seconds
         left = self.total - self.done
-        spent = self.budget.spent
-        cost = spent.cost if self.budget.price else None
+        spent = self.budget.spent.since(self.before)
+        cost, most = (spent.cost, spent.cost_at_most) if self.budget.price else (None, None)
         return {
             "done": self.done,
             "total": self.total,
@@ -97,8 +99,10 @@ class RunProgress:
             "seconds_left": round(left / rate) if rate and left else (None if left else 0),
             "calls": spent.calls,
             "tokens": spent.tokens,
+            "tokens_at_most": spent.tokens_at_most,
             "cost": cost,
-            "projected_cost": cost / asked * (asked + left) if cost is not None and asked else cost,
+            "cost_at_most": most,
+            "projected_cost": most / asked * (asked + left) if most is not None and asked else most,
             "failures": dict(self.failures),
             "under_way": self.limiter.under_way,
             "at_once": int(self.limiter.at_once),
@@ -118,8 +122,8 @@ class RunProgress:
             f"{f['per_second']:,.1f}/s",
             f"{_duration(f['seconds_left'])} left" if f["seconds_left"] and not ended else "",
             f"{f['calls']:,} calls" if f["calls"] and self.asks else "",
-            f"{f['tokens']:,} tokens" if f["tokens"] else "",
-            _cost(f["cost"], None if ended else f["projected_cost"]) if f["calls"] else "",
+            _tokens(f) if f["tokens_at_most"] else "",
+            _cost(f, projected=not ended) if f["calls"] else "",
             f"no grade: {failed}" if failed else "",
             f"{f['under_way']} of {f['at_once']} at once ({f['limited_by']})" if going else "",
         ]
@@ -141,8 +145,8 @@ class RunProgress:
             rows.append(("as an equal pair or by another process", f"{f['shared']:,}"))
         if self.asks:
             rows += [
-                ("calls", f"{f['calls']:,}, using {f['tokens']:,} tokens"),
-                ("cost", _cost(f["cost"], f["projected_cost"]).removeprefix("cost ")),
+                ("calls", f"{f['calls']:,}, using {_tokens(f)}"),
+                ("cost", _cost(f).removeprefix("cost ")),
                 ("at once", f"{f['under_way']} of {f['at_once']}: {f['limited_by']}"),
             ]
         counts = [f"{count:,} {status}" for status, count in f["failures"].items()]
@@ -153,10 +157,14 @@ class RunProgress:
         return " · ".join(self.parts(ended=ended))
 
 
-def _cost(cost: float | None, projected: float | None) -> str:
-    if cost is None:
-        return "cost unknown"
-    return f"cost {dollars(cost)}" + (f" of about {dollars(projected)}" if projected else "")
+def _tokens(figures: Mapping[str, Any]) -> str:
+    tokens, most = figures["tokens"], figures["tokens_at_most"]
+    return f"{tokens:,} tokens" + (f", at most {most:,}" if most > tokens else "")
+
+
+def _cost(figures: Mapping[str, Any], *, projected: bool = True) -> str:
+    of = f" of about {dollars(figures['projected_cost'])}" if figures["projected_cost"] else ""
+    return f"cost {cost_of(figures['cost'], figures['cost_at_most'])}{of if projected else ''}"
 
 
 def _duration(seconds: int | None) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from labeler.cli.screen import note, say
 from labeler.errors import Incomplete
-from labeler.messages import dollars
+from labeler.messages import cost_of, count_of, dollars
 from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
@@ -66,10 +66,11 @@ def show_judging(result: JudgeResult) -> None:
         say(f"{left:,} not asked yet")
     tokens = f"{tally.prompt_tokens:,} in, {tally.completion_tokens:,} out"
     say(f"tokens of all judgements: {tokens}")
-    bound = "at most " if spent.unknown and result.cost else ""
-    say(f"cost of this run: {bound}{dollars(result.cost)}; calls: {spent.calls:,}")
+    say(f"cost of this run: {cost_of(result.cost, result.cost_at_most)}; calls: {spent.calls:,}")
     if spent.unknown:
-        note(f"for {spent.unknown:,} calls the server did not say how many tokens they took")
+        calls = count_of(spent.unknown, "call", "calls")
+        most = f"at most {spent.unknown_tokens:,}"
+        note(f"for {calls} the server did not say how many tokens they took: {most}")
     if len(tally.models) > 1:
         note(f"the server named its model differently within one run: {', '.join(tally.models)}")
     if tally.pairs:

@@ -66,8 +66,13 @@ class JudgeResult:
 
     @property
     def cost(self) -> float | None:
-        """What the run cost in dollars; None where the price is not known."""
+        """What the run is known to have cost in dollars; None where the price is not known."""
         return None if self.spent.calls and not self.is_priced else self.spent.cost
+
+    @property
+    def cost_at_most(self) -> float | None:
+        """The same with what calls may have cost of which the server did not say."""
+        return None if self.cost is None else self.spent.cost_at_most
 
     @property
     def stopped(self) -> BudgetReached | None:
@@ -94,6 +99,7 @@ class JudgeResult:
             "failures": self.failures,
             "calls": self.spent.calls,
             "cost": self.cost,
+            "cost_at_most": self.cost_at_most,
             "stopped": str(self.stopped) if self.stopped else None,
             "judgements": str(self.judgements),
             "qrels": str(self.qrels),

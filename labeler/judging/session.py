@@ -70,10 +70,11 @@ async def judge_set(
     async with _prepared(collection, pairs_of, options, control, options.session) as prepared:
         job, assessor, session = prepared
         guard, retry_failed = session.guard, options.retry_failed
+        earlier = replace(control.spent)
         tally = await watched(job, assessor, guard, control, retry_failed=retry_failed)
         is_priced = session.selection.price is not None
         caveat = session.selection.caveat
-        return JudgeResult(job, tally, replace(control.spent), is_priced, caveat)
+        return JudgeResult(job, tally, control.spent.since(earlier), is_priced, caveat)
 
 
 async def plan_set(

@@ -447,6 +447,7 @@ def test_at_the_budget_what_is_known_is_handed_back_wherever_it_stands_in_the_po
         ({"prompt_tokens": 100, "total_tokens": 110}, (100, 10)),
         ({"completion_tokens": 10, "total_tokens": 110}, (100, 10)),
         ({"total_tokens": 110}, (98, 12)),
+        ({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 250}, (100, 150)),
         ({"prompt_tokens": 100}, (0, 0)),
         ({"prompt_tokens": True, "completion_tokens": 10}, (0, 0)),
         ({"prompt_tokens": -1, "completion_tokens": 10}, (0, 0)),

@@ -21,7 +21,7 @@ from labeler.files.jsonl import strict_decoder
 from labeler.files.numbers import log_probability
 from labeler.judging.reply.ending import status_of_ending
 from labeler.judging.reply.refusal import refuses
-from labeler.model import Reply, whole
+from labeler.model import NO_COMPLETION, Reply, whole
 
 LONGEST = 1_000_000
 """Characters; a longer reply is no grade of one pair."""
@@ -89,6 +89,8 @@ def _check_ending(reply: Reply) -> None:
         raise _NoGrade(status, reply.refusal or "the server's content filter stopped the reply")
     if reply.refusal:
         raise _NoGrade("refused", reply.refusal)
+    if reply.finish_reason == NO_COMPLETION:
+        raise _NoGrade("unparsable", "the server's answer held no completion")
     if status:
         raise _NoGrade(status, f"the server ended the reply with {reply.finish_reason!r}")
     if len(reply.text) > LONGEST:

@@ -19,7 +19,7 @@ from labeler.errors import (
     ProviderError,
     Retryable,
 )
-from labeler.model import Message, Model, Reply, Request
+from labeler.model import NO_COMPLETION, Message, Model, Reply, Request
 
 Shape = Literal["json_schema", "json_object", "text"]
 Limit = Literal["max_tokens", "max_completion_tokens"]
@@ -36,6 +36,8 @@ THINKING_TOKENS = 8192
 """What a reasoning model may use before its answer, beside what the prompt allows for that."""
 
 TOP_TOKENS = 5
+PROBES = 3
+SHOWN = 300
 
 
 _OPTIONAL = ("temperature", "seed", "stop")
@@ -165,7 +167,7 @@ async def probe(model: Model, patient: Model | None = None) -> Abilities:
     abilities, is_sure = Abilities(), False
     while True:
         try:
-            reply = await model.ask(abilities.fit(_PROBE))
+            reply = await _answered(model, abilities.fit(_PROBE))
         except (CallFailed, NotFound) as error:
             refused = isinstance(error, CallFailed) and error.refused
             if not refused and not is_sure:
@@ -178,6 +180,16 @@ async def probe(model: Model, patient: Model | None = None) -> Abilities:
             abilities = less
         else:
             return _from_reply(abilities, reply)
+
+
+async def _answered(model: Model, request: Request) -> Reply:
+    """The reply to a request, which is asked again where the answer held no completion."""
+    for _ in range(PROBES):
+        reply = await model.ask(request)
+        if reply.finish_reason != NO_COMPLETION:
+            return reply
+    shown = " ".join(reply.body[:SHOWN].decode("utf-8", "replace").split())
+    raise Misconfigured(f"expected a chat completion, {PROBES} times, the last time found: {shown}")
 
 
 _PROBE = Request(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
-from labeler.errors import BudgetReached
+from labeler.errors import BudgetReached, CallFailed, Misconfigured, Stopped
+from labeler.files.numbers import count
+from labeler.messages import count_of
 from labeler.model import Model, Reply, Request
 from labeler.models.prices import Price
 from labeler.models.tokens import Reported, Tokens, at_most
@@ -15,26 +17,52 @@ from labeler.models.tokens import Reported, Tokens, at_most
 
 @dataclass(slots=True)
 class Spending:
-    """Calls, tokens and dollars; for `unknown` of the calls, the most that they may have taken."""
+    """Calls, and the tokens and dollars that they are known to have taken.
+
+    Of `unknown` of the calls it is not known: those may have taken `unknown_tokens` and
+    `unknown_cost` at most.
+    """
 
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
     unknown: int = 0
+    unknown_tokens: int = 0
+    unknown_cost: float = 0.0
+
+    @property
+    def tokens_at_most(self) -> int:
+        """The tokens of all calls, at the most that they may have taken."""
+        return self.tokens + self.unknown_tokens
+
+    @property
+    def cost_at_most(self) -> float:
+        """The dollars of all calls, at the most that they may have taken."""
+        return self.cost + self.unknown_cost
 
     def add(self, spending: Spending, sign: int = 1) -> None:
         """Add another spending, or take it away."""
-        self.calls += sign * spending.calls
-        self.tokens += sign * spending.tokens
-        self.cost += sign * spending.cost
-        self.unknown += sign * spending.unknown
+        for amount in fields(self):
+            sum_of_both = getattr(self, amount.name) + sign * getattr(spending, amount.name)
+            setattr(self, amount.name, sum_of_both)
+
+    def since(self, earlier: Spending) -> Spending:
+        """What was spent after an earlier state of the same spending."""
+        later = replace(self)
+        later.add(earlier, -1)
+        return later
+
+    def as_unknown(self) -> Spending:
+        """The same as the most that calls may have taken, of which nothing is known."""
+        return Spending(self.calls, 0, 0.0, self.calls, self.tokens, self.cost)
 
 
 @dataclass(slots=True)
 class Budget:
     """What a run may spend, has spent, and has reserved for calls under way.
 
-    A reservation is what a call costs at most; it is settled when the call has ended.
+    A reservation is what a call costs at most. When the call has ended, what it took replaces the
+    reservation; where that is not known, the reservation counts as spent.
     """
 
     max_calls: int | None = None
@@ -48,6 +76,7 @@ class Budget:
     clock: Callable[[], float] = time.monotonic
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = 0.0
+    _has_settled: bool = False
 
     def __post_init__(self) -> None:
         self._began = self.clock()
@@ -57,15 +86,38 @@ class Budget:
         """The time, by the clock, at which nothing more may be asked."""
         return self._began + (float("inf") if self.max_seconds is None else self.max_seconds)
 
-    async def reserve(self, most: Spending) -> None:
-        """Reserve, when need be after calls under way have settled for less; or `BudgetReached`."""
-        while (parameter := self._over(most)) is not None:
+    async def reserve(self, most: Tokens) -> Spending:
+        """Reserve what a call of so many tokens may cost, by what the server said of others.
+
+        It waits, when need be, until calls under way have settled for less; or `BudgetReached`.
+        """
+        while True:
+            reservation = self.spending(self.reported.bound(most))
+            parameter = self._over(reservation)
+            if parameter is None and not self._waits_for_the_first():
+                self.reserved.add(reservation)
+                return reservation
             if not self.reserved.calls:
-                problem = f"stopped at {self._shown(parameter)}, which each run counts anew"
-                raise BudgetReached(problem, parameter=parameter)
+                raise BudgetReached(self._problem(parameter or ""), parameter=parameter or "")
             self._settled.clear()
             await self._settled.wait()
-        self.reserved.add(most)
+
+    def _waits_for_the_first(self) -> bool:
+        """Whether the first call is under way, which tells how large the server makes each."""
+        bounds_size = self.max_tokens is not None or self.max_cost is not None
+        return bounds_size and not self._has_settled and self.reserved.calls > 0
+
+    def spending(self, tokens: Tokens) -> Spending:
+        """One call that takes so many tokens."""
+        return Spending(1, sum(tokens), self.price.of(*tokens) if self.price else 0.0)
+
+    def _problem(self, parameter: str) -> str:
+        """Why nothing more is asked."""
+        problem = f"stopped at {self._shown(parameter)}, which each run counts anew"
+        if not self.spent.unknown:
+            return problem
+        unknown = count_of(self.spent.unknown, "call", "calls")
+        return f"{problem}; {unknown} of unknown use counted at the most that it may be"
 
     async def in_time(self, call: Awaitable[Reply]) -> Reply:
         """The reply of a call; `BudgetReached` where it has not ended by the deadline."""
@@ -84,13 +136,14 @@ class Budget:
         """Put what a call took in place of what was reserved for it."""
         self.reserved.add(most, -1)
         self.spent.add(actual)
+        self._has_settled = True
         self._settled.set()
 
     def _over(self, more: Spending) -> str | None:
         """The parameter whose bound more spending would exceed, None where there is none."""
         calls = self.spent.calls + self.reserved.calls + more.calls
-        tokens = self.spent.tokens + self.reserved.tokens + more.tokens
-        cost = self.spent.cost + self.reserved.cost + more.cost
+        tokens = self.spent.tokens_at_most + self.reserved.tokens + more.tokens
+        cost = self.spent.cost_at_most + self.reserved.cost + more.cost
         if self.max_calls is not None and calls > self.max_calls:
             return "max_calls"
         if self.max_tokens is not None and tokens > self.max_tokens:
@@ -114,35 +167,50 @@ class Budget:
 def budgeted(model: Model, budget: Budget) -> Model:
     """Reserve before each call and settle after it; replies carry their cost, if it is known.
 
-    Where a server does not say how many tokens it took, what was reserved counts as spent.
+    What a call took is what the server says, in a reply or in an error. Where it says nothing, a
+    call that it refused took nothing: providers bill what a model wrote or read, and a refusal is
+    given before that. Of a call that was given up, broken off or answered with something else
+    nobody knows, so what was reserved counts as spent.
     """
 
     async def ask(request: Request) -> Reply:
-        thought = at_most(request)
-        most = _spending(budget.reported.bound(thought), budget.price)
-        await budget.reserve(most)
-        actual = Spending(calls=1)
+        most = at_most(request)
+        reservation = await budget.reserve(most)
+        actual = reservation.as_unknown()
         try:
-            reply = await budget.in_time(model.ask(request))
+            reply = _with_counts(await budget.in_time(model.ask(request)))
             used = Tokens(reply.prompt_tokens, reply.completion_tokens)
             if model.is_server and not used.inside:
-                actual = replace(most, unknown=1)
-                return replace(reply, cost=None if most.cost else _cost(most, budget.price))
-            budget.reported.learn(thought, used)
-            actual = _spending(used, budget.price)
-            return replace(reply, cost=_cost(actual, budget.price))
-        except BudgetReached:  # given up: it may have taken all that was reserved
-            actual = replace(most, unknown=1)
+                return replace(reply, cost=None if reservation.cost else _cost(reservation, budget))
+            budget.reported.learn(most, used)
+            actual = budget.spending(used)
+            return replace(reply, cost=_cost(actual, budget))
+        except CallFailed as error:
+            if error.tokens:
+                budget.reported.learn(most, Tokens(*error.tokens))
+                actual = budget.spending(Tokens(*error.tokens))
+            elif not error.may_be_billed:
+                actual = Spending(calls=1)
+            raise
+        except Misconfigured:
+            actual = Spending(calls=1)
+            raise
+        except Stopped:  # before it was asked
+            actual = Spending()
             raise
         finally:
-            budget.settle(most, actual)
+            budget.settle(reservation, actual)
 
     return replace(model, ask=ask)
 
 
-def _spending(tokens: Tokens, price: Price | None) -> Spending:
-    return Spending(1, sum(tokens), price.of(*tokens) if price else 0.0)
+def _with_counts(reply: Reply) -> Reply:
+    """A reply with counts that can be added up, whatever a model of somebody's own gave."""
+    counts = count(reply.prompt_tokens) or 0, count(reply.completion_tokens) or 0
+    if counts == (reply.prompt_tokens, reply.completion_tokens):
+        return reply
+    return replace(reply, prompt_tokens=counts[0], completion_tokens=counts[1])
 
 
-def _cost(spent: Spending, price: Price | None) -> float | None:
-    return spent.cost if price else None
+def _cost(spent: Spending, budget: Budget) -> float | None:
+    return spent.cost if budget.price else None

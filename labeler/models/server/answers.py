@@ -14,7 +14,7 @@ from typing import Any
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
 from labeler.files.numbers import count, log_probability
-from labeler.model import Reply, whole
+from labeler.model import NO_COMPLETION, Reply, whole
 from labeler.models.server.addresses import masked
 
 LONGEST_WAIT = 300.0
@@ -95,7 +95,9 @@ def _spellings(key: str) -> re.Pattern[bytes]:
 
 
 def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
-    """The reply in the body of a 200; `NoCompletion` where it is no chat completion."""
+    """The reply in the body of a 200; one that ended with `NO_COMPLETION` where it holds none and
+    counts tokens, and `NoCompletion` where it does not even count.
+    """
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]
@@ -116,9 +118,38 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
             thought=_thought(message, usage),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        start = body[:SHOWN].decode("utf-8", "replace")
-        shown = " ".join(start.split()) or "nothing"
-        raise NoCompletion(f"{where}: expected a chat completion, found: {shown}") from None
+        usage, problem = _usage_in(body), NoCompletion(_expected(where, body))
+        if usage and not _is_nothing(usage):
+            return _without_completion(body, usage, headers)
+        problem.tokens = (0, 0) if usage else None
+        raise problem from None
+
+
+def _without_completion(body: bytes, usage: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
+    """The reply that an answer is whose tokens are counted, and which holds no completion."""
+    tokens = tokens_used(usage, body.decode("utf-8", "replace"))
+    served, hold = _text(json.loads(body).get("model")), _hold(headers)
+    return Reply("", NO_COMPLETION, None, served, *tokens, body=body, hold=hold)
+
+
+def _expected(where: str, body: bytes) -> str:
+    shown = " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
+    return f"{where}: expected a chat completion, found: {shown}"
+
+
+def _usage_in(body: bytes) -> Mapping[str, Any]:
+    """What an answer says that it took, whatever else it is; empty where it says nothing."""
+    try:
+        usage = json.loads(body)["usage"]
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return {}
+    return usage if isinstance(usage, dict) else {}
+
+
+def _is_nothing(usage: Mapping[str, Any]) -> bool:
+    """Whether a usage says that no tokens were taken."""
+    counted = [count(value) for name, value in usage.items() if name.endswith("_tokens")]
+    return bool(counted) and not any(number != 0 for number in counted)
 
 
 def read_models(body: bytes, where: str) -> list[str]:
@@ -142,6 +173,7 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
     """The tokens of the request and of the reply; two zeros where a server does not say both.
 
     Where it only says their sum, as many are the reply's as its text can have: one for a byte.
+    Where their sum is more than both, a model thought in tokens that are billed as the reply's.
     """
     inside = count(usage.get("prompt_tokens", usage.get("input_tokens")))
     outside = count(usage.get("completion_tokens", usage.get("output_tokens")))
@@ -154,7 +186,7 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
         outside = both - inside if both else None if text else 0
     if not inside or inside < 0 or outside is None or outside < 0:
         return 0, 0
-    return inside, outside
+    return inside, max(outside, (both or 0) - inside)
 
 
 def _top_tokens(logprobs: Any) -> tuple[Mapping[str, float], ...]:
@@ -205,6 +237,20 @@ def _duration(text: str) -> float:
 
 def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
     """Raise what any status but 200 means; a content filter's 400 is a reply."""
+    try:
+        return _refusal(code, body, where, headers)
+    except CallFailed as error:
+        tokens = tokens_used(_usage_in(body), body.decode("utf-8", "replace"))
+        error.tokens = tokens if any(tokens) else None
+        error.may_be_billed = 200 <= code < 300 or code in _GIVEN_UP
+        raise
+
+
+_GIVEN_UP = {408, 504, 524}
+"""What a server or a gateway says that gave up waiting for a model, which may have gone on."""
+
+
+def _refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
     message, codes = _message_and_codes(body)
     if code == 400 and "content_filter" in codes:
         return Reply("", "content_filter", refusal=message, body=body)

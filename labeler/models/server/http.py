@@ -67,10 +67,13 @@ class Wire:
                 method, self._url, headers=headers, data=content, allow_redirects=False
             ) as answer:
                 return HttpAnswer(answer.status, answer.headers, await _bounded_body(answer))
+        except aiohttp.ConnectionTimeoutError:
+            raise NoAnswer(f"{self._where}: no connection in time", was_sent=False) from None
         except TimeoutError:
             raise NoAnswer(f"{self._where}: no answer in time") from None
         except aiohttp.ClientConnectorError as error:
-            raise NoAnswer(f"{self._where}: no connection ({error.os_error})") from None
+            problem = f"{self._where}: no connection ({error.os_error})"
+            raise NoAnswer(problem, was_sent=False) from None
         except (aiohttp.ClientError, OSError, zlib.error, ValueError) as error:
             reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
             raise NoAnswer(f"{self._where}: the answer broke off ({reason})") from None
