@@ -54,7 +54,9 @@ class Reply:
     where none did; `cost` is in dollars, None where no price is known; `hold` is how many seconds
     the server wants no further call; `thought` is true where the model reasoned before it answered,
     in tokens that are no part of `text`; `remembered` is true where the store answered, `shared`
-    where, too, it had that answer from a call made since it was opened.
+    where, too, it had that answer from a call made since it was opened. `completion_id` is the id
+    that the server gave; `is_bound` tells, a moment later, whether the answer was certainly to this
+    request, and is None where it is.
     """
 
     text: str
@@ -70,6 +72,8 @@ class Reply:
     thought: bool = False
     remembered: bool = False
     shared: bool = False
+    completion_id: str = ""
+    is_bound: Awaitable[bool] | None = field(default=None, compare=False, repr=False)
 
 
 Ask = Callable[[Request], Awaitable[Reply]]

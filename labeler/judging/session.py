@@ -26,6 +26,10 @@ PairsOf = Callable[[Collection, Texts], Pairs]
 """Which pairs of a collection to judge; the texts are those that they should be among."""
 
 
+IN_HAND = 4
+"""Pairs in hand for each call that may be under way: some wait for their reply to be confirmed."""
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
     """Who judges, under which name, and within which limits.
@@ -123,6 +127,6 @@ async def watched(
     """Judge the pairs of a job, and let the caller of the session watch."""
     underway = Underway(len(job.pairs), guard, asks=assessor.model.is_server)
     with control.judging(underway) as on_judged:
-        at_once = 2 * guard.limiter.limits.at_once
+        at_once = IN_HAND * guard.limiter.limits.at_once
         options = PairOptions(at_once, retry_failed, on_judged, guard.stop)
         return await do_job(job, assessor, options, control.note)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.models.choose import Choice, ready
 from labeler.models.policies.adapt import Abilities, probe
+from labeler.models.policies.confirm import confirmed
 from labeler.models.policies.first_contact import strict_at_first
 from labeler.models.policies.retry import Patience, retried
 from labeler.models.prices import Price, price_of
+from labeler.models.server.client import Calls
 
 TOKENS_OF_A_PAIR = (400, 10)
 """In and out: what the umbrela prompt and a passage of 200 words take, by a rule of thumb."""
@@ -45,17 +48,22 @@ def has_key() -> bool:
     return bool(os.environ.get("OPENAI_API_KEY"))
 
 
-async def try_call(choice: Choice, timeout: float = 60.0) -> TrialCall | None:
+async def try_call(
+    choice: Choice, timeout: float = 60.0, note: Callable[[str], None] = lambda _message: None
+) -> TrialCall | None:
     """Ask a model once, and find out what its server accepts; None where no server stands behind.
 
-    What does not work is raised, with what to do about it.
+    What does not work is raised, with what to do about it; `note` is given what a person should
+    know meanwhile.
     """
-    async with ready(choice, (), timeout) as started:
+    async with ready(choice, (), Calls(timeout, note)) as started:
         if not started.model.is_server:
             return None
         began = time.monotonic()
         try:
-            abilities = await probe(retried(strict_at_first(started.model), Patience(tries=2)))
+            abilities = await probe(
+                retried(confirmed(strict_at_first(started.model)), Patience(tries=2))
+            )
         finally:
             await started.model.close()
         return TrialCall(time.monotonic() - began, abilities)

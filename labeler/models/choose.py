@@ -17,7 +17,13 @@ from labeler.models.local.caveats import caveat
 from labeler.models.local.file import EMBEDDED, model_path
 from labeler.models.local.serve import engine_id, serving
 from labeler.models.server.addresses import masked, server_address
-from labeler.models.server.client import CALL_SECONDS, answers, served_models, server_model
+from labeler.models.server.client import (
+    Calls,
+    answers,
+    called_model,
+    served_models,
+    server_model,
+)
 from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
@@ -141,14 +147,14 @@ async def _models_to_name(address: str, why: str) -> str:
 
 @asynccontextmanager
 async def ready(
-    choice: Choice, documents: Iterable[Document], seconds: float = CALL_SECONDS
+    choice: Choice, documents: Iterable[Document], calls: Calls | None = None
 ) -> AsyncIterator[Ready]:
     """The chosen model, as long as the block runs; an embedded one is started and ended here.
 
     The caller closes it.
     """
     if not choice.is_embedded:
-        model = server_model(choice.name, choice.base_url, seconds=seconds)
+        model = called_model(choice.name, choice.base_url, calls or Calls())
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
         statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)

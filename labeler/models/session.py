@@ -21,6 +21,7 @@ from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.retry import Patience
 from labeler.models.policies.stack import Guard, guarded, knows
 from labeler.models.prices import Price, price_of
+from labeler.models.server.client import Calls
 from labeler.store import Store, open_store
 
 
@@ -123,7 +124,7 @@ async def open_session(
     `documents` are those that will be asked about.
     """
     options = selection.options
-    async with _started(selection, documents) as started:
+    async with _started(selection, documents, control) as started:
         _warn_of_network(store, control)
         with _opened(store, options) as opened:
             guard = _guard(selection, options.concurrency or started.concurrency, control)
@@ -136,12 +137,15 @@ async def open_session(
 
 
 @asynccontextmanager
-async def _started(selection: Selection, documents: Iterable[Document]) -> AsyncIterator[Ready]:
+async def _started(
+    selection: Selection, documents: Iterable[Document], control: Control
+) -> AsyncIterator[Ready]:
     model = selection.options.model
     if isinstance(model, Model):
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
         return
-    async with ready(selection.choice, documents, selection.options.limits.timeout) as started:
+    calls = Calls(selection.options.limits.timeout, control.note)
+    async with ready(selection.choice, documents, calls) as started:
         yield started
 
 

@@ -226,6 +226,7 @@ def test_a_server_gets_the_key_and_no_header_that_nobody_asked_for(
     for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)
     usual = {"host", "accept", "accept-encoding", "authorization", "content-type", "user-agent"}
+    usual |= {"x-request-id"}  # by which an answer can be told from that to another request
     with FakeServer() as server:
         assert execute(["doctor", "--model", "fake", "--base-url", server.base_url]) == 0
         assert set(server.calls[0].headers) == usual | {"content-length"}

@@ -9,6 +9,7 @@ from labeler.errors import CallFailed
 from labeler.model import Model, Reply, Request
 from labeler.models.policies.adapt import adapted, read_abilities
 from labeler.models.policies.budget import Budget, budgeted
+from labeler.models.policies.confirm import confirmed
 from labeler.models.policies.first_contact import strict_at_first
 from labeler.models.policies.rate import RateLimiter, limited
 from labeler.models.policies.retry import Patience, retried
@@ -36,7 +37,7 @@ def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -
     bounded = budgeted(stoppable(model, guard.stop), guard.budget)
     if model.is_server:
         bounded = strict_at_first(bounded)
-        bounded = limited(bounded, guard.limiter)
+        bounded = confirmed(limited(bounded, guard.limiter))
     retrying = retried(bounded, guard.patience, guard.stop.sleep)
     remembering = remembered(retrying, store, patient=patient)
     fewer_tries = replace(guard.patience, error_tries=2)

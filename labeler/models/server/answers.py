@@ -84,14 +84,22 @@ def _may_spell(body: bytes, key: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _spellings(key: str) -> re.Pattern[bytes]:
-    """All ways to write the key in a body."""
+    """All ways to write the key in a body.
 
-    def spelled(character: str) -> bytes:
-        plain = re.escape(character.encode("utf-8", "surrogatepass"))
-        return b"(?:\\\\*%s|\\\\+u(?i:%04x))" % (plain, ord(character) & 0xFFFF)
-
+    Backslashes are taken in whole runs, each tried from its beginning alone, so that the work grows
+    with the body's length and no faster.
+    """
+    spelled = b"".join(map(_spelled, key))
     in_base64 = re.escape(b64encode(key.encode("utf-8", "surrogatepass")).rstrip(b"="))
-    return re.compile(b"%s|%s=*" % (b"".join(map(spelled, key)), in_base64))
+    return re.compile(rb"(?<!\\)%s|%s=*" % (spelled, in_base64))
+
+
+def _spelled(character: str) -> bytes:
+    """All ways to write a character, after any number of backslashes."""
+    escape = rb"\\*+(?<=\\)u(?i:%04x)" % (ord(character) & 0xFFFF)
+    if character == "\\":
+        return rb"(?:%s|\\++)" % escape
+    return rb"(?:%s|\\*+%s)" % (escape, re.escape(character.encode("utf-8", "surrogatepass")))
 
 
 def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
@@ -116,6 +124,7 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
             body=body,
             hold=_hold(headers),
             thought=_thought(message, usage),
+            completion_id=_text(answer.get("id")),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         usage, problem = _usage_in(body), NoCompletion(_expected(where, body))

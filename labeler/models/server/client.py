@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from labeler.errors import LabelerError, Misconfigured
+from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Model, Reply, Request, whole
 from labeler.models.server import addresses
 from labeler.models.server.addresses import masked, server_address
@@ -22,14 +24,31 @@ from labeler.models.server.answers import (
     read_refusal,
     without_key,
 )
+from labeler.models.server.request_ids import RequestIds
 
 if TYPE_CHECKING:
-    from labeler.models.server.http import Wire
+    from labeler.models.server.http import HttpAnswer, Wire
 
 CALL_SECONDS = 600.0
 CONNECT_SECONDS = 10.0
+STRAY = "an answer came that nobody asked for, so that this one is asked for again"
+STRAYED = (
+    "the server sent an answer that nobody asked for; from now on each request goes over a "
+    "connection of its own"
+)
 NO_KEY = "none"
 """What is sent where there is no key; servers on one's own machine ask for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How a server is called: `seconds` bounds a whole call.
+
+    `note` is given what a person should know of the server while it is asked.
+    """
+
+    seconds: float = CALL_SECONDS
+    note: Callable[[str], None] = lambda _message: None
 
 
 def server_model(
@@ -45,19 +64,18 @@ def server_model(
     Address and key default to `OPENAI_BASE_URL` and `OPENAI_API_KEY`. `identity` replaces the
     server's address and the model's name as what replies are remembered under.
     """
-    address = server_address(base_url)
-    connection = _Connection(address, api_key, seconds)
+    connection = _Connection(server_address(base_url), api_key, Calls(seconds))
+    return connection.model(name, identity)
 
-    async def ask(request: Request) -> Reply:
-        return await connection.ask(request_body(name, request))
 
-    model_id = identity or f"{addresses.identity(address)} {name}"
-    return Model(model_id, ask, close=connection.close, is_server=True)
+def called_model(name: str, base_url: str | None, calls: Calls) -> Model:
+    """The model `name` of a server, with the key of `OPENAI_API_KEY`, called as `calls` says."""
+    return _Connection(server_address(base_url), None, calls).model(name)
 
 
 async def served_models(base_url: str | None = None, api_key: str | None = None) -> list[str]:
     """The names of the models that a server says it has, sorted."""
-    connection = _Connection(server_address(base_url), api_key, CONNECT_SECONDS)
+    connection = _Connection(server_address(base_url), api_key, Calls(CONNECT_SECONDS))
     try:
         return await connection.models()
     finally:
@@ -101,27 +119,54 @@ def _checked(key: str) -> str:
 class _Connection:
     """Connections that are opened when first used, and again after they were closed."""
 
-    def __init__(self, address: str, api_key: str | None, seconds: float) -> None:
+    def __init__(self, address: str, api_key: str | None, calls: Calls) -> None:
         self._address = address
+        self._calls = calls
+        self._ids = RequestIds()
         self._key = _checked(api_key or os.environ.get("OPENAI_API_KEY") or "")
-        self._seconds = seconds
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
+
+    def model(self, name: str, identity: str | None = None) -> Model:
+        """A model of the server, remembered under `identity`, else its address and name."""
+
+        async def ask(request: Request) -> Reply:
+            return await self.ask(request_body(name, request))
+
+        model_id = identity or f"{addresses.identity(self._address)} {name}"
+        return Model(model_id, ask, close=self.close, is_server=True)
 
     async def ask(self, body: dict[str, Any]) -> Reply:
         """Send one chat completion; neither the reply nor an error holds the key, even where the
         server's words did.
         """
-        where = masked(self._address)
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        sent = self._ids.next()
+        wire = self._open()
         try:
-            answer = await self._open().post(self._headers, content)
-            received = without_key(answer.body, self._key)
-            if answer.status == 200:
-                return read_answer(received, where, answer.headers)
-            return read_refusal(answer.status, received, where, answer.headers)
+            answer = await wire.post({**self._headers, "X-Request-Id": sent}, content)
+            return await self._read(answer, sent)
         except LabelerError as problem:
             raise self._without_key(problem) from problem.__cause__
+
+    async def _read(self, answer: HttpAnswer, sent: str) -> Reply:
+        """What an answer means, if it is this request's."""
+        where = masked(self._address)
+        received = without_key(answer.body, self._key)
+        try:
+            if answer.status == 200:
+                reply = read_answer(received, where, answer.headers)
+            else:
+                reply = read_refusal(answer.status, received, where, answer.headers)
+        except LabelerError as problem:
+            is_final = not isinstance(problem, Retryable)
+            if is_final and answer.is_bound is not None and not await answer.is_bound:
+                raise NoAnswer(f"{where}: {STRAY}") from None
+            raise
+        self._ids.check_echo(sent, answer.headers, reply.completion_id)
+        if answer.status == 200:
+            self._ids.check_repeated(reply.completion_id, is_bound=answer.is_bound is None)
+        return replace(reply, is_bound=answer.is_bound)
 
     def _without_key(self, problem: LabelerError) -> LabelerError:
         problem.args = tuple(whole(hidden(str(part), self._key)) for part in problem.args)
@@ -138,7 +183,14 @@ class _Connection:
 
         url = self._address.partition("?")
         path = f"{url[0].rstrip('/')}/{what}{url[1]}{url[2]}"
-        return Wire(path, masked(self._address), self._seconds, CONNECT_SECONDS)
+        where = masked(self._address)
+        return Wire(
+            path,
+            where,
+            self._calls.seconds,
+            CONNECT_SECONDS,
+            lambda: self._calls.note(f"{where}: {STRAYED}"),
+        )
 
     def _client_headers(self) -> dict[str, str]:
         """The headers of OpenAI's client, which knows what its environment variables ask for."""

@@ -1,55 +1,86 @@
 """How bytes reach a server: aiohttp, with bounds on everything.
 
 A call has one deadline for all of it, so that a server which drips cannot hold it; an answer has a
-largest size, packed and unpacked, so that none can fill the memory; a redirect is not followed, so
-that the key goes nowhere else.
+largest size, packed and unpacked, and few large ones are read at once, so that they cannot fill the
+memory; a redirect is not followed, so that the key goes nowhere else; a proxy is taken from the
+environment, but no credentials are, so that no other key is sent.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
+import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from labeler.errors import NoAnswer
+from labeler.errors import Misconfigured, NoAnswer
+from labeler.models.server.connections import BoundAnswer, Connections, Keeping, is_bound_of
 
-LARGEST_ANSWER = 64 * 1024 * 1024
-"""Bytes, after unpacking."""
+if TYPE_CHECKING:
+    from yarl import URL
 
-CHUNK = 256 * 1024
+LARGEST_ANSWER = 4 * 1024 * 1024
+"""Bytes, after unpacking; a reply with a grade takes some thousand."""
+
+USUAL_ANSWER = 128 * 1024
+LARGE_AT_ONCE = 8
+"""Answers of more than the usual size that are read at once; others wait for their turn."""
+
+CHUNK = 64 * 1024
 SPARE_FILES = 32
 """File descriptors left for all else: the store, logs, whatever a library opens."""
 
 
 class HttpAnswer(NamedTuple):
-    """What came back: the status, the headers, and the whole body, unpacked."""
+    """What came back: the status, the headers, and the whole body, unpacked.
+
+    `is_bound` tells after a while whether the answer was certainly to its request; None where it
+    is, as nothing else was ever asked on the connection.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    is_bound: Awaitable[bool] | None = None
 
 
 class Wire:
-    """A pool of connections; `where` names the server in errors."""
+    """A pool of connections; `where` names the server in errors.
 
-    def __init__(self, url: str, where: str, seconds: float, connect_seconds: float) -> None:
+    `on_stray` is called once, when the server first sends what nobody asked for.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        where: str,
+        seconds: float,
+        connect_seconds: float,
+        on_stray: Callable[[], None] = lambda: None,
+    ) -> None:
         from yarl import URL
 
         self._url = URL(url)
         self._where = where
-        is_local = is_loopback(self._url.host or "")
+        self._keeping = Keeping(self._url.scheme == "https", on_stray)
+        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
+        proxy = _proxy(self._url)
+        self._own_headers = {} if self._url.scheme == "https" else proxy.headers
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=most_connections()),
+            connector=Connections(self._keeping, most_connections()),
             timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=connect_seconds),
-            trust_env=not is_local,  # no proxy serves this machine itself
+            response_class=BoundAnswer,
+            proxy=proxy.url,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
+        self._proxy_headers = proxy.headers or None
 
     async def get(self, headers: Mapping[str, str]) -> HttpAnswer:
         """Send a GET request; `NoAnswer` where nothing whole came back in time."""
@@ -62,11 +93,17 @@ class Wire:
     async def _send(
         self, method: str, headers: Mapping[str, str], content: bytes | None = None
     ) -> HttpAnswer:
+        began = time.monotonic()
         try:
             async with self._session.request(
-                method, self._url, headers=headers, data=content, allow_redirects=False
+                method,
+                self._url,
+                headers={**headers, **self._own_headers},
+                data=content,
+                allow_redirects=False,
+                proxy_headers=self._proxy_headers,
             ) as answer:
-                return HttpAnswer(answer.status, answer.headers, await _bounded_body(answer))
+                body = await self._bounded_body(answer)
         except aiohttp.ConnectionTimeoutError:
             raise NoAnswer(f"{self._where}: no connection in time", was_sent=False) from None
         except TimeoutError:
@@ -77,6 +114,33 @@ class Wire:
         except (aiohttp.ClientError, OSError, zlib.error, ValueError) as error:
             reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
             raise NoAnswer(f"{self._where}: the answer broke off ({reason})") from None
+        self._keeping.answered(time.monotonic() - began)
+        return HttpAnswer(answer.status, answer.headers, body, is_bound_of(answer))
+
+    async def _bounded_body(self, answer: aiohttp.ClientResponse) -> bytes:
+        encoding = answer.headers.get("content-encoding")
+        if encoding is None and (answer.content_length or CHUNK + 1) <= CHUNK:
+            return await answer.read()
+        if (answer.content_length or 0) > LARGEST_ANSWER:
+            raise ValueError(_TOO_LARGE)
+        unpack = _unpacker((encoding or "identity").lower())
+        parts: list[bytes] = []
+        size, is_large = 0, False
+        try:
+            async for packed in answer.content.iter_chunked(CHUNK):
+                for part in _unpacked(packed, unpack):
+                    size += len(part)
+                    if size > LARGEST_ANSWER:
+                        raise ValueError(_TOO_LARGE)
+                    if size > USUAL_ANSWER and not is_large:
+                        is_large = await self._large.acquire()
+                    parts.append(part)
+        finally:
+            if is_large:
+                self._large.release()
+        if unpack and not unpack.eof:
+            raise ValueError("a packed answer without its end")
+        return b"".join(parts)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -84,22 +148,17 @@ class Wire:
         await asyncio.sleep(0)
 
 
-async def _bounded_body(answer: aiohttp.ClientResponse) -> bytes:
-    encoding = answer.headers.get("content-encoding")
-    if encoding is None and (answer.content_length or CHUNK + 1) <= CHUNK:
-        return await answer.read()
-    unpack = _unpacker((encoding or "identity").lower())
-    parts: list[bytes] = []
-    size = 0
-    async for packed in answer.content.iter_chunked(CHUNK):
-        part = unpack.decompress(packed, LARGEST_ANSWER + 1 - size) if unpack else packed
-        size += len(part)
-        if size > LARGEST_ANSWER:
-            raise ValueError(f"an answer of more than {LARGEST_ANSWER:,} bytes")
-        parts.append(part)
-    if unpack and not unpack.eof:
-        raise ValueError("a packed answer without its end")
-    return b"".join(parts)
+_TOO_LARGE = f"an answer of more than {LARGEST_ANSWER:,} bytes"
+
+
+def _unpacked(packed: bytes, unpack: zlib._Decompress | None) -> Iterator[bytes]:
+    """The parts of a chunk, each of bounded size however small they were packed."""
+    if unpack is None:
+        yield packed
+        return
+    while packed and not unpack.eof:
+        yield unpack.decompress(packed, CHUNK)
+        packed = unpack.unconsumed_tail
 
 
 def _unpacker(encoding: str) -> zlib._Decompress | None:
@@ -108,6 +167,35 @@ def _unpacker(encoding: str) -> zlib._Decompress | None:
     if encoding != "identity":
         raise ValueError(f"an answer packed as {encoding!r}, which was not asked for")
     return None
+
+
+class _Proxy(NamedTuple):
+    """A proxy, and the header with the credentials that its address held."""
+
+    url: URL | None = None
+    headers: Mapping[str, str] = {}
+
+
+def _proxy(url: URL) -> _Proxy:
+    """The environment's proxy for an address; none serves this machine itself.
+
+    Unlike what aiohttp would do, no `.netrc` is read, neither for the proxy nor for the server.
+    """
+    from yarl import URL
+
+    host = url.host or ""
+    address = getproxies().get(url.scheme)
+    if not address or is_loopback(host) or proxy_bypass(host):
+        return _Proxy()
+    try:
+        proxy = URL(address)
+    except ValueError as error:
+        problem = f"the environment's proxy for {url.scheme} is no address ({error})"
+        raise Misconfigured(problem) from None
+    if proxy.user is None and proxy.password is None:
+        return _Proxy(proxy)
+    credentials = aiohttp.encode_basic_auth(proxy.user or "", proxy.password or "")
+    return _Proxy(proxy.with_user(None), {"Proxy-Authorization": credentials})
 
 
 def is_loopback(host: str) -> bool:
