@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import traceback
 from collections.abc import Mapping
 
 from labeler import __version__
-from labeler.cli.screen import complain, note
+from labeler.cli.screen import complain
 from labeler.errors import Misconfigured
+from labeler.report.printable import printable
 
 _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 _SHORTEST = 6
@@ -28,7 +30,7 @@ def report_bug(error: Exception, environment: Mapping[str, str] = os.environ) ->
         complain(f"{error}; is everything that labeler needs installed?")
         return Misconfigured.exit_code
     shown = without_secrets("".join(traceback.format_exception(error)), environment)
-    note(shown.rstrip("\n"))
+    print(printable(shown.rstrip("\n")), file=sys.stderr)
     words = shown.splitlines()[-1]
     complain(
         f"this is a bug of labeler {__version__}; please report it with the lines above: {words}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.output import show
+from labeler.cli.output import show, show_json
 from labeler.cli.screen import say
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def command(
 
     changes = diff(collection, before, after)
     if as_json:
-        say(json.dumps(changes.as_json(), ensure_ascii=False, indent=2))
+        show_json(changes.as_json(), indent=2)
         return
     show_transitions(changes, before, after, limit)
 

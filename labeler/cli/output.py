@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -39,7 +38,9 @@ def show(
 
 def show_json(value: object, output: Path | None = None, indent: int = 1) -> None:
     """Write a value as JSON."""
-    deliver(json.dumps(value, ensure_ascii=False, indent=indent) + "\n", output)
+    from labeler.report.neutral import json_text
+
+    deliver(json_text(value, indent) + "\n", output)
 
 
 def show_counts(

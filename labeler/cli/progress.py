@@ -15,6 +15,7 @@ from labeler.cli.screen import note, progress
 from labeler.data import Failure
 from labeler.errors import Misuse
 from labeler.messages import cost_of, dollars
+from labeler.report.printable import flat
 
 if TYPE_CHECKING:
     from labeler.cli.model_options import RunFlags
@@ -227,7 +228,7 @@ def _live(counts: RunProgress) -> Iterator[None]:
     def panel() -> Panel:
         table = Table.grid(padding=(0, 2))
         for name, value in counts.rows():
-            table.add_row(Text(name), Text(value))
+            table.add_row(Text(flat(name)), Text(flat(value)))
         return Panel(table, title="judging", expand=False)
 
     console = Console(stderr=True, markup=False, highlight=False)

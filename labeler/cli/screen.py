@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from labeler.report.printable import printable
+from labeler.report.printable import flat, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,8 +25,8 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """Print progress, a warning or an explanation, to stderr."""
-    print(printable(text), file=sys.stderr, flush=True)
+    """Print progress, a warning or an explanation on one line, to stderr."""
+    print(flat(text), file=sys.stderr, flush=True)
 
 
 def caution(what: object) -> None:
@@ -36,7 +36,7 @@ def caution(what: object) -> None:
 
 def complain(text: str) -> None:
     """Print an error, on one line, to stderr."""
-    note("labeler: " + " ".join(text.split("\n")))
+    note(f"labeler: {text}")
 
 
 def terminal_width() -> int | None:

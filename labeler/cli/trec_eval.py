@@ -87,7 +87,10 @@ def command(
         documents,
         debug.partition(".")[2] or None,
     )
-    sys.stdout.write(trec_eval(qrels, run, options))
+    from labeler.report.printable import printable
+
+    shown = trec_eval(qrels, run, options)
+    sys.stdout.write(printable(shown) if sys.stdout.isatty() else shown)
 
 
 def _refuse(formats: dict[str, str], zscores: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,8 +13,12 @@ from labeler.collection.lock import check_locked
 from labeler.collection.queries import read_queries
 from labeler.files.atomic import replacing
 from labeler.models.local.caveats import caveat, embedded_name
+from labeler.report.neutral import markdown_text
+from labeler.report.printable import flat
 
 MARK = "<!-- written by labeler from card.json; without this line it is yours and stays -->"
+
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%/#?=&+-]*)?")
 
 
 def write_readme(collection: Collection) -> None:
@@ -29,7 +34,7 @@ def write_readme(collection: Collection) -> None:
 def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     fetched = card_section(card, "fetch")
     yield MARK
-    yield f"# {fetched.get('title') or collection.folder.resolve().name}"
+    yield f"# {_inline(fetched.get('title') or collection.folder.resolve().name)}"
     yield ""
     yield "A test collection for retrieval: the corpus and the queries are in BEIR's format,"
     yield "the runs and the qrels in TREC's."
@@ -37,7 +42,7 @@ def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     yield from _made(card)
     origins = _origins(collection)
     if origins:
-        shares = ", ".join(f"{count:,} {origin}" for origin, count in origins.most_common())
+        shares = ", ".join(f"{n:,} {_inline(origin)}" for origin, n in origins.most_common())
         yield f"- queries by origin: {shares}"
     judged_sets = card_section(card, "judge")
     if judged_sets:
@@ -46,22 +51,22 @@ def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     for name in ("licence", "citation", "homepage"):
         if fetched.get(name):
             yield ""
-            yield f"{name.capitalize()}: {fetched[name]}"
+            yield f"{name.capitalize()}: {_linked(fetched[name])}"
 
 
 def _made(card: Mapping[str, Any]) -> Iterator[str]:
     """A line for each step that the card knows of."""
     if fetched := card_section(card, "fetch"):
-        yield f"- fetched by the recipe {fetched.get('recipe')}, judged by people"
+        yield f"- fetched by the recipe {_inline(fetched.get('recipe'))}, judged by people"
     if ingested := card_section(card, "ingest"):
         counts = f"{_count(ingested, 'documents')} passages of {_count(ingested, 'files')} files"
         yield f"- ingested: {counts}"
     if generated := card_section(card, "generate"):
-        writer = f"{generated.get('model')} with {generated.get('prompt')}"
+        writer = f"{_inline(generated.get('model'))} with {_inline(generated.get('prompt'))}"
         yield f"- {_count(generated, 'queries')} queries written by {writer}"
     if pooled := card_section(card, "pool"):
-        runs = ", ".join(card_section(pooled, "runs"))
-        depth = pooled.get("depth")
+        runs = ", ".join(map(_inline, card_section(pooled, "runs")))
+        depth = _inline(pooled.get("depth"))
         yield f"- pooled: {_count(pooled, 'pairs')} pairs, the first {depth} of each run ({runs})"
 
 
@@ -84,7 +89,8 @@ def _judgements(judged_sets: Mapping[str, Any]) -> Iterator[str]:
         counts = [_count(entry, what) for what in ("pairs", "judged", "failed")]
         model = str(entry.get("model", ""))
         served = ", ".join(map(str, entry.get("served") or [])) or model
-        yield f"| {' | '.join([name, *counts, str(entry.get('prompt', '')), _cell(served)])} |"
+        cells = [name, *counts, entry.get("prompt", ""), served]
+        yield f"| {' | '.join(map(_inline, cells))} |"
         if embedded := embedded_name(model):
             caveats[caveat(embedded)] = None
     for line in caveats:
@@ -97,6 +103,11 @@ def _count(section: Mapping[str, Any], name: str) -> str:
     return f"{value:,}" if isinstance(value, int) else "?"
 
 
-def _cell(text: str) -> str:
-    """A text that breaks no row of a table."""
-    return " ".join(text.replace("|", "\\|").split())
+def _inline(value: object) -> str:
+    """A value of the card on one line, which is no markup: anybody may have named it."""
+    return markdown_text(flat(str(value)))
+
+
+def _linked(value: object) -> str:
+    """The same; a plain address stays a link."""
+    return str(value) if _ADDRESS.fullmatch(str(value)) else _inline(value)

@@ -20,6 +20,7 @@ from labeler.errors import BadInput
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems
+from labeler.report.neutral import spreadsheet_cell, spreadsheet_passage
 
 Warn = Callable[[str], None]
 
@@ -29,13 +30,6 @@ GRADE = "grade"
 LONGEST = 30_000
 """Spreadsheets cut a cell at 32,767 characters."""
 
-_FORMULA = re.compile(
-    r"""(?:^|(?<=[;\t\n]))                 # where a cell begins, also where ; and tabs part cells
-        (?=[\ \u3000]*[=+\-@\t\uff1d\uff0b\uff0d\uff20])
-        (?!(?<=\n)[+\-]\ [^\n;\t|!(]*(?:\n|$))  # but a list's item, which can call nothing""",
-    re.VERBOSE,
-)
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ROW = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,10}(\.0+)?")
 _GRADE_WITH_SCALE = re.compile(r"grade( \(-?[0-9]+( = .*|;.*)?\))?", re.DOTALL)
@@ -74,26 +68,30 @@ def write_sheet(
     path: Path, sample: str, rows: Iterable[SheetRow], scale: Mapping[int, str]
 ) -> None:
     """Write a sheet whose grade column says the scale in its header."""
-    meanings = "; ".join(f"{g} = {name}" if name else str(g) for g, name in sorted(scale.items()))
+    names = {grade: harmless(name) for grade, name in sorted(scale.items())}
+    meanings = "; ".join(
+        f"{grade} = {name}" if name else str(grade) for grade, name in names.items()
+    )
     header = [*COLUMNS, f"{GRADE} ({meanings})", *FILLED]
     with replacing(path) as out:
         out.write("\ufeff")
         writer = csv.writer(out, lineterminator="\r\n")
         writer.writerow(header)
         for row in rows:
-            ids = f"'{row.query_id}", f"'{row.doc_id}"
+            ids = id_cell(row.query_id), id_cell(row.doc_id)
             texts = [harmless(text) for text in (row.query, row.title, row.text)]
             cells = [sample, str(row.number), ids[0], texts[0], ids[1], *texts[1:]]
             writer.writerow([*cells, *[""] * (1 + len(FILLED))])
 
 
-def harmless(text: str) -> str:
-    """A text that no spreadsheet runs as a formula, cut where its cell would be.
+def id_cell(identifier: str) -> str:
+    """The cell of an id, which no spreadsheet takes for a number or a formula."""
+    return spreadsheet_cell(f"'{identifier}")
 
-    An apostrophe stands before `=`, `+`, `-` and `@`, full-width ones too, at the text's begin and
-    where a spreadsheet that parts cells at `;` or tabs would begin a cell.
-    """
-    clean = _FORMULA.sub("'", _CONTROL.sub(" ", text))
+
+def harmless(text: str) -> str:
+    """A text that no spreadsheet runs as a formula, cut where its cell would be."""
+    clean = spreadsheet_passage(text)
     return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
 
 

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
+from labeler.report.neutral import latex_text, markdown_prose, markdown_text
 from labeler.report.printable import printable
 from labeler.report.table import Table
-
-_MARKDOWN = re.compile(r"[\\|*`<]|(?<!\w)_|_(?!\w)")
-"""What would be markup; an underscore within a word is not."""
-
-_LATEX = str.maketrans(
-    {c: "\\" + c for c in "&%$#_{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-)
 
 
 def markdown_table(table: Table) -> str:
@@ -21,33 +12,22 @@ def markdown_table(table: Table) -> str:
     rule = ["---" if column.align == "left" else "---:" for column in table.shown]
     head, *rows = ([markdown_text(cell) for cell in row] for row in [table.titles, *table.texts()])
     body = "".join(f"| {' | '.join(row)} |\n" for row in [head, rule, *rows])
-    above = f"{markdown_text(printable(table.title))}\n\n" if table.title else ""
-    below = f"\n{markdown_text(printable(table.note))}\n" if table.note else ""
+    above = f"{markdown_prose(table.title)}\n\n" if table.title else ""
+    below = f"\n{markdown_prose(table.note)}\n" if table.note else ""
     return f"{above}{body}{below}"
-
-
-def markdown_text(text: str) -> str:
-    """`text` with what would be markup escaped."""
-    return _MARKDOWN.sub(r"\\\g<0>", text)
 
 
 def latex_table(table: Table) -> str:
     """A `tabular` with the rules of the booktabs package; its title and note are comments."""
     columns = "".join(column.align[0] for column in table.shown)
     head, *rows = (
-        " & ".join(map(_latex_cell, row)) + r" \\" for row in [table.titles, *table.texts()]
+        " & ".join(map(latex_text, row)) + r" \\" for row in [table.titles, *table.texts()]
     )
     body = "\n".join([head, r"\midrule", *rows])
     tabular = (
         f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
     )
     return _comment(table.title) + tabular + _comment(table.note)
-
-
-def _latex_cell(cell: str) -> str:
-    """A cell's text; a bracket would be taken for the argument of the line end before it."""
-    text = cell.translate(_LATEX)
-    return f"{{}}{text}" if text.startswith("[") else text
 
 
 def _comment(text: str) -> str:

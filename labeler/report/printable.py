@@ -14,9 +14,14 @@ _UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 def printable(text: str) -> str:
     """`text` with its control and format characters written out, line breaks and tabs kept."""
-    return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in _UNSAFE else _spelled(c) for c in text
-    )
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or not drives_terminals(c) else _spelled(c) for c in text)
+
+
+def drives_terminals(character: str) -> bool:
+    """Whether a character is no letter to be seen, but a control or format character."""
+    return unicodedata.category(character) in _UNSAFE
 
 
 def _spelled(character: str) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from labeler.errors import Misuse
 from labeler.report.forms import FormName
-from labeler.report.markup import latex_table, markdown_table, markdown_text
+from labeler.report.markup import latex_table, markdown_table
+from labeler.report.neutral import json_text, markdown_prose, spreadsheet_cell
 from labeler.report.printable import printable
-from labeler.report.table import Table
+from labeler.report.table import Scalar, Table
 from labeler.report.text import text_table
 
 
@@ -31,12 +31,17 @@ class Form:
 
 def _csv(table: Table) -> str:
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([table.keys, *table.values()])
+    rows = [_csv_row(table.keys), *map(_csv_row, table.values())]
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
+def _csv_row(row: Sequence[Scalar]) -> list[Scalar]:
+    return [spreadsheet_cell(value) if isinstance(value, str) else value for value in row]
+
+
 def _objects(table: Table) -> list[str]:
-    return [json.dumps(record, ensure_ascii=False) for record in table.records()]
+    return [json_text(record) for record in table.records()]
 
 
 def _json(table: Table) -> str:
@@ -53,7 +58,7 @@ FORMS: dict[FormName, Form] = {
     "json": Form(_json),
     "jsonl": Form(_json_lines),
     "latex": Form(latex_table, for_people=True),
-    "markdown": Form(markdown_table, for_people=True, of_prose=markdown_text),
+    "markdown": Form(markdown_table, for_people=True, of_prose=markdown_prose),
 }
 """Every form by its name."""
 

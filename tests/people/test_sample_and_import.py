@@ -259,6 +259,50 @@ def test_no_cell_begins_a_formula(tmp_path: Path) -> None:
     assert not [cell for cell in cells if "\x1b" in cell]
 
 
+STRANGE_IDS = (
+    *(
+        "=1",
+        "-1",
+        "+1",
+        "@x",
+        "'x",
+        "''=1",
+        "'",
+        "a;=1",
+        ";-x",
+        "007",
+        "1e5",
+        "＝1",
+        '"',
+        "a,b",
+        "é",
+    ),
+    *("a\x1b[2J", "\u202eb", "a\x9bc", "\x07"),
+)
+
+
+def test_ids_that_a_spreadsheet_might_run_come_back_as_they_were(tmp_path: Path) -> None:
+    coll, sheet = Collection(tmp_path / "c"), tmp_path / "sheet.csv"
+    ids = list(STRANGE_IDS)
+    with locked(coll):
+        write_corpus(coll.corpus, [Document(f"d{name}", "t", "x") for name in ids])
+        write_queries(coll.queries, [Query(name, "=text") for name in ids])
+        write_pool(coll.pool, [Pooled(Pair(name, f"d{name}"), ("a",), 1) for name in ids])
+    assert execute(["sample", str(coll.folder), "--pairs", str(len(ids)), "-o", str(sheet)]) == 0
+    for cell in sheet.read_text(encoding="utf-8-sig").replace("\n", ",").split(","):
+        assert not cell.startswith(tuple("=+-@"))
+        assert not any(part.startswith(tuple("=+-@")) for part in cell.split(";"))
+    with sheet.open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.reader(lines))
+    (grade,) = (i for i, name in enumerate(rows[0]) if name.startswith("grade ("))
+    with sheet.open("w", encoding="utf-8", newline="") as out:
+        csv.writer(out).writerows(
+            [rows[0], *([*r[:grade], "1", *r[grade + 1 :]] for r in rows[1:])]
+        )
+    assert execute(["import-labels", str(sheet), str(coll.folder), "--as", "human"]) == 0
+    assert read_qrels(coll.qrels("human")) == {name: {f"d{name}": 1} for name in ids}
+
+
 @pytest.mark.parametrize(
     ("text", "cell"),
     [

@@ -1,0 +1,94 @@
+"""Texts of others, made inert for each kind of output: one function a kind, applied by renderers.
+
+Texts come from documents, models, servers and names of files. Whatever a reader of the output would
+run, follow or be driven by is written out or marked; JSON, which can say anything, stays exact.
+For terminals it is `printable.printable`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+
+from labeler.report.printable import drives_terminals, printable
+
+_FORMULA = re.compile(
+    r"""(?:^|(?<=[;\t\n]))                 # where a cell begins, also where ; and tabs part cells
+        (?=[\ \xa0\u3000\u200b-\u200f\u2060\ufeff]*[=+\-@\t\uff1d\uff0b\uff0d\uff20])
+        (?!(?<=\n)[+\-]\ [^\n;\t|!(]*(?:\n|$))  # but a list's item, which can call nothing""",
+    re.VERBOSE,
+)
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_DRIVING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Control characters, line and direction overrides: what acts, less what spells words."""
+
+
+def spreadsheet_cell(text: str) -> str:
+    """A cell of a table for programs and spreadsheets, which run none of it as a formula.
+
+    An apostrophe stands before `=`, `+`, `-` and `@`, full-width ones too, at the text's begin and
+    where a spreadsheet that parts cells at `;` or tabs would begin a cell; a number is left alone.
+    """
+    return text if _NUMBER.fullmatch(text) else _FORMULA.sub("'", printable(text))
+
+
+def spreadsheet_passage(text: str) -> str:
+    """The same of a text that people read in a spreadsheet: what acts becomes a blank."""
+    return _FORMULA.sub("'", _DRIVING.sub(" ", text))
+
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7e]")  # json itself escapes the control characters of ASCII
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """A value as JSON that reads back exactly, with no control or format character in it."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _NOT_ASCII.sub(_json_escaped, text)
+
+
+def _json_escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1] if drives_terminals(found[0]) else found[0]
+
+
+_MARKDOWN = re.compile(
+    r"""[\\|*`<~]                      # code, emphasis, HTML, rows
+        |(?<!\w)_|_(?!\w)              # an underscore within a word is none
+        |\](?=[(\[:])                  # links, images, their definitions
+        |&(?=\#?\w+;)                  # entities
+        |\$(?![0-9])                   # formulas, of which a price is none
+        |:(?=//)|(?<=\bwww)\.          # addresses, which become links by themselves
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_BEGINS_BLOCK = re.compile(r"^(?:(?=[#>+=-])|([0-9]{1,9})(?=[.)]))")
+
+
+def markdown_text(text: str) -> str:
+    """Text within a line of Markdown, with what would be markup, HTML or a link escaped."""
+    return _MARKDOWN.sub(r"\\\g<0>", printable(text))
+
+
+def markdown_prose(text: str) -> str:
+    """Lines of Markdown of their own, which begin no heading, list or quotation either."""
+    lines = (line.strip() for line in markdown_text(text).split("\n"))
+    return "\n".join(_BEGINS_BLOCK.sub(r"\1\\", line) for line in lines)
+
+
+def html_text(text: str) -> str:
+    """Text of an HTML element or of an attribute in quotes."""
+    return escape(printable(text))
+
+
+_LATEX = str.maketrans(
+    {c: "\\" + c for c in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
+
+
+def latex_text(text: str) -> str:
+    """Text of a LaTeX table; a bracket would be taken for an argument of the line end before it."""
+    escaped = printable(text).translate(_LATEX)
+    return f"{{}}{escaped}" if escaped.startswith("[") else escaped

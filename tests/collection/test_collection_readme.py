@@ -1,0 +1,51 @@
+"""A collection's README.md holds what its card says as words: no markup, HTML or escape codes."""
+
+import json
+import unicodedata
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
+from labeler.collection.readme import write_readme
+
+HOSTILE = (
+    "a\x1b[2J\x07\u202e|b`c`<script>alert(1)</script>\n# head\n[x](http://evil) ![y](z) www.evil.de"
+)
+CARD = {
+    "fetch": {"title": HOSTILE, "recipe": HOSTILE, "licence": HOSTILE, "citation": HOSTILE},
+    "generate": {"model": HOSTILE, "prompt": HOSTILE, "queries": 3},
+    "pool": {"runs": {HOSTILE: {}}, "depth": HOSTILE, "pairs": 3},
+    "judge": {"a": {"model": HOSTILE, "prompt": HOSTILE}, HOSTILE: {"served": [HOSTILE, HOSTILE]}},
+}
+
+
+def readme_of(folder: Path, card: object) -> str:
+    collection = Collection(folder)
+    collection.card.write_text(json.dumps(card), encoding="utf-8")
+    rows = {"_id": "q1", "text": "x", "metadata": {"origin": HOSTILE}}
+    collection.queries.write_text(json.dumps(rows) + "\n", encoding="utf-8")
+    with locked(collection):
+        write_readme(collection)
+    return collection.readme.read_text(encoding="utf-8")
+
+
+def test_whatever_the_card_says_is_words(tmp_path: Path) -> None:
+    text = readme_of(tmp_path, CARD)
+    assert not {c for c in text if unicodedata.category(c) in {"Cc", "Cf", "Zl", "Zp"}} - {"\n"}
+    _comment, *tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    kinds = {token.type for token in tokens}
+    inner = {child.type for token in tokens for child in token.children or ()}
+    assert inner <= {"text", "text_special", "softbreak"}
+    assert not kinds & {"html_block", "fence", "code_block"}
+    assert sum(token.type == "heading_open" for token in tokens) == 1
+    assert sum(token.type == "td_open" for token in tokens) == 2 * 6
+    assert "http://" not in text
+
+
+def test_a_plain_address_stays_a_link(tmp_path: Path) -> None:
+    home = "https://example.org/data?x=1#top"
+    text = readme_of(tmp_path, {"fetch": {"homepage": home, "title": "a_b"}})
+    assert f"Homepage: {home}\n" in text
+    assert "# a_b\n" in text

@@ -1,0 +1,156 @@
+"""Texts of others act in no output: a property for each kind, and what must stay exact."""
+
+import csv
+import io
+import json
+import re
+import unicodedata
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from labeler.report.neutral import (
+    html_text,
+    json_text,
+    latex_text,
+    markdown_prose,
+    markdown_text,
+    spreadsheet_cell,
+    spreadsheet_passage,
+)
+from labeler.report.notebook import notebook_html
+from labeler.report.printable import flat, printable
+from labeler.report.render import FORMS, rendered_all
+from labeler.report.table import Column, Table
+
+PIECES = (
+    *("\x1b[2J", "\x1b]0;x\x07", "\x07", "\x08", "\r", "\n", "\t", "\x7f", "\x85", "\x9b31m"),
+    *("\u202e", "\u2066", "\u200b", "\u2028", "\ufeff", "\U000e0041", "\ud83d", "\xad"),
+    *("=1+1", "+1", "-1", "@x", "=cmd|' /C calc'!A0", ";=1", "\t=1", "＝1", "'=1", "-0.5", '"'),
+    *("<script>alert(1)</script>", "<b>", "<!--", "&lt;", "&#x3c;", "[a](http://x)", "![a](x)"),
+    *("[a]: http://x", "http://x.example", "www.x.example", "`", "```", "*", "_", "__", "~~", "|"),
+    *("# ", "> ", "- ", "+ ", "1. ", "1) ", "===", "---", "    ", "$x$", "\\", "$", "%", "{", "}"),
+    *("^", "~", "&", "a", "é", "字", "0", "x_y", "[", "]", "(", ")", ":", "!", "#", ","),
+)
+hostile = st.lists(st.sampled_from(PIECES) | st.integers(0, 0x10FFFF).map(chr), max_size=6).map(
+    "".join
+)
+ACTIVE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+FORMULA = tuple("=+-@\t\r＝＋－＠")
+SPELLING = "".join(
+    c for c in map(chr, range(0x110000)) if unicodedata.category(c) == "Cf" and c not in OVERRIDES
+)
+"""Format characters that words of some languages are spelt with, and that act on nothing."""
+NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
+
+
+def active(text: str) -> list[str]:
+    """The characters that drive a terminal or the direction of text, line ends and tabs aside."""
+    return [c for c in text if unicodedata.category(c) in ACTIVE and c not in "\n\t"]
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(hostile)
+def test_a_terminal_is_sent_letters_alone(text: str) -> None:
+    assert active(printable(text)) == []
+    assert not set(flat(text)) & set("\n\t")
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(hostile)
+@example("-0.5")
+def test_a_spreadsheet_sees_no_formula_and_numbers_stay(text: str) -> None:
+    assert active(spreadsheet_cell(text)) == []
+    assert not set(active(spreadsheet_passage(text))) - set(SPELLING)
+    for cell in (spreadsheet_cell(text), spreadsheet_passage(text)):
+        begins = [part.lstrip(" \xa0\u3000\u200b\ufeff") for part in re.split(r"[;]", cell)]
+        assert NUMBER.fullmatch(cell) or not any(part.startswith(FORMULA) for part in begins)
+
+
+@pytest.mark.parametrize("number", ["-0.5", "+1", "1e-5", "-.5", "-1", "12"])
+def test_a_number_is_never_marked(number: str) -> None:
+    assert spreadsheet_cell(number) == number
+
+
+RULES = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def kinds(markdown: str) -> set[str]:
+    """The kinds of what Markdown makes of a text, but for paragraphs of words."""
+    tokens = RULES.parse(markdown)
+    inner = [child.type for token in tokens for child in token.children or ()]
+    return {token.type for token in tokens} | set(inner) - {"text", "text_special", "softbreak"}
+
+
+@settings(derandomize=True, deadline=None, max_examples=400)
+@given(hostile)
+@example("1986. A year")
+@example("a\n===")
+@example("\t# a")
+def test_markdown_holds_words_alone(text: str) -> None:
+    prose = markdown_prose(text)
+    assert active(prose) == []
+    assert kinds(prose) <= {"paragraph_open", "paragraph_close", "inline"}
+    assert not re.search(r"(?<!\\)://|\bwww\.", prose)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(hostile)
+def test_markdown_shows_the_words_as_they_are(text: str) -> None:
+    (inline,) = [t for t in RULES.parse(f"x{markdown_text(flat(text))}x") if t.type == "inline"]
+    assert "".join(child.content for child in inline.children or ()) == f"x{flat(text)}x"
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.append(f"<!--{data}")
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(hostile)
+def test_html_gets_no_element_and_no_attribute(text: str) -> None:
+    reader = _Tags()
+    reader.feed(f'<p title="{html_text(text)}">{html_text(text)}</p>')
+    assert reader.tags == ["p"]
+    assert active(html_text(text)) == []
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(hostile)
+def test_latex_gets_no_command(text: str) -> None:
+    ours = r"\\text(asciitilde|asciicircum|backslash)\{\}|\\[&%$#_{}]|^\{\}"
+    assert not set(re.sub(ours, "", latex_text(text))) & set("\\&%$#_{}~^")
+    assert active(latex_text(text)) == []
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(st.dictionaries(hostile, hostile | st.sampled_from([-0.5, 1e300, None, 3]), max_size=3))
+def test_json_stays_exact_and_sends_a_terminal_nothing(value: dict[str, object]) -> None:
+    assert json.loads(json_text(value)) == value
+    assert active(json_text(value, indent=1)) == []
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(hostile, hostile)
+def test_every_form_of_a_table_is_inert_wherever_the_text_stands(cell: str, name: str) -> None:
+    columns = [Column(name or "n", align="left"), Column("m")]
+    table = Table("t", columns, [[cell, -0.5]], title=cell, note=cell)
+    for form in FORMS:
+        shown = rendered_all([cell, table], form)
+        assert active(shown) == [], form
+    assert active(notebook_html([table], [])) == []
+    rows = list(csv.reader(io.StringIO(rendered_all([table], "csv"))))
+    assert rows[1][1] == "-0.5"
+    (record,) = json.loads(rendered_all([table], "json"))
+    assert record[name or "n"] == cell
