@@ -87,9 +87,12 @@ class Build:
             return ingest(inputs, self.collection, queries_file, advance, self.control.note)
 
     async def generate(self, stop: StopSignal) -> GenerateResult:
-        """Write the queries."""
+        """Write the queries; where there are none in the end, nothing can be pooled."""
         control = self.control.with_stop(stop)
-        return await agenerate(self.collection, self.options.generation, control)
+        result = await agenerate(self.collection, self.options.generation, control)
+        if not result.total:
+            result.check()
+        return result
 
     def pool(self) -> PoolResult:
         """Retrieve, and pool what the runs find."""

@@ -25,6 +25,7 @@ from labeler.models.limits import Limits
 if TYPE_CHECKING:
     from labeler.judging.result import JudgeResult
     from labeler.pipeline import Build, Rehearsal
+    from labeler.queries.generate import GenerateResult
 
 
 @options.unfolded
@@ -61,20 +62,23 @@ def command(
         with rehearsal(asked, control) as steps:
             rehearse(steps)
         return
-    result = build(Build(Collection(out), asked, control))
+    generated, judged = build(Build(Collection(out), asked, control))
     say(f"\nnext: labeler evaluate {out}")
-    check_complete(result)
+    check_complete(judged)
+    if generated:
+        generated.check()
 
 
-def build(steps: Build) -> JudgeResult:
+def build(steps: Build) -> tuple[GenerateResult | None, JudgeResult]:
     """Take the four steps, and say after each what it gave."""
     note_ingested(steps.ingest())
-    if steps.writes_queries:
-        note_generated(run_until_stopped(steps.generate), steps.options.queries)
+    generated = run_until_stopped(steps.generate) if steps.writes_queries else None
+    if generated:
+        note_generated(generated, steps.options.queries)
     note_pooled(steps.pool())
     result = run_until_stopped(steps.judge)
     show_judging(result)
-    return result
+    return generated, result
 
 
 def rehearse(steps: Rehearsal) -> None:

@@ -47,3 +47,4 @@ def command(
     result = run_until_stopped(lambda stop: agenerate(collection, asked, control.with_stop(stop)))
     note_generated(result, queries)
     say(f"queries: {result.queries}")
+    result.check()

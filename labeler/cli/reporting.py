@@ -49,7 +49,10 @@ def note_generated(result: GenerateResult, queries: int) -> None:
     """Say how many queries were written, and whether the corpus had passages enough."""
     written = f"wrote {result.written} queries, dropped {result.rejected} candidates"
     note(f"{written}; {result.total} in all")
-    if result.missing:
+    if result.spent.calls:
+        cost = cost_of(result.cost, result.cost_at_most)
+        note(f"cost of writing: {cost}; calls: {result.spent.calls:,}")
+    if result.missing and result.total and not result.has_failed:
         from labeler.queries.passages import MIN_WORDS
 
         note(f"{queries} were asked for; the corpus has no more passages of {MIN_WORDS} words")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,16 +13,24 @@ from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked_in_loop
 from labeler.data import Document
+from labeler.errors import Incomplete
 from labeler.model import Model
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
+from labeler.models.policies.budget import Spending
 from labeler.models.session import Session, SessionOptions, open_session, select_model
 from labeler.prompt import find_prompt
 from labeler.queries.keep import generated_before, keep_generated
-from labeler.queries.passages import passages_in_order
-from labeler.queries.write import Writer, closeness, generate_queries, generation_requests
+from labeler.queries.passages import MIN_WORDS, passages_in_order
+from labeler.queries.write import (
+    FRUITLESS,
+    Writer,
+    closeness,
+    generate_queries,
+    generation_requests,
+)
 
 EMBEDDED_SAMPLES = 5
 
@@ -55,8 +63,9 @@ class GenerateOptions:
 class GenerateResult:
     """How many queries were written now, and how many generated ones the collection has.
 
-    `rejected` counts the candidates that were dropped now; `missing` the queries that the corpus
-    has no passage for. `cost` is in dollars, None where the price is not known.
+    `rejected` counts the candidates that were dropped now, `reasons` those that were no queries;
+    `missing` the queries that there are too few. `has_failed` is true where replies failed, or so
+    many were no queries that no more were asked for. `spent` is what this took.
     """
 
     queries: Path
@@ -64,7 +73,28 @@ class GenerateResult:
     rejected: int
     total: int
     missing: int = 0
-    cost: float | None = None
+    spent: Spending = field(default_factory=Spending)
+    is_priced: bool = False
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    has_failed: bool = False
+
+    @property
+    def cost(self) -> float | None:
+        """What this is known to have cost in dollars; None where the price is not known."""
+        return None if self.spent.calls and not self.is_priced else self.spent.cost
+
+    @property
+    def cost_at_most(self) -> float | None:
+        """The same with what calls may have cost of which the server did not say."""
+        return None if self.cost is None else self.spent.cost_at_most
+
+    def check(self) -> None:
+        """Raise `Incomplete` where queries are missing because replies failed, or none came."""
+        if self.missing and (self.has_failed or not self.total):
+            counts = [f"{count:,} {reason}" for reason, count in self.reasons.items()]
+            reasons = ", ".join(counts) or f"no passage has {MIN_WORDS} words"
+            queries = f"{self.total:,} of {self.total + self.missing:,} queries were written"
+            raise Incomplete(f"{queries} ({reasons}); rejected.jsonl lists them")
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file and the cost by name."""
@@ -74,7 +104,10 @@ class GenerateResult:
             "rejected": self.rejected,
             "total": self.total,
             "missing": self.missing,
+            "reasons": dict(self.reasons),
+            "calls": self.spent.calls,
             "cost": self.cost,
+            "cost_at_most": self.cost_at_most,
         }
 
 
@@ -127,6 +160,7 @@ async def agenerate(
     """Write queries that the corpus answers: `generate` for callers that are asynchronous."""
     opened, options = open_collection(collection), options or GenerateOptions()
     control = control or Control()
+    earlier = replace(control.spent)
     async with AsyncExitStack() as stack:
         prepared = await stack.enter_async_context(
             _prepared(opened, options, options.session, control)
@@ -140,7 +174,7 @@ async def agenerate(
             generated = await generate_queries(
                 documents, writer, options.queries, session.at_once, advance
             )
-        is_priced = session.selection.price is not None
+        is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
             total = keep_generated(opened, generated, writer)
@@ -150,7 +184,10 @@ async def agenerate(
         len(generated.rejected),
         total,
         max(0, options.queries - len(generated.queries)),
-        control.spent.cost if is_priced or not control.spent.calls else None,
+        spent,
+        is_priced,
+        generated.reasons,
+        bool(generated.failures or generated.in_a_row >= FRUITLESS),
     )
 
 

@@ -51,7 +51,7 @@ def keep_generated(collection: Collection, generated: Generated, writer: Writer)
     taken = {query.id for query in old}
     free = (name for n in count(1) if (name := f"q{n}") not in taken)
     write_queries(collection.queries, [*old, *(replace(q, id=next(free)) for q in fresh)])
-    if fresh or not collection.rejected.exists():
+    if fresh or generated.rejected or not collection.rejected.exists():
         write_rows(collection.rejected, map(asdict, generated.rejected))
     entry = {
         **writer.origin,

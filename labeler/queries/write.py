@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
@@ -12,7 +13,8 @@ from typing import Any, TypeVar
 from labeler.data import Document, Query
 from labeler.errors import CallFailed, ProviderError
 from labeler.messages import Advance
-from labeler.model import Model, Reply, Request
+from labeler.model import NO_COMPLETION, Model, Reply, Request
+from labeler.models.ending import status_of_ending
 from labeler.prompt import Prompt
 from labeler.queries.filter import reason_to_reject, tidied
 from labeler.queries.passages import passages_in_order
@@ -20,6 +22,10 @@ from labeler.text.terms import TermStatistics, matched_share, terms
 from labeler.text.vectors import can_encode, encode
 
 T = TypeVar("T")
+
+BEATEN = "another was closer"
+FRUITLESS = 50
+"""Passages in a row without a query, after which no more are asked about and paid for."""
 
 MAX_WORDS = 260
 """The words of a passage that the model is shown, counted from its beginning."""
@@ -39,10 +45,22 @@ class Rejected:
 
 @dataclass(slots=True)
 class Generated:
-    """The queries that were kept, in order, and the candidates that were not."""
+    """The queries that were kept, in order, and the candidates that were not.
+
+    `failures` counts the passages whose every reply failed, by the reason of the first;
+    `in_a_row` the passages that gave no query since the last that gave one.
+    """
 
     queries: list[Query] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+    in_a_row: int = 0
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """How many candidates were dropped, by the reason; those that another beat are none."""
+        named = (rejected.reason.partition(":")[0] for rejected in self.rejected)
+        return Counter(reason for reason in named if reason != BEATEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +110,24 @@ async def generate_queries(
 ) -> Generated:
     """Write queries until there are `total` with those that the writer has `already`.
 
-    At most one a passage; fewer where the passages run out. What comes out does not depend on
-    `concurrency`: passages are asked in waves, and a wave's results are taken in order.
+    At most one a passage; fewer where the passages run out, or many in a row give none. What comes
+    out does not depend on `concurrency`: passages are asked in waves, and a wave's results are
+    taken in order.
     """
     result = Generated(list(writer.already))
     used = {source["doc_id"] for query in writer.already for source in query.metadata["source"]}
     ordered = passages_in_order(documents, writer.seed)
     passages = iter([document for document in ordered if document.id not in used])
     limit = asyncio.Semaphore(concurrency)
-    while len(result.queries) < total:
+    while len(result.queries) < total and result.in_a_row < FRUITLESS:
         wave = _next_wave(passages, min(total - len(result.queries), max(1, concurrency)))
         if not wave:
             break
         answers = await _ask_all(wave, writer, limit)
         _check_that_some_call_worked(answers)
         for document, replies in zip(wave, answers, strict=True):
-            _keep_best(document, replies, writer, result)
+            if result.in_a_row < FRUITLESS:
+                _keep_best(document, replies, writer, result)
         advance(len(result.queries), total)
     return result
 
@@ -147,40 +167,54 @@ def _check_that_some_call_worked(answers: Iterable[Iterable[Reply | CallFailed]]
 
 
 def _keep_best(
-    document: Document, replies: Iterable[Reply | CallFailed], writer: Writer, result: Generated
+    document: Document, replies: Sequence[Reply | CallFailed], writer: Writer, result: Generated
 ) -> None:
     taken = {query.text.casefold() for query in result.queries}
     fit: dict[str, None] = {}
-    for text, reason in _candidates(document, replies, writer):
-        repeated = "asked already" if text.casefold() in taken else None
-        if reason or repeated:
-            result.rejected.append(Rejected(document.id, text, reason or repeated or ""))
+    failures = list[str]()
+    for reply in replies:
+        text, failure = _candidate(reply)
+        reason = failure or _reason_to_reject(text, document, writer, taken)
+        if reason:
+            result.rejected.append(Rejected(document.id, text, reason))
+            failures += [failure.partition(":")[0]] if failure else []
         else:
             fit[text] = None
     if not fit:
+        result.failures.update(failures[:1] if len(failures) == len(replies) else ())
+        result.in_a_row += 1
         return
+    result.in_a_row = 0
     scores = writer.closeness(document.text, list(fit))
     ordered = sorted(zip(scores, fit, strict=True), key=lambda scored: -scored[0])
     best, *rest = (text for _, text in ordered)
-    result.rejected += [Rejected(document.id, text, "another was closer") for text in rest]
+    result.rejected += [Rejected(document.id, text, BEATEN) for text in rest]
     number = f"q{len(result.queries) + 1}"
     result.queries.append(Query(number, best, _origin(document, writer)))
 
 
-def _candidates(
-    document: Document, replies: Iterable[Reply | CallFailed], writer: Writer
-) -> Iterator[tuple[str, str | None]]:
+def _candidate(reply: Reply | CallFailed) -> tuple[str, str]:
+    """What a reply says in a query's place, and why it says none, empty where it may be one."""
+    if isinstance(reply, CallFailed):
+        return "", f"call_failed: {reply}"
+    status = status_of_ending(reply.finish_reason)
+    if reply.refusal or status == "refused":
+        return reply.refusal or "", "refused"
+    if status == "filtered":
+        return "", "filtered"
+    if reply.finish_reason == NO_COMPLETION:
+        return "", "no completion"
+    text = tidied(reply.text)
+    if status:
+        return text, "cut at the token limit" if status == "truncated" else "broken off"
+    return text, "" if text else "no text"
+
+
+def _reason_to_reject(text: str, document: Document, writer: Writer, taken: Set[str]) -> str | None:
+    """Why a text is no query of a passage."""
     examples = [m.content for m in writer.prompt.turns if m.role == "assistant"]
-    for reply in replies:
-        if isinstance(reply, CallFailed):
-            yield "", f"call_failed: {reply}"
-        elif reply.refusal or reply.finish_reason == "content_filter":
-            yield reply.refusal or "", "refused"
-        elif reply.finish_reason == "length":
-            yield tidied(reply.text), "cut at the token limit"
-        else:
-            text = tidied(reply.text)
-            yield text, reason_to_reject(text, document.text, examples)
+    repeated = "asked already" if text.casefold() in taken else None
+    return reason_to_reject(text, document.text, examples) or repeated
 
 
 def _origin(document: Document, writer: Writer) -> Mapping[str, Any]:

@@ -1,14 +1,18 @@
 import asyncio
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from labeler.cli import execute
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries, write_queries
+from labeler.corpus.ingest import ingest
 from labeler.data import Document, Query
 from labeler.errors import CallFailed, Misuse, ProviderError
 from labeler.model import Model, Reply, Request
@@ -16,6 +20,7 @@ from labeler.prompt import find_prompt
 from labeler.queries.keep import generated_before, keep_generated
 from labeler.queries.passages import heading_queries, passages_in_order
 from labeler.queries.write import Generated, Writer, generate_queries
+from labeler.testing import Answer, Call, FakeServer, completion
 
 DOCUMENTS = [
     Document(f"d{n}", " ".join(f"word{n}x{i}" for i in range(40)), f"Guide > Part {n}")
@@ -164,3 +169,103 @@ def test_headings_stand_in_where_nothing_can_write() -> None:
     queries = heading_queries(DOCUMENTS, 3, seed=0)
     assert len({q.text for q in queries}) == 3
     assert all(q.text.startswith("Part ") and q.metadata["origin"] == "heading" for q in queries)
+
+
+TOOL_CALLS = {"content": None, "tool_calls": [{"id": "c", "type": "function"}]}
+NO_QUERIES = {
+    "refused": completion("", refusal="I cannot help with that"),
+    "a refusal": completion("I'm sorry, but I can't help with that."),
+    "filtered": completion("", finish_reason="content_filter"),
+    "cut at the token limit": completion("what is the", finish_reason="max_tokens"),
+    "no text": {**completion(""), "choices": [{"message": TOOL_CALLS, "finish_reason": "stop"}]},
+    "no completion": {**completion(""), "choices": []},
+    "broken off": completion("what is", finish_reason="error"),
+}
+
+
+def corpus_of(folder: Path, passages: int) -> Collection:
+    """A collection of passages that are long enough to ask about."""
+    texts = [" ".join(f"word{n}x{i}" for i in range(60)) for n in range(passages)]
+    folder.mkdir()
+    for number, text in enumerate(texts):
+        (folder / f"{number}.txt").write_text(text)
+    ingest(folder, Collection(folder.parent / "c"))
+    return Collection(folder.parent / "c")
+
+
+@pytest.mark.parametrize("reason", NO_QUERIES)
+@pytest.mark.parametrize("command", ["generate", "build"])
+def test_where_no_query_came_it_is_3_with_the_reasons_counted(
+    command: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = corpus_of(tmp_path / "docs", 6)
+    names = [str(tmp_path / "docs"), "-o", str(collection.folder)]
+    paths = names if command == "build" else names[-1:]
+    with FakeServer(lambda call: Answer(NO_QUERIES[reason])) as server:
+        server.answer = after_the_probe(server, Answer(NO_QUERIES[reason]))
+        where = ["--model", "fake", "--base-url", server.base_url, "--queries", "4"]
+        assert execute([command, *paths, *where]) == 3
+        assert len(server.calls) == 7
+        shown = capsys.readouterr().err
+        assert f"0 of 4 queries were written (6 {reason}); rejected.jsonl lists them" in shown
+        assert execute([command, *paths, *where]) == 3
+        assert len(server.calls) == 7
+    assert len(collection.rejected.read_text().splitlines()) == 6
+
+
+def after_the_probe(server: FakeServer, answer: Answer | str) -> Callable[[Call], Answer | str]:
+    """Answers the call that finds out what the server accepts, and then as told."""
+    return lambda _call: '{"grade": 1}' if len(server.calls) < 2 else answer
+
+
+def test_where_the_provider_failed_it_is_69_and_of_too_few_passages_nobody_is_to_blame(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = corpus_of(tmp_path / "docs", 3)
+    with FakeServer() as server:
+        server.answer = after_the_probe(server, Answer({}, 500))
+        where = ["--model", "fake", "--base-url", server.base_url, "--tries", "2"]
+        generate_four = ["generate", str(collection.folder), *where, "--queries", "4"]
+        assert execute(generate_four) == 69
+        number = iter(range(9))
+        server.answer = lambda _call: f"what is word{next(number)}x1"
+        assert execute(generate_four) == 0
+    assert "no more passages of 25 words" in capsys.readouterr().err
+
+
+def test_a_model_that_writes_no_query_is_not_asked_about_a_whole_corpus() -> None:
+    documents = [replace(DOCUMENTS[0], id=f"d{n}") for n in range(500)]
+    for concurrency in (1, 7, 16):
+        asked = 0
+
+        async def refuse(_request: Request) -> Reply:
+            nonlocal asked
+            asked += 1
+            return Reply("", refusal="no")
+
+        work = generate_queries(documents, writer(refuse, 1), 4, concurrency)
+        result = asyncio.run(work)
+        assert len(result.rejected) == 50
+        assert asked < 50 + 16
+
+
+def test_a_build_shows_the_calls_of_judging_apart_from_those_of_writing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = corpus_of(tmp_path / "docs", 4)
+    number = iter(range(99))
+    with FakeServer(lambda _call: f"what is word{next(number)}x1") as server:
+        where = ["--model", "fake", "--base-url", server.base_url, "--queries", "2"]
+        paths = [str(tmp_path / "docs"), "-o", str(collection.folder)]
+        server.answer = lambda call: (
+            '{"grade": 1}' if "response_format" in call.body else f"what is word{next(number)}x1"
+        )
+        assert execute(["build", *paths, *where, "--json-progress"]) == 0
+        calls = len(server.calls)
+    shown = capsys.readouterr()
+    first, *_, last = map(json.loads, re.findall("^{.*}$", shown.err, re.MULTILINE))
+    assert (first["calls"], first["tokens"]) == (0, 0)
+    assert last["calls"] == last["done"] == calls - 3
+    assert last["tokens"] == 110 * last["done"]
+    assert "cost of writing: unknown; calls: 3" in shown.err
+    assert f"cost of this run: unknown; calls: {last['done']}" in shown.out

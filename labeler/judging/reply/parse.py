@@ -19,9 +19,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.files.jsonl import strict_decoder
 from labeler.files.numbers import log_probability
-from labeler.judging.reply.ending import status_of_ending
 from labeler.judging.reply.refusal import refuses
 from labeler.model import NO_COMPLETION, Reply, whole
+from labeler.models.ending import status_of_ending
 
 LONGEST = 1_000_000
 """Characters; a longer reply is no grade of one pair."""
