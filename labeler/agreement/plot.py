@@ -12,8 +12,9 @@ import numpy as np
 
 from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.sentences import short
+from labeler.collection.outputs import Output
 from labeler.errors import Misconfigured, Misuse
-from labeler.files.read import file_problems
+from labeler.files.atomic import replacing_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,9 +38,10 @@ def check_picture(path: Path, assessors: int) -> None:
         )
 
 
-def plot(reports: Sequence[AssessorReport], path: Path) -> list[str]:
+def plot(reports: Sequence[AssessorReport], output: Output | Path) -> list[str]:
     """Draw a row of panels for each assessor; returns what a reader of the picture should know."""
-    check_picture(path, len(reports))
+    picture = Output.of(output)
+    check_picture(picture.path, len(reports))
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -48,11 +50,12 @@ def plot(reports: Sequence[AssessorReport], path: Path) -> list[str]:
         figure = Figure(layout="constrained")
         FigureCanvasAgg(figure)
         _draw(reports, figure)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        dates = {"Date": None} if path.suffix.lower() == ".svg" else None
-        with file_problems(path), warnings.catch_warnings(record=True) as caught:
+        form = picture.path.suffix.lower().removeprefix(".")
+        dates = {"Date": None} if form == "svg" else None
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            figure.savefig(path, dpi=150, metadata=dates)
+            with picture.writing(), replacing_bytes(picture.path) as out:
+                figure.savefig(out, format=form, dpi=150, metadata=dates)
     missing = any("missing from" in str(warning.message) for warning in caught)
     return ["the picture's font lacks some characters of the names"] if missing else []
 

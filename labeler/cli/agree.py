@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from labeler.cli.options import OUTPUT
+from labeler.cli.options import OUTPUT, Force
 from labeler.cli.output import show, show_json, warn
 from labeler.cli.screen import caution, note, say
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions
     from labeler.agreement.assessor_report import AssessorReport
     from labeler.agreement.sources import Sources
+    from labeler.collection.outputs import Output
     from labeler.report.finding import Finding
 
 GRADES, SYSTEMS, INTERVALS, GATES = "Reading grades", "Systems", "Intervals", "Gates"
@@ -153,6 +154,7 @@ def command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)
     ] = False,
@@ -179,17 +181,23 @@ def command(
         tuple(gate.name for gate in gates),
     )
     opened = open_sources(sources, more_humans or (), runs or ())
+    to = None
     if picture is not None:
         from labeler.agreement.plot import check_picture
+        from labeler.collection.outputs import Output
 
         check_picture(picture, len(opened.assessors))
+        to = Output(
+            picture, force, tuple(map(Path, (*sources, *(more_humans or ()), *(runs or ()))))
+        )
+        to.check()
     reports = agree_all(opened, options)
     if as_json:
         show_json(reports_as_json(reports, details=details), indent=2)
     else:
         _show(context, reports, opened, options, details=details)
-    if picture is not None:
-        _plot(reports, picture)
+    if to is not None:
+        _plot(reports, to)
     check_agreement(reports, gates, options.statistics)
 
 
@@ -219,9 +227,9 @@ def _show(
         show(joint)
 
 
-def _plot(reports: Sequence[AssessorReport], picture: Path) -> None:
+def _plot(reports: Sequence[AssessorReport], picture: Output) -> None:
     from labeler.agreement.plot import plot
 
     for warning in plot(reports, picture):
         caution(warning)
-    note(f"drawn: {picture}")
+    note(f"drawn: {picture.path}")

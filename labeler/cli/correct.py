@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import unfolded
-from labeler.cli.scoring import Baseline, GateFlags, OutputFlags, PerQuery, ScoringFlags
+from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.scoring import Baseline, GateFlags, PerQuery, ScoringFlags
 from labeler.evaluation.options import Target
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Correct the scores by an assessor's qrels with people's qrels of some queries."""
-    from labeler.cli.output import refuse_overwriting, show, show_json, warn
+    from labeler.cli.output import show, show_json, warn
     from labeler.evaluation.correct import corrections_of
     from labeler.evaluation.options import CorrectionOptions, Scoring
 
-    refuse_overwriting(output.output, paths)
+    to = output.made_from(*paths)
     bounds = gates.score_gates()
     how = Scoring(scoring.missing, ties=scoring.ties, max_grade=scoring.max_grade)
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
@@ -61,10 +61,10 @@ def command(
     corrections = corrections_of(*_sources(paths, human, assessor), options)
     warn(context, corrections.findings)
     if output.format == "json":
-        show_json(corrections.as_json(per_query=per_query), output.output)
+        show_json(corrections.as_json(per_query=per_query), to)
     else:
         tables = [corrections.query_table()] if per_query else corrections.tables()
-        show(tables, output.format, output.output)
+        show(tables, output.format, to)
     if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_corrected
 

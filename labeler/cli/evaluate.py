@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import unfolded
+from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import (
     COMPARING,
     SCORING,
     TABLES,
     Baseline,
     GateFlags,
-    OutputFlags,
     PerQuery,
     ScoringFlags,
 )
@@ -101,11 +100,11 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
-    from labeler.cli.output import refuse_overwriting, show, show_json, warn
+    from labeler.cli.output import show, show_json, warn
     from labeler.evaluation.evaluate import report_of
     from labeler.evaluation.options import EvaluationOptions, Scoring
 
-    refuse_overwriting(output.output, paths)
+    to = output.made_from(*paths, *([verdicts] if verdicts else []))
     bounds = gates.score_gates()
     passed = _verdicts(verdicts) if verdicts else None
     how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed)
@@ -117,9 +116,9 @@ def command(
     movers = _movers(report, tables.movers, paths[0])
     if output.format == "json":
         listed = {"movers": [mover.as_dict() for mover in movers]} if tables.movers else {}
-        show_json(report.as_json(per_query=tables.per_query) | listed, output.output)
+        show_json(report.as_json(per_query=tables.per_query) | listed, to)
     else:
-        show(_shown(report, tables, movers, output.format), output.format, output.output)
+        show(_shown(report, tables, movers, output.format), output.format, to)
     if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_scores
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.options import OUTPUT
+from labeler.cli.options import OUTPUT, Force
 from labeler.cli.screen import caution, note
 
 SCORES = "Fusing by score"
@@ -51,13 +51,15 @@ def command(
     tag: Annotated[
         str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)
     ] = "fused",
+    force: Force = False,
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
+    from labeler.collection.outputs import Output
     from labeler.messages import count_of
     from labeler.runs.fuse import fuse_files, weights_of
     from labeler.runs.fusion import Fusion
 
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
-    queries, lines = fuse_files(runs, output, fusion, tag, caution)
+    queries, lines = fuse_files(runs, Output(output, force), fusion, tag, caution)
     shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line', 'lines')}"
     note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.options import unfolded
-from labeler.cli.scoring import TABLES, OutputFlags
+from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.scoring import TABLES
 
 
 @unfolded
@@ -33,7 +33,7 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
-    from labeler.cli.output import refuse_overwriting, show, show_json, warn
+    from labeler.cli.output import show, show_json, warn
     from labeler.errors import Misuse
     from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.leaderboard import leaderboard
@@ -41,12 +41,12 @@ def command(
     qrels, runs = qrels_and_runs(sources, 2)
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
-    refuse_overwriting(output.output, [*qrels, *runs])
+    to = output.made_from(*qrels, *runs)
     board = leaderboard(qrels[0], qrels[1], runs, measure, seed=seed)
     warn(context, board.findings)
     if output.format == "json":
-        show_json(board.as_json(), output.output)
+        show_json(board.as_json(), to)
         return
     tables = [shown for shown in board.tables() if table in (None, shown.name)]
     filled = tables if table else [shown for shown in tables if shown.rows]
-    show(filled, output.format, output.output)
+    show(filled, output.format, to)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OUTPUT
+from labeler.cli.options import OUTPUT, Force
 from labeler.cli.screen import note
 
 
@@ -26,12 +26,14 @@ def command(
     tag: Annotated[
         str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)
     ] = "mmr",
+    force: Force = False,
 ) -> None:
     """Re-rank a run by maximal marginal relevance, with the embedded encoder's vectors."""
     from labeler.collection.layout import open_collection
+    from labeler.collection.outputs import Output
     from labeler.runs.mmr import Diversity, diversify
     from labeler.text.vectors import encode
 
-    corpus = open_collection(collection).corpus
-    lines = diversify(run, corpus, encode, output, Diversity(balance, depth, tag))
+    corpus, to = open_collection(collection).corpus, Output(output, force)
+    lines = diversify(run, corpus, encode, to, Diversity(balance, depth, tag))
     note(f"wrote {output}: {lines:,} lines")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from labeler.report.forms import FormName
+
+if TYPE_CHECKING:
+    from labeler.collection.outputs import Output
 
 MODEL, BUDGET, RETRYING, OUTPUT = "Model", "Budget", "Retrying", "Output"
 """The panels of a command's help: who is asked, at what cost, how often, and where results go."""
@@ -27,6 +30,40 @@ AsJson = Annotated[
 ]
 
 ToFile = Annotated[Path | None, typer.Option("-o", help="Write to a file.", rich_help_panel=OUTPUT)]
+
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace what stands there, even an input or what labeler did not write.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFlags:
+    """In which form results are written, and where to."""
+
+    form: Form = "table"
+    as_json: AsJson = False
+    output: ToFile = None
+    force: Force = False
+
+    @property
+    def format(self) -> FormName:
+        """The form that was asked for."""
+        return "json" if self.as_json else self.form
+
+    def made_from(self, *inputs: Path) -> Output | None:
+        """The file to write, found not to destroy anything; None is standard output."""
+        if self.output is None:
+            return None
+        from labeler.collection.outputs import Output
+
+        output = Output(self.output, self.force, inputs)
+        output.check()
+        return output
 
 
 OPTIONS_OF: dict[type, Mapping[str, Any]] = {}

@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.cli.options import option_for
 from labeler.cli.screen import caution, note, terminal_width
-from labeler.errors import LabelerError, Misuse
+from labeler.errors import LabelerError
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
     import typer
 
+    from labeler.collection.outputs import Output
     from labeler.report.finding import Finding, Setting
     from labeler.report.forms import FormName
     from labeler.report.table import Table
 
 
 def show(
-    parts: Iterable[Table | str], form: FormName = "table", output: Path | None = None
+    parts: Iterable[Table | str], form: FormName = "table", output: Output | None = None
 ) -> None:
     """Write tables and sentences in a form; programs get the first table alone.
 
@@ -36,7 +36,7 @@ def show(
     deliver(rendered_all(parts, form, width), output)
 
 
-def show_json(value: object, output: Path | None = None, indent: int = 1) -> None:
+def show_json(value: object, output: Output | None = None, indent: int = 1) -> None:
     """Write a value as JSON."""
     from labeler.report.neutral import json_text
 
@@ -47,7 +47,7 @@ def show_counts(
     counts: Sequence[object],
     as_table: Callable[[Sequence[Any]], Table],
     form: FormName,
-    output: Path | None,
+    output: Output | None,
 ) -> None:
     """Write what was counted of some files: JSON, without a list of one file, or a table."""
     if form == "json":
@@ -56,14 +56,14 @@ def show_counts(
         show([as_table(counts)], form, output)
 
 
-def deliver(text: str, output: Path | None) -> None:
+def deliver(text: str, output: Output | None) -> None:
     """Write a result to a file, whole or not at all, or to stdout."""
     if output is None:
         sys.stdout.write(text)
         return
     from labeler.files.atomic import replacing
 
-    with replacing(output) as out:
+    with output.writing(), replacing(output.path) as out:
         out.write(text)
 
 
@@ -91,26 +91,18 @@ def warn(
 
 
 @contextmanager
-def lines_to(path: Path | None) -> Iterator[Callable[[str], None]]:
+def lines_to(output: Output | None) -> Iterator[Callable[[str], None]]:
     """Lines for a file, where there is one; it stays when the block ends with an error too."""
-    if path is None:
+    if output is None:
         yield lambda _line: None
         return
     from labeler.files.atomic import replacing
 
     failed: list[LabelerError] = []
-    with replacing(path) as out:
+    with output.writing(), replacing(output.path) as out:
         try:
             yield lambda line: print(line, file=out)
         except LabelerError as error:
             failed.append(error)
     if failed:
         raise failed[0]
-
-
-def refuse_overwriting(output: Path | None, inputs: Sequence[Path]) -> None:
-    """`Misuse` where a result would take the place of what it is made from."""
-    if output is not None and output.exists():
-        for path in inputs:
-            if path.exists() and path.samefile(output):
-                raise Misuse(f"-o {output} is one of the inputs; name another file")

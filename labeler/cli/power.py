@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.options import unfolded
-from labeler.cli.scoring import TABLES, OutputFlags
+from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.scoring import TABLES
 
 
 @unfolded
@@ -41,20 +41,20 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Say what so many queries can tell apart, and how many a difference needs."""
-    from labeler.cli.output import refuse_overwriting, show, show_json, warn
+    from labeler.cli.output import show, show_json, warn
     from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.power import power as planned
 
     (qrels, *_), runs = qrels_and_runs(sources, 1)
-    refuse_overwriting(output.output, [qrels, *runs])
+    to = output.made_from(qrels, *runs)
     chance = {"power": power, "level": level}
     plan = planned(
         qrels, runs, measure, queries=queries or (), differences=differences or (), **chance
     )
     warn(context, plan.findings)
     if output.format == "json":
-        show_json(plan.as_json(), output.output)
+        show_json(plan.as_json(), to)
         return
     tables = [shown for shown in plan.tables() if table in (None, shown.name)]
     sentences = [] if table else [plan.sentence]
-    show([*sentences, *tables], output.format, output.output)
+    show([*sentences, *tables], output.format, to)

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from labeler.cli.options import OUTPUT, AsJson, Form, ToFile
+from labeler.cli.options import OUTPUT, AsJson, Force, OutputFlags, unfolded
 from labeler.cli.screen import caution, note
+from labeler.collection.outputs import Output
 
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]
 
@@ -18,7 +19,7 @@ File = Annotated[
     Path, typer.Argument(metavar="QRELS", help="A qrels file, plain or gzip; - is standard input.")
 ]
 Files = Annotated[list[Path], typer.Argument(metavar="QRELS...", help="Qrels, plain or gzip.")]
-Output = Annotated[
+ToWrite = Annotated[
     Path,
     typer.Option(
         "-o",
@@ -35,18 +36,18 @@ def _wrote(output: Path, lines: int) -> None:
 
 
 @app.command(epilog="Example: labeler qrels stats human.qrels llm.qrels")
-def stats(
-    paths: Files, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
-) -> None:
+@unfolded
+def stats(paths: Files, *, output: OutputFlags) -> None:
     """Count queries, pairs and grades."""
     from labeler.cli.output import show_counts
     from labeler.qrels.stats import qrels_stats, stats_table
 
+    to = output.made_from(*paths)
     counts = [qrels_stats(path) for path in paths]
     for row in counts:
         for warning in row.pop("warnings"):
             caution(warning)
-    show_counts(counts, stats_table, "json" if as_json else form, output)
+    show_counts(counts, stats_table, output.format, to)
 
 
 @app.command(epilog="Example: labeler qrels validate human.qrels --scale 0,1,2,3")
@@ -86,7 +87,7 @@ def validate(
 def merge(
     paths: Files,
     *,
-    output: Output,
+    output: ToWrite,
     conflict: Annotated[
         Conflict, typer.Option(help="Which grade of a pair wins where the files differ.")
     ] = "error",
@@ -94,14 +95,19 @@ def merge(
         Path | None,
         typer.Option(help="List all pairs of several grades in this file, with their grades."),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Put qrels together; pairs with several grades are listed."""
     from labeler.cli.output import lines_to
+    from labeler.errors import Misuse
     from labeler.messages import count_of
     from labeler.qrels.edit import LISTED, merge_qrels
 
-    with lines_to(conflicts) as each:
-        merged = merge_qrels(paths, output, conflict, caution, each)
+    listed = Output(conflicts, force, (*paths, output)) if conflicts else None
+    if conflicts and conflicts.resolve() == output.resolve():
+        raise Misuse("the list and the qrels need two files", parameter="conflicts")
+    with lines_to(listed) as each:
+        merged = merge_qrels(paths, Output(output, force), conflict, caution, each)
     for line in merged.listed:
         note(f"conflict: {line} ({conflict})")
     if merged.conflicts > LISTED:
@@ -115,33 +121,35 @@ def merge(
 def binarise(
     path: File,
     *,
-    output: Output,
+    output: ToWrite,
     at: Annotated[int, typer.Option(help="The lowest grade that becomes 1.")] = 1,
+    force: Force = False,
 ) -> None:
     """Turn grades into 1 and 0; negative ones, pooled but not judged, stay."""
     from labeler.qrels.edit import binarised, regrade_qrels
 
-    _wrote(output, regrade_qrels(path, output, binarised(at), caution))
+    _wrote(output, regrade_qrels(path, Output(output, force), binarised(at), caution))
 
 
 @app.command("map", epilog="Example: labeler qrels map a.qrels -o b.qrels --grades 1:0,2:1,3:2")
 def map_grades(
     path: File,
     *,
-    output: Output,
+    output: ToWrite,
     grades: Annotated[str, typer.Option(help="Each grade and what becomes of it: 1:0,2:1.")],
+    force: Force = False,
 ) -> None:
     """Replace grades by others; a grade that the mapping lacks is an error."""
     from labeler.qrels.edit import map_qrels, mapping_of
 
-    _wrote(output, map_qrels(path, output, mapping_of(grades), caution))
+    _wrote(output, map_qrels(path, Output(output, force), mapping_of(grades), caution))
 
 
 @app.command(epilog="Example: labeler qrels clip llm.qrels -o clipped.qrels --low 0 --high 3")
 def clip(
     path: File,
     *,
-    output: Output,
+    output: ToWrite,
     low: Annotated[
         int | None,
         typer.Option(
@@ -149,18 +157,20 @@ def clip(
         ),
     ] = None,
     high: Annotated[int, typer.Option(help="Higher grades become this.")],
+    force: Force = False,
 ) -> None:
     """Move grades outside a scale to its ends."""
     from labeler.qrels.edit import clipped, regrade_qrels
 
-    _wrote(output, regrade_qrels(path, output, clipped(low, high), caution))
+    regrade, to = clipped(low, high), Output(output, force)
+    _wrote(output, regrade_qrels(path, to, regrade, caution))
 
 
 @app.command(epilog="Example: labeler qrels subset human.qrels -o some.qrels --queries q1,q7")
 def subset(
     path: File,
     *,
-    output: Output,
+    output: ToWrite,
     queries: Annotated[
         str | None, typer.Option(help="Ids with commas, or a file with one a line.")
     ] = None,
@@ -171,38 +181,35 @@ def subset(
         int | None, typer.Option(help="Draw so many of the queries at random.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+    force: Force = False,
 ) -> None:
     """Keep the pairs of some queries, of some documents, or of queries drawn at random."""
-    from labeler.collection.ids import parse_ids
+    from labeler.collection.ids import files_of_ids, parse_ids
     from labeler.qrels.edit import Subset, subset_qrels
 
     query_ids, document_ids = (
         parse_ids(text, name) for text, name in ((queries, "queries"), (documents, "documents"))
     )
     choice = Subset(query_ids, document_ids, sample, seed)
-    _wrote(output, subset_qrels(path, output, choice, caution))
+    to = Output(output, force, files_of_ids(queries, documents))
+    _wrote(output, subset_qrels(path, to, choice, caution))
 
 
 @app.command(epilog="Example: labeler qrels compare human.qrels llm.qrels")
-def compare(
-    first: File,
-    second: File,
-    *,
-    form: Form = "table",
-    as_json: AsJson = False,
-    output: ToFile = None,
-) -> None:
+@unfolded
+def compare(first: File, second: File, *, output: OutputFlags) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
     from labeler.cli.output import show, show_json
     from labeler.qrels.compare import compare_qrels, comparison_table
     from labeler.report.render import FORMS
 
+    to, form = output.made_from(first, second), output.format
     comparison = compare_qrels(first, second, caution)
-    if as_json or form == "json":
-        show_json(comparison, output)
+    if form == "json":
+        show_json(comparison, to)
         return
     counts = [f"{key.replace('_', ' ')}: {n:,}" for key, n in comparison.items() if key != "grades"]
     heading = f"{first} (rows) and {second} (columns)\n{', '.join(counts)}"
     table = comparison_table(comparison)
     has_table = bool(table.rows) or not FORMS[form].of_prose
-    show([heading, table] if has_table else [heading], form, output)
+    show([heading, table] if has_table else [heading], form, to)

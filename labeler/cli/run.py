@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from labeler.cli.options import OUTPUT, AsJson, Form, ToFile
+from labeler.cli.options import OUTPUT, Force, OutputFlags, unfolded
 from labeler.cli.screen import caution, note
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ File = Annotated[
     typer.Argument(metavar="RUN", help=f"A run ({FORMATS_HELP}; gzip too); - is standard input."),
 ]
 Files = Annotated[list[Path], typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}).")]
-Output = Annotated[
+ToWrite = Annotated[
     Path,
     typer.Option(
         "-o",
@@ -37,16 +37,14 @@ Tag = Annotated[
 
 
 @app.command(epilog="Example: labeler run stats bm25.trec dense.trec")
-def stats(
-    paths: Files, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
-) -> None:
+@unfolded
+def stats(paths: Files, *, output: OutputFlags) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
     from labeler.cli.output import show_counts
     from labeler.runs.stats import run_stats, stats_table
 
-    show_counts(
-        [run_stats(path) for path in paths], stats_table, "json" if as_json else form, output
-    )
+    to = output.made_from(*paths)
+    show_counts([run_stats(path) for path in paths], stats_table, output.format, to)
 
 
 @app.command(epilog="Example: labeler run validate bm25.trec.gz")
@@ -79,29 +77,30 @@ def validate(
 def cut(
     path: File,
     *,
-    output: Output,
+    output: ToWrite,
     depth: Annotated[int, typer.Option(help="Documents to keep a query.")],
     tag: Tag = "",
+    force: Force = False,
 ) -> None:
     """Keep the first documents of every query."""
     from labeler.runs.rewrite import Change
 
-    _rewrite(path, output, Change(_tag(path, tag), depth))
+    _rewrite(path, output, force, Change(_tag(path, tag), depth))
 
 
 @app.command(epilog="Example: labeler run sort bm25.trec -o sorted.trec")
-def sort(path: File, *, output: Output, tag: Tag = "") -> None:
+def sort(path: File, *, output: ToWrite, tag: Tag = "", force: Force = False) -> None:
     """Sort by query, then as trec_eval does, and number the ranks anew."""
     from labeler.runs.rewrite import Change
 
-    _rewrite(path, output, Change(_tag(path, tag), sort=True))
+    _rewrite(path, output, force, Change(_tag(path, tag), sort=True))
 
 
 @app.command(epilog="Example: labeler run convert bm25.trec.gz -o bm25.json")
 def convert(
     path: File,
     *,
-    output: Output,
+    output: ToWrite,
     tag: Tag = "",
     read_as: Annotated[
         RunFormat | None,
@@ -111,11 +110,13 @@ def convert(
         RunFormat | None,
         typer.Option("--to", help="The format to write, where the name does not say it."),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
     from labeler.runs.rewrite import Change
 
-    _rewrite(path, output, Change(_tag(path, tag), read_as=read_as or "", write_as=write_as or ""))
+    change = Change(_tag(path, tag), read_as=read_as or "", write_as=write_as or "")
+    _rewrite(path, output, force, change)
 
 
 def _tag(path: Path, tag: str) -> str:
@@ -126,9 +127,10 @@ def _tag(path: Path, tag: str) -> str:
     return tag or (safe_name(name) if path.is_file() else "run")
 
 
-def _rewrite(path: Path, output: Path, change: Change) -> None:
+def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
+    from labeler.collection.outputs import Output
     from labeler.messages import count_of
     from labeler.runs.rewrite import rewrite_run
 
-    lines = rewrite_run(path, output, change)
+    lines = rewrite_run(path, Output(output, force), change)
     note(f"wrote {output}: {count_of(lines, 'line', 'lines')}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OUTPUT, Folder
+from labeler.cli.options import OUTPUT, Folder, Force
 from labeler.cli.screen import note, say
 
 
@@ -38,10 +38,12 @@ def command(
         str | None, typer.Option(help="The grades, as 0:3; otherwise the judging prompt's.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+    force: Force = False,
 ) -> None:
     """Draw pairs for people to grade, blind, with known probabilities; back: import-labels."""
     from labeler.agreement.options import parse_scale, parse_share
     from labeler.collection.layout import open_collection
+    from labeler.collection.outputs import Output
     from labeler.errors import Misuse
     from labeler.people.sample import SampleDesign, draw_sheets, free_names
 
@@ -52,7 +54,8 @@ def command(
     count = None if all_pairs else pairs or 200
     design = SampleDesign(count, queries, parse_share(overlap), seed, names_by_grade)
     collection = open_collection(folder)
-    samples = draw_sheets(collection, source, design, sheets, note)
+    outputs = [Output(sheet, force) for sheet in sheets]
+    samples = draw_sheets(collection, source, design, outputs, note)
     for sheet, drawn in zip(sheets, samples, strict=True):
         say(f"{sheet}: sample {drawn.id}, {drawn.pairs} pairs of {drawn.queries} queries")
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import AsJson, Form, ToFile
 from labeler.evaluation.options import DEFAULT_MEASURES, Missing, Ties
 
 if TYPE_CHECKING:
     from labeler.evaluation.gates import ScoreGate
-    from labeler.report.forms import FormName
 
 SCORING = "Scoring"
 COMPARING = "Comparing runs"
@@ -97,17 +95,3 @@ class GateFlags:
         from labeler.evaluation.gates import score_gates
 
         return score_gates(self.require)
-
-
-@dataclass(frozen=True, slots=True)
-class OutputFlags:
-    """In which form results are written, and where to."""
-
-    form: Form = "table"
-    as_json: AsJson = False
-    output: ToFile = None
-
-    @property
-    def format(self) -> FormName:
-        """The form that was asked for."""
-        return "json" if self.as_json else self.form

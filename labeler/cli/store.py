@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import AsJson, Folder, Form, ToFile
+from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.screen import say
 from labeler.errors import BadInput, FileProblem, Misuse
 
@@ -45,18 +45,18 @@ def verify(folder: Folder) -> None:
 
 
 @app.command(epilog="Example: labeler store stats coll/")
-def stats(
-    folder: Folder, *, form: Form = "table", as_json: AsJson = False, output: ToFile = None
-) -> None:
+@unfolded
+def stats(folder: Folder, *, output: OutputFlags) -> None:
     """Count replies, tokens and cost by model."""
     from labeler.cli.output import show
     from labeler.store.sqlite import maintain
 
+    to = output.made_from(folder)
     with _store_of(folder, reading=True) as store:
         counts = maintain.statistics(store)
         size = store.path.stat().st_size
     table = maintain.statistics_table(counts, f"{store.path}: {size / 1e6:,.1f} MB")
-    show([table], "json" if as_json else form, output)
+    show([table], output.format, to)
 
 
 @app.command(epilog="Example: labeler store prune coll/ --before 2026-01-31")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -31,7 +32,7 @@ def parse_ids(text: str | None, parameter: str) -> dict[str, str] | None:
     if text is None:
         return None
     path = Path(text)
-    if path.is_file():
+    if os.path.isfile(text):  # which says no of a list that is too long for a name
         lines = ((n, line.split()) for n, line in numbered_lines(path))
         origins = {words[0]: f"{path}:{n}" for n, words in lines if words and words[0][0] != "#"}
     else:
@@ -39,6 +40,11 @@ def parse_ids(text: str | None, parameter: str) -> dict[str, str] | None:
     if not origins:
         raise Misuse(f"{text!r} names no id", parameter=parameter)
     return origins
+
+
+def files_of_ids(*texts: str | None) -> tuple[Path, ...]:
+    """Those of the texts that name files of ids."""
+    return tuple(Path(text) for text in texts if text and os.path.isfile(text))
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def refuse_read_only(path: Path) -> None:
     One without any permission to write is left alone by the superuser as well, who protects files
     in the same way.
     """
-    if not path.exists() or is_forced():
+    if not path.exists() or is_forced(path):
         return
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
         raise FileProblem(f"{path}: the file is read-only")

@@ -45,10 +45,10 @@ def recording(path: Path, *, force: bool = False) -> Iterator[None]:
         _NAMED.reset(token)
 
 
-def is_forced() -> bool:
-    """Whether files may be replaced that are read-only."""
+def is_forced(target: Path) -> bool:
+    """Whether a file may be replaced even where it is read-only."""
     named = _NAMED.get()
-    return named is not None and named.force
+    return named is not None and named.force and named.path == str(target)
 
 
 def about_to_replace(target: Path, content: Path) -> None:

@@ -13,6 +13,7 @@ from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.collection.lock import Note, locked
+from labeler.collection.outputs import Output
 from labeler.collection.people import (
     SampledPair,
     people_path,
@@ -59,28 +60,33 @@ def draw_sheets(
     collection: Collection,
     source: str | None,
     design: SampleDesign,
-    sheets: Sequence[Path],
+    sheets: Sequence[Output | Path],
     note: Note = lambda _line: None,
 ) -> list[SheetSample]:
     """Write a sheet for each assessor, and keep its probabilities in the collection.
 
-    `source` names the qrels whose grades are the strata. `note` is given a line that says which
-    process is waited for.
+    `source` names the qrels whose grades are the strata. Nothing is written unless every sheet can
+    be: one in which somebody has written is not replaced, unless that is forced. `note` is given a
+    line that says which process is waited for.
     """
-    if len({sheet.resolve() for sheet in sheets}) < len(sheets):
+    outputs = [Output.of(sheet, [collection.folder]) for sheet in sheets]
+    if len({output.path.resolve() for output in outputs}) < len(outputs):
         raise Misuse("two sheets have the same path")
+    for output in outputs:
+        output.check()
     strata, names = _strata(collection, source)
     drawn = draw(strata, design.pairs, design.queries, design.seed)
     corpus, queries = read_corpus(collection.corpus), read_queries(collection.queries)
     scale = design.scale or names or DEFAULT_SCALE
     samples = []
-    shares = share_out(drawn, len(sheets), design.overlap, design.seed)
-    for sheet, mine in zip(sheets, shares, strict=True):
+    shares = share_out(drawn, len(outputs), design.overlap, design.seed)
+    for output, mine in zip(outputs, shares, strict=True):
         rows = _sheet_rows(mine, corpus, queries, design.seed)
         made = {"source": source, "seed": design.seed, "draw": _id(drawn), "drawn": len(drawn)}
         with locked(collection, note):
             sample = _keep(collection, rows, mine, made, scale)
-        write_sheet(sheet, sample, rows, scale)
+        with output.writing():
+            write_sheet(output.path, sample, rows, scale)
         samples.append(SheetSample(sample, len(rows), len({row.query_id for row in rows})))
     return samples
 

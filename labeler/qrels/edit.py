@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Integers
+from labeler.collection.outputs import Output
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of
 from labeler.trec.blocks import Batch
@@ -43,7 +44,11 @@ class MergeResult:
 
 
 def merge_qrels(
-    paths: Sequence[Path], output: Path, conflict: str, warn: Warn, each: Warn = lambda _: None
+    paths: Sequence[Path],
+    output: Output | Path,
+    conflict: str,
+    warn: Warn,
+    each: Warn = lambda _: None,
 ) -> MergeResult:
     """Put qrels together; `each` is told of every pair whose grades differ between files.
 
@@ -67,9 +72,10 @@ def merge_qrels(
                 f"{merged}; which wins? {', '.join(CONFLICTS[1:])}", parameter="conflict"
             )
 
-    with ExitStack() as stack:
+    to = Output.of(output, paths)
+    with to.writing(), ExitStack() as stack:
         indexes = [stack.enter_context(indexed(path, QRELS)) for path in paths]
-        write_graded(output, graded())
+        write_graded(to.path, graded())
     return merged
 
 
@@ -101,14 +107,15 @@ def _graded(batch: Batch, lines: Integers, grade: Integers) -> GradedPart:
     return GradedPart(batch.names, batch.query[lines], batch.texts(lines), grade)
 
 
-def regrade_qrels(path: Path, output: Path, regrade: Regrade, warn: Warn) -> int:
+def regrade_qrels(path: Path, output: Output | Path, regrade: Regrade, warn: Warn) -> int:
     """Write the same pairs with other grades; how many there are."""
-    with indexed(path, QRELS) as index:
+    to = Output.of(output, [path])
+    with to.writing(), indexed(path, QRELS) as index:
         parts = (
             _graded(batch, lines, regrade(batch.grade[lines]))
             for batch, lines, _ in pair_batches([index], warn)
         )
-        return write_graded(output, parts)
+        return write_graded(to.path, parts)
 
 
 def binarised(at: int) -> Regrade:
@@ -141,7 +148,7 @@ def mapping_of(text: str) -> dict[int, int]:
     return mapping
 
 
-def map_qrels(path: Path, output: Path, mapping: Mapping[int, int], warn: Warn) -> int:
+def map_qrels(path: Path, output: Output | Path, mapping: Mapping[int, int], warn: Warn) -> int:
     """Write grades replaced; one that the mapping lacks is `BadInput`, not guessed."""
     lacking: set[int] = set()
 
@@ -157,8 +164,9 @@ def map_qrels(path: Path, output: Path, mapping: Mapping[int, int], warn: Warn) 
             grades = ", ".join(map(str, sorted(lacking)))
             raise BadInput(f"{path}: the mapping says nothing of the grades {grades}")
 
-    with indexed(path, QRELS) as index:
-        return write_graded(output, parts(index))
+    to = Output.of(output, [path])
+    with to.writing(), indexed(path, QRELS) as index:
+        return write_graded(to.path, parts(index))
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,7 @@ class Subset:
             raise Misuse("say what to keep: queries, documents or a sample of the queries")
 
 
-def subset_qrels(path: Path, output: Path, subset: Subset, warn: Warn) -> int:
+def subset_qrels(path: Path, output: Output | Path, subset: Subset, warn: Warn) -> int:
     """Write the pairs of a subset; `BadInput` where an id that was named is in no line."""
     documents = np.array([d.encode() for d in subset.documents or ()] or [b""])
     present: list[Any] = []
@@ -195,8 +203,9 @@ def subset_qrels(path: Path, output: Path, subset: Subset, warn: Warn) -> int:
             ids = {text.decode() for part in present for text in part.tolist()}
             _refuse_unknown("documents", subset.documents, ids, f"document of {path}")
 
-    with indexed(path, QRELS) as index:
-        return write_graded(output, parts(index, _queries_to_keep(index, subset)))
+    to = Output.of(output, [path])
+    with to.writing(), indexed(path, QRELS) as index:
+        return write_graded(to.path, parts(index, _queries_to_keep(index, subset)))
 
 
 def _queries_to_keep(index: Index, subset: Subset) -> set[bytes]:

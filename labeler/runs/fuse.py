@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.collection.choose import run_name
+from labeler.collection.outputs import Output
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run, write_run_as
 from labeler.messages import count_of
@@ -43,7 +44,7 @@ def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
 
 def fuse_files(
     paths: Sequence[Path],
-    output: Path,
+    output: Output | Path,
     fusion: Fusion,
     tag: str,
     warn: Callable[[str], None] = lambda _message: None,
@@ -65,10 +66,11 @@ def fuse_files(
             queries += len(batch.names)
             yield _fused(batch, fusion)
 
-    with ExitStack() as stack:
+    to = Output.of(output, paths)
+    with to.writing(), ExitStack() as stack:
         indexes = [stack.enter_context(indexed_run(path)) for path in paths]
         _check_common(indexes, warn)
-        lines = write_run_as(output, fused(), tag)
+        lines = write_run_as(to.path, fused(), tag)
     return queries, lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers
 from labeler.collection.corpus import corpus_lines
+from labeler.collection.outputs import Output
 from labeler.data import Document
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run, write_run_as
@@ -70,15 +71,21 @@ class _Vectors:
         return np.frombuffer(b"".join(read), dtype=np.float32).reshape(len(rows), self.width)
 
 
-def diversify(run: Path, corpus: Path, encode: Encode, output: Path, diversity: Diversity) -> int:
+def diversify(
+    run: Path, corpus: Path, encode: Encode, output: Output | Path, diversity: Diversity
+) -> int:
     """Re-rank a run by maximal marginal relevance over the vectors that `encode` gives.
 
     The first documents of each query are re-ranked and the others dropped; the new scores are 1
     over the new rank. Each document is encoded once. Returns how many lines were written.
     """
-    with indexed_run(run) as index, _encoded(index, corpus, encode, diversity) as vectors:
+    to = Output.of(output, [run, corpus])
+    with ExitStack() as stack:
+        stack.enter_context(to.writing())
+        index = stack.enter_context(indexed_run(run))
+        vectors = stack.enter_context(_encoded(index, corpus, encode, diversity))
         parts = (_re_ranked(batch, vectors, diversity) for batch in batches([index]))
-        return write_run_as(output, parts, diversity.tag)
+        return write_run_as(to.path, parts, diversity.tag)
 
 
 def _re_ranked(batch: Batch, vectors: _Vectors, diversity: Diversity) -> RankedPart:

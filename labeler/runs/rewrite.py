@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from labeler.collection.outputs import Output
 from labeler.errors import Misuse
 from labeler.exchange.runs import FORMATS, indexed_run, write_run_as
 from labeler.trec.blocks import Batch, batches
@@ -32,11 +33,12 @@ class Change:
                 raise Misuse(f"no format {form!r}; known: {', '.join(FORMATS)}")
 
 
-def rewrite_run(path: Path, output: Path, change: Change) -> int:
+def rewrite_run(path: Path, output: Output | Path, change: Change) -> int:
     """Write a run changed, its documents in trec_eval's order; how many lines it has."""
-    with indexed_run(path, change.read_as) as index:
+    to = Output.of(output, [path])
+    with to.writing(), indexed_run(path, change.read_as) as index:
         parts = (_ranked(batch, change.depth) for batch in batches([index], sort=change.sort))
-        return write_run_as(output, parts, change.tag, change.write_as)
+        return write_run_as(to.path, parts, change.tag, change.write_as)
 
 
 def _ranked(batch: Batch, depth: int | None) -> RankedPart:

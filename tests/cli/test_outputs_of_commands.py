@@ -1,0 +1,291 @@
+"""No command with an output destroys an input, a collection's file or somebody else's."""
+
+import json
+import os
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import typer
+
+from labeler.cli import COMMANDS, execute, make_app
+from labeler.store.sqlite.store import open_store
+from labeler.text.vectors import can_encode
+
+QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 0\nq3 0 d2 3\nq3 0 d3 1\n"
+OTHER = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 1\nq3 0 d2 2\nq3 0 d3 0\n"
+RUN = "".join(f"q{q} Q0 d{d} {d} {4 - d}.5 a\n" for q in (1, 2, 3) for d in (1, 2, 3))
+SECOND = "".join(f"q{q} Q0 d{4 - d} {d} {4 - d}.25 b\n" for q in (1, 2, 3) for d in (1, 2, 3))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command that writes to `OUT`, and the inputs that it reads."""
+
+    words: str
+    inputs: tuple[str, ...]
+    ending: str = ""
+
+
+CASES = {
+    "evaluate": Case("evaluate a.qrels a.trec b.trec -o OUT", ("a.qrels", "a.trec")),
+    "evaluate lgtm": Case("evaluate a.qrels a.trec -m LGTM@1 --lgtm yes -o OUT", ("yes",)),
+    "evaluate coll": Case("evaluate coll --qrels human -o OUT", ()),
+    "correct": Case("correct a.qrels b.qrels a.trec -o OUT", ("a.qrels", "b.qrels", "a.trec")),
+    "leaderboard": Case(
+        "leaderboard a.qrels b.qrels a.trec b.trec -o OUT", ("a.qrels", "b.qrels", "b.trec")
+    ),
+    "power": Case("power a.qrels a.trec b.trec -o OUT", ("a.qrels", "a.trec")),
+    "agree": Case("agree a.qrels b.qrels --plot OUT", (), ".png"),
+    "fuse": Case("fuse a.trec b.trec -o OUT", ("a.trec", "b.trec")),
+    "mmr": Case("mmr a.trec coll -o OUT", ("a.trec",)),
+    "qrels stats": Case("qrels stats a.qrels -o OUT", ("a.qrels",)),
+    "qrels merge": Case("qrels merge a.qrels b.qrels --conflict max -o OUT", ("a.qrels",)),
+    "qrels merge list": Case(
+        "qrels merge a.qrels b.qrels --conflict max -o m.qrels --conflicts OUT", ("a.qrels",)
+    ),
+    "qrels binarise": Case("qrels binarise a.qrels -o OUT", ("a.qrels",)),
+    "qrels map": Case("qrels map a.qrels --grades 0:0,1:1,2:1,3:1 -o OUT", ("a.qrels",)),
+    "qrels clip": Case("qrels clip a.qrels --high 1 -o OUT", ("a.qrels",)),
+    "qrels subset": Case("qrels subset a.qrels --queries ids -o OUT", ("a.qrels", "ids")),
+    "qrels compare": Case("qrels compare a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
+    "run stats": Case("run stats a.trec -o OUT", ("a.trec",)),
+    "run cut": Case("run cut a.trec --depth 1 -o OUT", ("a.trec",)),
+    "run sort": Case("run sort a.trec -o OUT", ("a.trec",)),
+    "run convert": Case("run convert a.trec --to json -o OUT", ("a.trec",)),
+    "sample": Case("sample coll --pairs 3 --from human -o OUT", ()),
+    "store stats": Case("store stats coll -o OUT", ()),
+}
+FOLDERS = {"demo", "build", "ingest", "fetch"}
+"""Commands whose output is a collection's folder."""
+
+
+def subcommands(name: str, command: Any) -> list[tuple[str, Any]]:
+    inner = getattr(command, "commands", {})
+    return [(f"{name} {key}", value) for key, value in inner.items()] or [(name, command)]
+
+
+def test_every_command_with_an_output_is_attacked_here_and_can_be_forced() -> None:
+    attacked = {" ".join(key.split()[:2]) for key in CASES} | {key.split()[0] for key in CASES}
+    for name in COMMANDS:
+        root: Any = typer.main.get_command(make_app(name)).commands[name]  # type: ignore[attr-defined]
+        for key, command in subcommands(name, root):
+            options = {option.name: option.opts for option in command.params}
+            is_writing = any(
+                not getattr(option, "is_flag", False) and {"-o", "--plot"} & set(option.opts)
+                for option in command.params
+            )
+            if is_writing and name not in FOLDERS:
+                assert key in attacked, key
+                assert options.get("force") == ["--force"], key
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with files and a collection, in which the commands run."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("a.qrels", QRELS), ("b.qrels", OTHER), ("a.trec", RUN), ("b.trec", SECOND)):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "ids").write_text("q1\nq2\n")
+    (tmp_path / "yes").write_text("q1 yes\nq2 no\nq3 yes\n")
+    make_collection(tmp_path / "coll")
+    make_collection(tmp_path / "another")
+    return tmp_path
+
+
+def make_collection(folder: Path) -> None:
+    documents = [{"_id": f"d{i}", "title": "", "text": f"about cats {i}"} for i in (1, 2, 3)]
+    queries = [{"_id": f"q{i}", "text": f"cats {i}"} for i in (1, 2, 3)]
+    pool = [{"query_id": q["_id"], "doc_id": d["_id"]} for q in queries for d in documents]
+    for name in ("qrels", "runs", "judgements", "samples", "people"):
+        (folder / name).mkdir(parents=True)
+    for part, rows in (("corpus", documents), ("queries", queries), ("pool", pool)):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{part}.jsonl").write_text(lines)
+    (folder / "qrels" / "human.qrels").write_text(QRELS)
+    (folder / "runs" / "bm25.trec").write_text(RUN)
+    (folder / "runs" / "dense.trec").write_text(SECOND)
+    (folder / "rejected.jsonl").write_text("{}\n")
+    (folder / "judgements" / "llm.jsonl").write_text("{}\n")
+    (folder / "samples" / "s1.jsonl").write_text("{}\n")
+    (folder / "people" / "human2.jsonl").write_text("{}\n")
+    (folder / "card.json").write_text('{"samples": {}}\n')
+    (folder / "README.md").write_text("# mine\n")
+    with open_store(folder / "replies.db"):
+        pass
+
+
+def run(case: Case, output: str, *more: str) -> int:
+    return execute(
+        [output if word == "OUT" else word for word in shlex.split(case.words)] + [*more]
+    )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith("replies.db-")
+    }
+
+
+LINKS: dict[str, Callable[[Path, Path], object]] = {
+    "itself": lambda target, link: None,
+    "a symbolic link to it": lambda target, link: link.symlink_to(target),
+    "a hard link to it": os.link,
+}
+
+
+def attacked(kind: str, target: Path, ending: str) -> str:
+    """A name for a target: its own, or that of a link to it."""
+    link = target.parent.parent / f"link{ending}"
+    LINKS[kind](target, link)
+    return str(target if kind == "itself" else link)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_command_writes_onto_an_input(
+    name: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(place)
+    for source in CASES[name].inputs:
+        for kind in ("itself", "a hard link to it"):
+            output = attacked(kind, place / source, "")
+            assert run(CASES[name], output) == 2
+            shown = capsys.readouterr()
+            assert f"--force: {output} is one of the inputs; name another file" in shown.err
+            assert shown.err.count("\n") == 1
+            (place.parent / "link").unlink(missing_ok=True)
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("coll/replies.db", "itself"),
+        ("coll/corpus.jsonl", "a symbolic link to it"),
+        ("coll/qrels/human.qrels", "itself"),
+        ("another/card.json", "a hard link to it"),
+    ],
+)
+@pytest.mark.parametrize("name", CASES)
+def test_no_command_writes_onto_a_file_of_a_collection(
+    name: str, target: str, kind: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(place)
+    output = attacked(kind, place / target, CASES[name].ending)
+    is_picture = name == "agree" and kind == "itself"
+    assert run(CASES[name], output) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert ("expected a picture" if is_picture else output) in said
+    Path(output).unlink() if kind != "itself" else None
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_command_makes_a_file_that_a_collections_commands_would_read(
+    name: str, place: Path
+) -> None:
+    (place / "coll" / "pool.jsonl").unlink()
+    (place / "another" / "replies.db").unlink()
+    before = contents(place)
+    for output in ("coll/pool.jsonl", "another/replies.db", "coll/replies.db-wal"):
+        assert run(CASES[name], output, "--force") == 2
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_command_replaces_what_somebody_else_wrote_unless_it_is_forced(
+    name: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = CASES[name]
+    mine = place / f"mine{case.ending}"
+    mine.write_text("a person's work\n")
+    assert run(case, str(mine)) == 2
+    said = capsys.readouterr().err
+    assert f"--force: {mine} holds something else than what was written there before" in said
+    assert mine.read_text() == "a person's work\n"
+    if can_run(case):
+        assert run(case, str(mine), "--force") == 0
+        assert mine.read_bytes() != b"a person's work\n"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_command_goes_on_working_until_somebody_writes_into_its_output(
+    name: str, place: Path
+) -> None:
+    case = CASES[name]
+    if not can_run(case):
+        pytest.skip("the embedded encoder is not here")
+    output = place / f"out{case.ending}"
+    output.touch(mode=0o600)  # as mktemp makes it
+    for _ in range(2):
+        assert run(case, str(output)) == 0
+    assert output.stat().st_mode & 0o777 == 0o600
+    written = output.read_bytes()
+    output.write_bytes(written + b"3\n")
+    assert run(case, str(output)) == 2
+    assert output.read_bytes() == written + b"3\n"
+
+
+def can_run(case: Case) -> bool:
+    return not case.words.startswith("mmr") or can_encode()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_output_may_be_a_pipe_that_stays_one(name: str, place: Path) -> None:
+    case = CASES[name]
+    if not can_run(case):
+        pytest.skip("the embedded encoder is not here")
+    pipe, read = place / f"out{case.ending}", list[bytes]()
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    assert run(case, str(pipe)) == 0
+    reader.join(20)
+    assert read[0]
+    assert pipe.is_fifo()
+
+
+def test_where_no_record_can_be_kept_an_old_file_stays_unless_it_is_forced(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "no folder").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(place / "no folder"))
+    case = CASES["run sort"]
+    assert run(case, "out.trec") == 0
+    assert run(case, "out.trec") == 2
+    assert run(case, "out.trec", "--force") == 0
+
+
+def test_a_read_only_file_stays_unless_it_is_forced(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case, out = CASES["run sort"], place / "out.trec"
+    assert run(case, "out.trec") == 0
+    out.chmod(0o444)
+    capsys.readouterr()
+    assert run(case, "out.trec") == 74
+    assert capsys.readouterr().err == "labeler: out.trec: the file is read-only\n"
+    assert run(case, "out.trec", "--force") == 0
+    assert out.stat().st_mode & 0o777 == 0o444
+
+
+def test_the_sheets_of_several_people_are_all_written_or_none(place: Path) -> None:
+    (place / "b.csv").write_text("graded by hand\n")
+    before = contents(place)
+    words = ["sample", "coll", "--pairs", "4", "--from", "human"]
+    assert execute([*words, "-o", "a.csv", "-o", "b.csv"]) == 2
+    assert contents(place) == before
+
+
+def test_a_run_may_be_put_beside_those_of_a_collection(place: Path) -> None:
+    case = CASES["fuse"]
+    assert run(case, "coll/runs/fused.trec") == 0
+    assert run(case, "coll/runs/fused.trec") == 0
+    assert run(case, "coll/runs/bm25.trec") == 2
