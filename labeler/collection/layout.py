@@ -147,7 +147,7 @@ _PARTS = ("corpus.jsonl", "queries.jsonl", "pool.jsonl", "card.json", "replies.d
 
 _OWN = re.compile(
     r"(?:(?:corpus|queries|rejected|pool)\.jsonl(?:\.gz)?|card\.json|README\.md"
-    r"|replies\.db(?:-\w+)?)(?:\.lock)?",
+    r"|replies\.db(?:-\w+)?|\.lock)",
     re.IGNORECASE,
 )
 _OWN_FOLDERS = ("judgements", "people", "samples")

@@ -17,7 +17,7 @@ from labeler.files.atomic import replacing
 
 NAMES = (
     *("corpus.jsonl", "queries.jsonl", "rejected.jsonl", "pool.jsonl", "card.json", "README.md"),
-    *("replies.db", "replies.db-wal", "replies.db-shm"),
+    *("replies.db", "replies.db-wal", "replies.db-shm", ".lock"),
     *("judgements/a.jsonl", "people/b.jsonl", "samples/s1.jsonl"),
 )
 OTHERS = ("qrels/human.qrels", "runs/bm25.trec", "runs/mine.trec.gz")
