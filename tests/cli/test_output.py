@@ -38,7 +38,7 @@ def test_a_result_for_programs_is_one_table_and_nothing_else(
 ) -> None:
     show(["a sentence", TABLE, TABLE], "csv")
     assert capsys.readouterr().out.count("n,words") == 1
-    show(["a sentence", TABLE], "table", tmp_path / "out.txt")
+    show(["a sentence", TABLE], "table", Output(tmp_path / "out.txt"))
     written = (tmp_path / "out.txt").read_text()
     assert written.startswith("a sentence\n\nn  words\n1  many")
     assert len(written.splitlines()[-1]) > 200
