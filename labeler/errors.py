@@ -8,6 +8,7 @@
     ├── Stopped            1   told to stop before it was done; the command ends as interrupted
     ├── AskedElsewhere     1   another process is asking this very request; never ends a run
     ├── BadInput          65   a file says something wrong; the message: where, and what would work
+    │   └── TooLarge           … of more than may be read at once: a line, a document's file
     ├── ProviderError     69   the model's provider failed
     │   └── CallFailed         … for one request; the pair becomes a Failure, the run goes on
     │       └── Retryable      … in a way that another try may mend
@@ -25,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Self
 
 
 class LabelerError(Exception):
@@ -86,9 +88,13 @@ class BadInput(LabelerError):
     exit_code = 65
 
     @classmethod
-    def at(cls, path: Path | str, line: int, problem: str) -> BadInput:
+    def at(cls, path: Path | str, line: int, problem: str) -> Self:
         """The error of one line, as `runs/a.trec:7: expected 6 columns, found 5`."""
         return cls(f"{path}:{line}: {problem}")
+
+
+class TooLarge(BadInput):
+    """A file, or a line of one, is larger than what is read at once."""
 
 
 def refuse(error: BadInput) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from labeler.collection.layout import Collection
 from labeler.corpus.ingest import Ingested, ingest
+from labeler.corpus.read import LARGEST_FILE
 from labeler.judging.judge import ajudge, aplan_judging
 from labeler.judging.plan import JudgingPlan
 from labeler.judging.result import JudgeResult
@@ -39,7 +40,7 @@ class BuildOptions:
     `inputs` are folders, files and patterns. `queries` are written, unless `queries_file` holds
     some. The first `depth` documents of each run are pooled. `seed` decides which passages are
     asked about. `judging` says who writes the queries and judges, and within which limits, which
-    hold for both together.
+    hold for both together. Larger documents than `max_file_size` bytes are left out.
     """
 
     inputs: str | Path | Sequence[str | Path]
@@ -48,6 +49,7 @@ class BuildOptions:
     depth: int = 10
     seed: int = 0
     judging: JudgeOptions = field(default_factory=JudgeOptions)
+    max_file_size: int = LARGEST_FILE
 
     @property
     def generation(self) -> GenerateOptions:
@@ -82,9 +84,9 @@ class Build:
 
     def ingest(self) -> Ingested:
         """Cut the documents into passages."""
-        with self.control.progress("files") as advance:
-            inputs, queries_file = self.options.inputs, self.options.queries_file
-            return ingest(inputs, self.collection, queries_file, advance, self.control.note)
+        options = self.options
+        files = options.inputs, self.collection, options.queries_file
+        return ingest(*files, options.max_file_size, self.control)
 
     async def generate(self, stop: StopSignal) -> GenerateResult:
         """Write the queries; where there are none in the end, nothing can be pooled."""

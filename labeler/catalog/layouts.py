@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput
-from labeler.files.csv import read_table
+from labeler.files.csv import read_table, table_lines
 from labeler.files.encoding import decoded
 from labeler.files.jsonl import identifier
 
@@ -65,7 +65,7 @@ def read_judged_table(files: Mapping[str, Path], layout: Layout) -> UpstreamColl
     path = files["table"]
     upstream = UpstreamCollection()
     ids: dict[str, str] = {}
-    for line, row in read_table(path, decoded(path, path.read_bytes())):
+    for line, row in read_table(path, table_lines(path)):
         _check_columns(path, layout, row)
         text = row[layout.columns["query"]].strip()
         query_id = ids.setdefault(text, f"q{len(ids) + 1}")
@@ -147,7 +147,7 @@ def _member(path: Path, name: str) -> str:
 
 def _answers(path: Path, text: str) -> dict[str, Document]:
     documents: dict[str, Document] = {}
-    for line, row in read_table(path, text):
+    for line, row in read_table(path, text.split("\n")):
         parts = _ANSWER.fullmatch(row["Answer"])
         if not parts:
             raise BadInput.at(path, line, "expected 'Question: … URL: … Answer: …'")

@@ -40,6 +40,7 @@ def command(
     queries_file: Annotated[
         Path | None, typer.Option(help="Your own queries, instead of written ones.")
     ] = None,
+    max_file_size: options.MaxFileSize = options.MEGABYTES,
     depth: Annotated[int, typer.Option(min=1, help="Documents of each run to pool.")] = 10,
     prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "umbrela",
     model: model_options.ModelName = None,
@@ -56,7 +57,7 @@ def command(
 
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     judging = JudgeOptions(prompt, model, base_url, name, *settings)
-    asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging)
+    asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging, max_file_size << 20)
     control = control_of(flags)
     if flags.dry_run:
         with rehearsal(asked, control) as steps:

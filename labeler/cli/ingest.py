@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import OUTPUT
+from labeler.cli.options import MEGABYTES, OUTPUT, MaxFileSize
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
 
@@ -34,14 +34,15 @@ def command(
         Path | None,
         typer.Option(help="Your own queries: one a line, TSV (id and text) or JSON Lines."),
     ] = None,
+    max_file_size: MaxFileSize = MEGABYTES,
 ) -> None:
     """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
     from labeler.collection.layout import Collection
     from labeler.corpus.ingest import ingest
+    from labeler.models.control import Control
 
-    collection = Collection(out)
-    with progress("files") as advance:
-        result = ingest(inputs, collection, queries_file, advance, note)
+    collection, control = Collection(out), Control(note=note, progress=progress)
+    result = ingest(inputs, collection, queries_file, max_file_size << 20, control)
     note_left_out(result)
     say(f"{collection.corpus}: {read_from(result)}")
     if result.queries:
@@ -69,6 +70,9 @@ def note_left_out(result: Ingested) -> None:
     if result.unread:
         files = count_of(len(result.unread) + result.files, "file", "files")
         note(f"{len(result.unread):,} of {files} not read")
+    if result.too_large:
+        files = count_of(result.too_large, "file", "files")
+        note(f"{files} too large; --max-file-size says how large one may be")
     if result.other_kinds:
         kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
         files = count_of(result.other_kinds.total(), "file", "files")

@@ -66,6 +66,11 @@ class OutputFlags:
         return output
 
 
+MaxFileSize = Annotated[
+    int, typer.Option(metavar="MB", min=1, help="Leave out larger documents, and count them.")
+]
+MEGABYTES = 64
+
 OPTIONS_OF: dict[type, Mapping[str, Any]] = {}
 """The options of the library's dataclasses of settings, field by field."""
 

@@ -13,17 +13,19 @@ from labeler import __version__
 from labeler.collection.card import update_card
 from labeler.collection.corpus import read_corpus, write_corpus
 from labeler.collection.layout import Collection
-from labeler.collection.lock import Note, locked
+from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.query_list import read_query_list
 from labeler.corpus.chunk import passages
 from labeler.corpus.find import InputFiles, find_files
-from labeler.corpus.read import KINDS, kind_of, read_documents_of
+from labeler.corpus.read import KINDS, LARGEST_FILE, WHOLE, kind_of, read_documents_of
 from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Document, Query
-from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.errors import BadInput, FileProblem, Misuse, TooLarge
+from labeler.files.read import file_problems
 from labeler.messages import Advance
+from labeler.models.control import Control
 
 FirstByText = dict[tuple[str, str], Document]
 """The first passage that has a title and text, by these two."""
@@ -33,16 +35,18 @@ FirstByText = dict[tuple[str, str], Document]
 class Ingested:
     """The documents by id, and what became of every file.
 
-    `unread` says of each file that could not be read why; `other_kinds` counts the files of kinds
-    that are not read, by ending; `collection_files` are those of a collection beside its corpus;
-    `duplicates` counts passages that an earlier file had already, `removed` the documents of an
-    earlier corpus that are not among these.
+    `unread` says of each file that could not be read why, and `too_large` counts those of them that
+    are larger than a document may be; `other_kinds` counts the files of kinds that are not read, by
+    ending; `collection_files` are those of a collection beside its corpus; `duplicates` counts
+    passages that an earlier file had already, `removed` the documents of an earlier corpus that are
+    not among these.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
     files: int = 0
     unread: list[str] = field(default_factory=list)
     other_kinds: Counter[str] = field(default_factory=Counter)
+    too_large: int = 0
     collection_files: list[str] = field(default_factory=list)
     duplicates: int = 0
     removed: int = 0
@@ -55,6 +59,7 @@ class Ingested:
             "documents": len(self.documents),
             "duplicates": self.duplicates,
             "unread": self.unread,
+            "too_large": self.too_large,
             "other_kinds": dict(sorted(self.other_kinds.items())),
             "queries": len(self.queries),
         }
@@ -68,14 +73,14 @@ def ingest(
     inputs: str | Path | Iterable[str | Path],
     out: Collection | Path | str,
     queries_file: Path | str | None = None,
-    advance: Advance = lambda _done, _total: None,
-    note: Note = lambda _line: None,
+    max_file_size: int = LARGEST_FILE,
+    control: Control | None = None,
 ) -> Ingested:
     """Cut documents into passages, and write them as the corpus of the collection `out`.
 
     `inputs` are files, folders (read recursively) and patterns. `queries_file` holds queries of
-    your own. `advance` is called with how many of how many files are done, `note` with a line that
-    says which process is waited for.
+    your own. Of files that are one document each, those of more than `max_file_size` bytes are
+    left out and counted; rows of tables and of JSON Lines are held to 64 MB each.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
@@ -84,15 +89,17 @@ def ingest(
     Ingested(1 documents from 1 files, 0 not read)
     >>> folder.cleanup()
     """
+    control = control or Control()
     collection = out if isinstance(out, Collection) else Collection(Path(out))
     several = [inputs] if isinstance(inputs, str | Path) else inputs
     names, own = [str(path) for path in several], [Path(queries_file)] if queries_file else []
     _refuse_to_write_into(names, collection)
     queries = read_query_list(own[0]) if own else {}
     _refuse_to_replace(collection, queries)
-    result = read_documents(names, (collection.folder, *own), advance)
+    with control.progress("files") as advance:
+        result = read_documents(names, (collection.folder, *own), advance, max_file_size)
     result.queries = queries
-    with locked(collection, note):
+    with locked(collection, control.note):
         return _keep(collection, names, result)
 
 
@@ -112,6 +119,7 @@ def read_documents(
     inputs: Sequence[str],
     leave_out: Iterable[Path] = (),
     advance: Advance = lambda _done, _total: None,
+    max_file_size: int = LARGEST_FILE,
 ) -> Ingested:
     """The documents of folders, files and patterns.
 
@@ -122,32 +130,49 @@ def read_documents(
         collection_files=[_writable(str(path)) for path in input_files.collection_files],
         unread=[_writable(problem) for problem in input_files.unread],
     )
+    if max_file_size < 1:
+        raise Misuse("expected a size of 1 byte or more", parameter="max_file_size")
     first_by_text: FirstByText = {}
     for position, path in enumerate(input_files.files):
-        _add_file(path, input_files.base, result, first_by_text)
+        sources = _sources_of(path, result, max_file_size)
+        if sources:
+            _add_file(path, input_files.base, sources, result, first_by_text)
         advance(position + 1, len(input_files.files))
     if not result.documents:
         raise BadInput(_nothing_read(inputs, input_files, result))
     return result
 
 
-def _add_file(path: Path, base: Path, result: Ingested, first_by_text: FirstByText) -> None:
+def _sources_of(path: Path, result: Ingested, most: int) -> list[SourceDocument]:
+    """The documents in a file; where there are none, the result says why."""
     kind = kind_of(path)
     if kind not in KINDS:
         result.other_kinds[kind or path.name] += 1
-        return
+        return []
     try:
-        sources = read_documents_of(path)
+        sources = read_documents_of(path, most)
         _refuse_repeated_ids(path, sources, result)
     except (BadInput, FileProblem) as error:
         result.unread.append(_writable(str(error)))
-        return
+        result.too_large += kind in WHOLE and isinstance(error, TooLarge)
+        return []
     if not any(block.text for source in sources for block in source.blocks):
         result.unread.append(_writable(f"{path}: no text in it besides headings and markup"))
-        return
+        return []
+    return sources
+
+
+def _add_file(
+    path: Path,
+    base: Path,
+    sources: Sequence[SourceDocument],
+    result: Ingested,
+    first_by_text: FirstByText,
+) -> None:
     result.files += 1
     shown_path = _relative_path(path, base)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    with file_problems(path), path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     for source in sources:
         if source.id is not None:
             document = Document(source.id, source.text, source.title, source.metadata)
@@ -166,10 +191,13 @@ def _add_passage(
         result.documents[document.id] = document
         return
     result.duplicates += 1
-    if _writable(shown_path) != first.metadata["source"]:
-        also = {"also_in": [*first.metadata.get("also_in", []), _writable(shown_path)]}
-        same = replace(first, metadata={**first.metadata, **also})
-        first_by_text[document.title, document.text] = result.documents[first.id] = same
+    if _writable(shown_path) == first.metadata["source"]:
+        return
+    if "also_in" in first.metadata:  # a boilerplate may stand in every one of many files
+        first.metadata["also_in"].append(_writable(shown_path))
+        return
+    same = replace(first, metadata={**first.metadata, "also_in": [_writable(shown_path)]})
+    first_by_text[document.title, document.text] = result.documents[first.id] = same
 
 
 def _relative_path(path: Path, base: Path) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.corpus.readers.rows import SourceDocument, documents_of_rows
 from labeler.corpus.readers.rst import read_rst
 from labeler.errors import BadInput
-from labeler.files.csv import read_table, read_tsv
-from labeler.files.encoding import decoded, read_bytes
+from labeler.files.boundary import reading
+from labeler.files.csv import read_table, read_tsv, table_lines
+from labeler.files.encoding import decoded
 from labeler.files.jsonl import read_rows
+from labeler.files.read import read_bytes
 from labeler.messages import count_of
 
 _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
@@ -30,7 +33,13 @@ _TABLES = (".csv", ".tsv")
 _ROWS = (".jsonl", ".ndjson")
 _NAMED = 5
 
-KINDS = (*_TEXTS, *_TABLES, *_ROWS)
+LARGEST_FILE = 1 << 26
+"""The most bytes of a file that is one document, 64 MB, where nothing else is said."""
+
+WHOLE = tuple(_TEXTS)
+"""The endings of files that are one document each."""
+
+KINDS = (*WHOLE, *_TABLES, *_ROWS)
 """The endings of files that can be read; files of rows may be compressed (`.jsonl.gz`)."""
 
 
@@ -42,28 +51,51 @@ def kind_of(path: Path) -> str:
     return inner if ending == ".gz" and inner in (*_TABLES, *_ROWS) else ending
 
 
-def read_documents_of(path: Path) -> list[SourceDocument]:
-    """Read the documents of a file of a known kind; `BadInput` says why there are none."""
+def read_documents_of(path: Path, most: int = LARGEST_FILE) -> list[SourceDocument]:
+    """Read the documents of a file of a known kind; `BadInput` says why there are none.
+
+    A file that is one document has at most `most` bytes, or is `TooLarge`; of a file of rows, each
+    row is held to the bound of a line.
+    """
     kind = kind_of(path)
-    raw = read_bytes(path)
-    text = decoded(path, raw)
-    if kind in _TEXTS:
-        title, blocks = _TEXTS[kind](text)
-        return [SourceDocument(title, blocks)]
-    problems: list[BadInput] = []
+    with reading(path):
+        if kind in _TEXTS:
+            title, blocks = _TEXTS[kind](decoded(path, read_bytes(path, most)))
+            return [SourceDocument(title, blocks)]
+        return _documents_of_rows(path, kind)
+
+
+def _documents_of_rows(path: Path, kind: str) -> list[SourceDocument]:
+    problems = _Problems()
     if kind in _ROWS:
-        rows: Iterator[tuple[int, dict[str, Any]]] = read_rows(path, problems.append)
+        rows: Iterator[tuple[int, dict[str, Any]]] = read_rows(path, problems.add)
     else:
-        rows = (read_tsv if kind == ".tsv" else read_table)(path, text, problems.append)
-    documents = documents_of_rows(path, rows, problems.append)
-    if problems:
-        raise BadInput(_all_bad(problems, len(documents)))
+        read = read_tsv if kind == ".tsv" else read_table
+        rows = read(path, table_lines(path), problems.add)
+    documents = documents_of_rows(path, rows, problems.add)
+    if problems.count:
+        raise BadInput(problems.in_words(len(documents)))
+    if not documents:
+        raise BadInput(f"{path}: empty")
     return documents
 
 
-def _all_bad(problems: Sequence[BadInput], good: int) -> str:
-    """Describe the first bad rows of a file, in its order, and count the others."""
-    listed = "; ".join(map(str, problems[:_NAMED]))
-    more = f"; and {len(problems) - _NAMED:,} more" if len(problems) > _NAMED else ""
-    left = f" (so its {count_of(good, 'good row was', 'good rows were')} left out too)"
-    return listed + more + (left if good else "")
+@dataclass
+class _Problems:
+    """The first bad rows of a file, and how many there are."""
+
+    first: list[BadInput] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, error: BadInput) -> None:
+        """Count a bad row."""
+        self.count += 1
+        if len(self.first) < _NAMED:
+            self.first.append(error)
+
+    def in_words(self, good: int) -> str:
+        """Describe the first bad rows, in the file's order, and count the others."""
+        listed = "; ".join(map(str, self.first))
+        more = f"; and {self.count - _NAMED:,} more" if self.count > _NAMED else ""
+        left = f" (so its {count_of(good, 'good row was', 'good rows were')} left out too)"
+        return listed + more + (left if good else "")

@@ -1,22 +1,43 @@
-"""Read tables of text: CSV in its usual dialects, and TSV; the first row names the columns."""
+"""Read tables of text: CSV in its usual dialects, and TSV; the first row names the columns.
+
+Lines come in one after another, so that no more than a row is held.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from labeler.errors import BadInput, refuse
+from labeler.errors import BadInput, TooLarge, refuse
+from labeler.files.encoding import refuse_other_encodings
+from labeler.files.read import LONGEST_LINE, decoded_line, in_megabytes, numbered_bytes
 
 _DELIMITERS = ",;\t|"
-_LONGEST_FIELD = 2**31 - 1
 _NO_NAME = re.compile(r"-?\d+(\.\d+)?|\w+://.*")
 
 
+def table_lines(path: Path) -> Iterator[str]:
+    """The lines of a table in a file, plain or gzip, without their newlines.
+
+    Raises `BadInput` where they are no text, or where there is none.
+    """
+    blank = True
+    for number, raw in numbered_bytes(path):
+        if b"\0" in raw:
+            refuse_other_encodings(path, raw)
+        line = decoded_line(path, number, raw)
+        blank = blank and not line.strip()
+        yield line
+    if blank:
+        raise BadInput(f"{path}: empty")
+
+
 def read_table(
-    path: Path, text: str, bad: Callable[[BadInput], None] = refuse
+    path: Path, lines: Iterable[str], bad: Callable[[BadInput], None] = refuse
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table after its first, by column, with the line numbers where they end.
 
@@ -24,18 +45,18 @@ def read_table(
     bar; a tab in a `.tsv` file. Blank rows are skipped. Raises `BadInput` at a row with more or
     fewer columns than the first, or tells `bad` of it and goes on.
     """
-    yield from _by_column(path, _rows(path, text), bad)
+    yield from _by_column(path, _rows(path, iter(lines)), bad)
 
 
 def read_tsv(
-    path: Path, text: str, bad: Callable[[BadInput], None] = refuse
+    path: Path, lines: Iterable[str], bad: Callable[[BadInput], None] = refuse
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a file with a tab between its columns, in which a quote is a letter like others.
 
     Two columns without a row of names above them are an id and a text, as MS MARCO has them.
     """
-    lines = enumerate(text.split("\n"), start=1)
-    rows = ((n, line.removesuffix("\r").split("\t")) for n, line in lines if line.strip())
+    numbered = enumerate(lines, start=1)
+    rows = ((n, line.removesuffix("\r").split("\t")) for n, line in numbered if line.strip())
     first = next(rows, (1, []))
     unnamed = len(first[1]) == 2 and _are_values(first[1])
     above = [(0, ["id", "text"]), first] if unnamed else [first]
@@ -59,7 +80,8 @@ def _by_column(
     if value is not None:
         problem = f"expected the names of the columns, as id and text; found {value[:40]!r}"
         raise BadInput.at(path, 1, f"{problem}; write such a row above it")
-    twice = next((name for name in names if names.count(name) > 1), None)
+    times = Counter(names)
+    twice = next((name for name in names if times[name] > 1), None)
     if twice is not None:
         raise BadInput.at(path, 1, f"two columns have the name {twice!r}")
     for number, row in rows:
@@ -70,16 +92,37 @@ def _by_column(
             yield number, dict(zip(names, row, strict=True))
 
 
-def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    first, *_ = text.split("\n", 1)
+def _rows(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+    first = next(lines, "")
     is_tsv = path.name.removesuffix(".gz").endswith(".tsv")
     delimiter = "\t" if is_tsv else max(_DELIMITERS, key=first.count)
-    csv.field_size_limit(_LONGEST_FIELD)  # the module's default refuses fields of 128 KiB
-    lines = (line + "\n" for line in text.split("\n"))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    csv.field_size_limit(2 * LONGEST_LINE)  # rows have their bound; the default is 128 KiB
+    source = _Lines(path, chain([first], lines))
+    reader = csv.reader(source, delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
                 yield reader.line_num, row
+            source.size = 0
     except csv.Error as error:
         raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
+
+
+class _Lines:
+    """Lines with their newlines, of which no more may make one row than one line may hold."""
+
+    def __init__(self, path: Path, lines: Iterator[str]) -> None:
+        self.path, self.lines = path, lines
+        self.number = self.size = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self.lines)
+        self.number += 1
+        self.size += len(line) + 1
+        if self.size > LONGEST_LINE:
+            problem = f"a row of more than {in_megabytes(LONGEST_LINE)}; is a quote left open?"
+            raise TooLarge.at(self.path, self.number, problem)
+        return line + "\n"

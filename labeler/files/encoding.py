@@ -1,12 +1,10 @@
-"""Decode files, or say in one line why that is impossible and what would help."""
+"""Decode text, or say in one line why that is impossible and what would help."""
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 from labeler.errors import BadInput
-from labeler.files.read import file_problems
 
 _OTHER_UNICODE = {
     b"\xff\xfe\x00\x00": "UTF-32",
@@ -16,20 +14,9 @@ _OTHER_UNICODE = {
 }
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file, unpacked where they are gzip's."""
-    with file_problems(path):
-        raw = path.read_bytes()
-        return gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
-
-
 def decoded(path: Path, raw: bytes) -> str:
-    """Decode bytes as UTF-8, without a byte-order mark; `BadInput` where they are not that."""
-    for mark, encoding in _OTHER_UNICODE.items():
-        if raw.startswith(mark):
-            raise BadInput(f"{path}: {encoding}, not UTF-8; {_convert(encoding, path)}")
-    if b"\0" in raw:
-        raise BadInput(f"{path}: not a text file (it holds NUL bytes)")
+    """Decode a file's bytes, without a byte-order mark; `BadInput` where they are not UTF-8."""
+    refuse_other_encodings(path, raw)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -40,6 +27,15 @@ def decoded(path: Path, raw: bytes) -> str:
     if not text.strip():
         raise BadInput(f"{path}: empty")
     return text
+
+
+def refuse_other_encodings(path: Path, raw: bytes) -> None:
+    """`BadInput` where a file's first bytes are another encoding's, or no text's at all."""
+    for mark, encoding in _OTHER_UNICODE.items():
+        if raw.startswith(mark):
+            raise BadInput(f"{path}: {encoding}, not UTF-8; {_convert(encoding, path)}")
+    if b"\0" in raw:
+        raise BadInput(f"{path}: not a text file (it holds NUL bytes)")
 
 
 def _convert(encoding: str, path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from labeler.errors import BadInput, refuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import problem_of
+from labeler.files.encoding import refuse_other_encodings
 from labeler.files.read import numbered_bytes, text_of_line
 
 
@@ -26,15 +28,13 @@ def read_rows(
     for number, raw in numbered_bytes(path):
         row = _plain_row(raw, from_json)
         if row is None:
-            line = text_of_line(path, number, raw)
-            if not line.strip():
-                continue
             try:
-                row = _strict_row(path, number, line)
+                row = _strict_row(path, number, raw)
             except BadInput as error:
                 bad(error)
                 continue
-        yield number, row
+        if row is not None:
+            yield number, row
 
 
 def _plain_row(raw: bytes, parse: Callable[[bytes], Any]) -> dict[str, Any] | None:
@@ -71,8 +71,16 @@ def _members(value: Any) -> int:
 _CONTAINERS = frozenset((dict, list))
 
 
-def _strict_row(path: Path, number: int, line: str) -> dict[str, Any]:
-    """The object in one line, as Python's own parser has it; `BadInput` says what is wrong."""
+def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
+    """The object in one line, as Python's own parser has it; `BadInput` says what is wrong.
+
+    None of a blank line.
+    """
+    if b"\0" in raw:
+        refuse_other_encodings(path, raw)
+    line = text_of_line(path, number, raw)
+    if not line.strip():
+        return None
     try:
         row = _DECODER.decode(line)
         line.encode("utf-8") if "\\u" not in line else json.dumps(row, ensure_ascii=False).encode()
@@ -91,8 +99,8 @@ def strict_decoder(twice: str) -> json.JSONDecoder:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         row = dict(pairs)
         if len(row) < len(pairs):
-            names = [name for name, _ in pairs]
-            raise ValueError(twice.format(key=next(n for n in names if names.count(n) > 1)))
+            times = Counter(name for name, _ in pairs)
+            raise ValueError(twice.format(key=next(name for name in times if times[name] > 1)))
         return row
 
     return json.JSONDecoder(object_pairs_hook=unique)

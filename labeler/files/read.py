@@ -1,4 +1,8 @@
-"""Read files, plain or gzip, by line or by block, with errors that name them."""
+"""Read files, plain or gzip, by line or by block, with errors that name them.
+
+Nothing here holds more than a line, a block, or what its caller allows: a packed file is unpacked
+as it is read, and one that unpacks to far more than texts do is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,27 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from io import BufferedReader
+from functools import partial
+from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import IO, cast
+from typing import TYPE_CHECKING, cast
 
-from labeler.errors import BadInput, FileProblem
+from labeler.errors import BadInput, FileProblem, TooLarge
+from labeler.files.encoding import refuse_other_encodings
 from labeler.files.temporary import scratch_file
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+LONGEST_LINE = 1 << 26
+"""The most bytes of a line, 64 MB: whole documents are lines of JSON Lines."""
+
+_TIMES = 200
+_UNPACKED_AT_LEAST = 1 << 28
+"""A packed file may hold 256 MB, and more than that up to 200 times its size: texts shrink to a
+third or a twentieth, zeros to a thousandth."""
+
+_BUFFER = 1 << 17
 
 STANDARD = Path("-")
 """The path that stands for standard input in reading and for standard output in writing."""
@@ -83,31 +102,63 @@ def _reads_once(path: Path) -> bool:
 
 
 def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, plain or gzip, numbered from 1, as they are, with their line ends."""
+    """The lines of a file, plain or gzip, numbered from 1, as they are, with their line ends.
+
+    Raises `TooLarge` at a line of more than `LONGEST_LINE` bytes.
+    """
     number = 0
-    with file_problems(path), _open_for_reading(path) as lines:
+    with file_problems(path), _open_for_reading(path) as source:
+        lines = iter(partial(source.readline, LONGEST_LINE + 1), b"")
         try:
             for number, line in enumerate(lines, start=1):
+                if len(line) > LONGEST_LINE:
+                    raise _too_long(path, number)
                 yield number, line
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise BadInput.at(path, number + 1, f"damaged gzip file ({error})") from error
 
 
+def _too_long(path: Path, number: int) -> TooLarge:
+    problem = f"a line of more than {in_megabytes(LONGEST_LINE)}; is this a file of lines?"
+    return TooLarge.at(path, number, problem)
+
+
+def in_megabytes(size: int) -> str:
+    """A number of bytes as a person reads it."""
+    return f"{size / (1 << 20):,.3g} MB"
+
+
 def byte_blocks(path: Path, size: int) -> Iterator[bytes]:
     """A file, plain or gzip, in blocks of whole lines, about `size` bytes or one line each.
 
-    A last line without a newline gets one.
+    A last line without a newline gets one. Raises `TooLarge` as `numbered_bytes`.
     """
     with file_problems(path), _open_for_reading(path) as source:
-        rest = b""
+        rest, held, above = list[bytes](), 0, 0
         while block := source.read(size):
-            block = rest + block
             end = block.rfind(b"\n") + 1
-            rest = block[end:]
             if end:
-                yield block[:end]
-        if rest:
-            yield rest + b"\n"
+                above += block.count(b"\n", 0, end)
+                yield b"".join([*rest, block[:end]])
+                rest, held = [], 0
+            rest.append(block[end:])
+            held += len(block) - end
+            if held > LONGEST_LINE:
+                raise _too_long(path, above + 1)
+        if held:
+            yield b"".join([*rest, b"\n"])
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """All bytes of a file, plain or gzip; `TooLarge` where there are more than `most`."""
+    chunks: list[bytes] = []
+    size = 0
+    for chunk in byte_chunks(path, _BUFFER):
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > most:
+            raise TooLarge(f"{path}: more than the {in_megabytes(most)} that a document may have")
+    return b"".join(chunks)
 
 
 def byte_chunks(path: Path, size: int) -> Iterator[bytes]:
@@ -129,20 +180,27 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def text_of_line(path: Path, number: int, raw: bytes) -> str:
     """One line of a UTF-8 file as `numbered_lines` gives it."""
+    return decoded_line(path, number, raw).removesuffix("\r")
+
+
+def decoded_line(path: Path, number: int, raw: bytes) -> str:
+    """One line of a UTF-8 file without its newline, and the first without a byte-order mark."""
     try:
         line = raw.decode("utf-8")
     except UnicodeDecodeError as error:
+        if number == 1:
+            refuse_other_encodings(path, raw)
         problem = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
         raise BadInput.at(path, number, problem) from error
-    line = line.removesuffix("\n").removesuffix("\r")
+    line = line.removesuffix("\n")
     return line.removeprefix("\ufeff") if number == 1 else line
 
 
-def _open_for_reading(path: Path) -> IO[bytes]:
+def _open_for_reading(path: Path) -> BufferedReader:
     """The file's bytes, unpacked where they begin as gzip's do, whatever its name."""
     plain = _stream(file_of(path))
     if plain.peek(2)[:2] == b"\x1f\x8b":
-        return cast("IO[bytes]", _Unpacked(plain))
+        return BufferedReader(_Unpacked(path, plain), _BUFFER)
     return plain
 
 
@@ -150,13 +208,32 @@ def _stream(path: Path) -> BufferedReader:
     return cast("BufferedReader", sys.stdin.buffer) if path == STANDARD else path.open("rb")
 
 
-class _Unpacked(gzip.GzipFile):
-    """A gzip file that closes the file below it."""
+class _Unpacked(RawIOBase):
+    """The content of a gzip file, as long as that is not too much for the file's size."""
 
-    def __init__(self, packed: BufferedReader) -> None:
-        super().__init__(fileobj=packed, mode="rb")
-        self.packed = packed
+    def __init__(self, path: Path, packed: BufferedReader) -> None:
+        self.path, self.packed, self.size = path, packed, 0
+        self.content = gzip.GzipFile(fileobj=packed, mode="rb")
+
+    def readable(self) -> bool:
+        """True: it is for reading."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Fill the buffer as far as one read of the packed file goes."""
+        count = self.content.readinto(buffer)
+        self.size += count
+        if self.size > _UNPACKED_AT_LEAST and self.size > _TIMES * self._packed_size():
+            problem = f"unpacks to more than {_TIMES} times its size; unpack it first if it should"
+            raise TooLarge(f"{self.path}: {problem}")
+        return count
+
+    def _packed_size(self) -> int:
+        """How much of the packed file was read; what cannot say so is not held to it."""
+        return self.packed.tell() if self.packed.seekable() else self.size
 
     def close(self) -> None:
+        """Close the packed file, too."""
         super().close()
+        self.content.close()
         self.packed.close()

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
 from labeler.corpus.ingest import Ingested, ingest, read_documents
 from labeler.errors import BadInput, FileProblem, Misuse
+from tests.work import steps
 
 
 @pytest.fixture
@@ -308,3 +310,31 @@ def test_every_bad_row_of_a_file_is_named_at_once(docs: Path) -> None:
     for said in ("a.jsonl:2: not JSON", "a.jsonl:3: the id", "a.jsonl:4: ", "and 3 more"):
         assert said in problem
     assert problem.endswith("(so its 1 good row was left out too)")
+
+
+def test_larger_documents_than_asked_for_are_named_counted_and_left_out(
+    docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(docs, good_DOT_txt="good", large_DOT_txt="word " * 300_000)
+    write(docs, rows_DOT_jsonl='{"text": "' + "word " * 300_000 + '"}\n')
+    arguments = ["ingest", str(docs), "-o", str(tmp_path / "c"), "--max-file-size"]
+    assert execute([*arguments, "1"]) == 0
+    err = capsys.readouterr().err
+    assert "large.txt: more than the 1 MB that a document may have" in err
+    assert "1 file too large; --max-file-size" in err
+    assert "1 of 3 files not read" in err
+    assert json.loads((tmp_path / "c" / "card.json").read_text())["ingest"]["too_large"] == 1
+    assert execute([*arguments, "2"]) == 0
+    assert "too large" not in capsys.readouterr().err
+
+
+def test_a_passage_in_every_file_costs_no_more_than_its_files(docs: Path) -> None:
+    def many(count: int) -> Callable[[], object]:
+        folder = docs / str(count)
+        folder.mkdir(parents=True)
+        for number in range(count):
+            (folder / f"{number}.txt").write_text("the same in every file")
+        return lambda: read(folder)
+
+    small, large = many(200), many(800)
+    assert steps(large) < 5 * steps(small)
