@@ -11,6 +11,14 @@ Advance = Callable[[int, int], None]
 
 SHOWN = 3
 
+DISTRIBUTION = "ir-labeler"
+"""The name to install under; `labeler` is another project's on the package index."""
+
+
+def missing_extra(extra: str, problem: str) -> str:
+    """What needs one of the optional sets of dependencies, and the command that installs it."""
+    return f"{problem} the {extra!r} extra: pip install '{DISTRIBUTION}[{extra}]'"
+
 
 def no_query_in_common(
     first: object, first_ids: Collection[str], second: object, second_ids: Collection[str]

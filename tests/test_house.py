@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import tomllib
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib.util import find_spec
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import COMMANDS
+from labeler.messages import DISTRIBUTION
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "labeler"
@@ -109,6 +111,22 @@ def test_each_command_is_a_file_that_calls_a_module_of_the_library(name: str) ->
     imported = imports(PACKAGE / "cli" / f"{command.module}.py")
     library = f"labeler.{command.library}"
     assert any(f"{module}.".startswith(f"{library}.") for module in imported), library
+
+
+def test_pip_is_told_the_name_of_this_distribution_and_extras_that_it_has() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    assert project["name"] == DISTRIBUTION
+    assert extras["all"] == [f"{DISTRIBUTION}[{','.join(sorted(set(extras) - {'all'}))}]"]
+    texts = [*ROOT.glob("*.md"), *(p for p in ROOT.glob("*/**/*") if p.suffix in {".md", ".py"})]
+    for path in [*texts, ROOT / "scripts" / "demo", ROOT / "scripts" / "test"]:
+        text = path.read_text(encoding="utf-8")
+        for installed in re.findall(r"pip install\s+'?([\w-]*labeler)\b", text):
+            assert installed == DISTRIBUTION, path
+        for name, extra in re.findall(r"([\w-]*labeler)\[(\w+)\]", text):
+            assert (name, extra in extras) == (DISTRIBUTION, True), path
+        for extra in re.findall(r"missing_extra\(\"(\w+)\"", text):
+            assert extra in extras, path
 
 
 def test_few_modules_lie_flat_in_the_package() -> None:

@@ -15,6 +15,7 @@ from labeler.agreement.sentences import short
 from labeler.collection.outputs import Output
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.atomic import replacing_bytes
+from labeler.messages import missing_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,9 +34,7 @@ def check_picture(path: Path, assessors: int) -> None:
     if assessors > MOST_ROWS:
         raise Misuse(f"a picture holds {MOST_ROWS} assessors; these are {assessors}")
     if find_spec("matplotlib") is None:
-        raise Misconfigured(
-            "a picture needs matplotlib: pip install 'labeler[plot]'", parameter="picture"
-        )
+        raise Misconfigured(missing_extra("plot", "a picture needs"), parameter="picture")
 
 
 def plot(reports: Sequence[AssessorReport], output: Output | Path) -> list[str]:

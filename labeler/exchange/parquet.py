@@ -10,10 +10,11 @@ from labeler.errors import BadInput, Misconfigured
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.read import file_problems
+from labeler.messages import missing_extra
 from labeler.trec.values import ids_of, score_of
 from labeler.trec.write import RankedPart
 
-NEEDS = "parquet files need pyarrow: pip install pyarrow"
+NEEDS = missing_extra("parquet", "parquet files need")
 _COLUMNS = ["query_id", "doc_id", "score"]
 _ROWS = 1 << 16
 

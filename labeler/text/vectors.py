@@ -1,51 +1,70 @@
-"""Dense retrieval: wordllama's static vectors, which come inside its wheel."""
+"""Dense retrieval: wordllama's static vectors, read from the files inside its wheel.
+
+Its own code is not run: it is compiled anew for each Python, and a text's vector is but the mean of
+its tokens' rows.
+"""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from labeler.errors import Misconfigured
+from labeler.messages import missing_extra
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    from wordllama import WordLlamaInference
+    from tokenizers import Tokenizer
 
 Encode = Callable[[Sequence[str]], "npt.NDArray[np.float32]"]
 """Texts to unit vectors, `(texts, dimensions)`; a text without any known token is all zeros."""
 
-DENSE_EXTRA = (
-    "dense retrieval and the similarity assessor need the 'local' extra: "
-    "pip install 'labeler[local]'"
-)
+PACKAGE = "wordllama"
+WEIGHTS = "weights/l2_supercat_256.safetensors"
+TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+
+DENSE_EXTRA = missing_extra("local", "dense retrieval and the similarity assessor need")
+
+
+class _Encoder(NamedTuple):
+    """What turns a text into token ids, and the vector of each, `(tokens, 256)`."""
+
+    tokenizer: Tokenizer
+    vectors: npt.NDArray[np.float32]
 
 
 def can_encode() -> bool:
     """Whether the optional package is installed."""
-    return find_spec("wordllama") is not None
+    return find_spec(PACKAGE) is not None
 
 
 def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     """The unit vectors of `texts`, float32, `(texts, 256)`."""
     if not texts:
         return np.zeros((0, 256), dtype=np.float32)
-    vectors = np.concatenate([_embed(texts[i : i + 64]) for i in range(0, len(texts), 64)])
+    vectors = _means(texts)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     norms[norms == 0] = 1
     unit: npt.NDArray[np.float32] = (vectors / norms).astype(np.float32)
     return unit
 
 
-def _embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    vectors = np.asarray(_wordllama().embed(list(texts)), dtype=np.float32)
-    vectors[~np.isfinite(vectors)] = 0  # the mean of no token at all
-    return vectors
+def _means(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """The mean of the vectors of each text's tokens; zeros for a text without any."""
+    encoder = _encoder()
+    means = np.zeros((len(texts), encoder.vectors.shape[1]), dtype=np.float32)
+    for start in range(0, len(texts), 64):
+        batch = list(texts[start : start + 64])
+        encodings = encoder.tokenizer.encode_batch(batch, add_special_tokens=False)
+        for row, encoding in enumerate(encodings, start):
+            if encoding.ids:
+                means[row] = encoder.vectors[encoding.ids].sum(axis=0) / len(encoding.ids)
+    return means
 
 
 @cache
@@ -55,28 +74,20 @@ def encoder_id() -> str:
 
     if not can_encode():
         raise Misconfigured(DENSE_EXTRA)
-    return f"wordllama-{version('wordllama')}-l2_supercat-256"
+    return f"{PACKAGE}-{version(PACKAGE)}-l2_supercat-256"
 
 
 @cache
-def _wordllama() -> WordLlamaInference:
-    if not can_encode():
+def _encoder() -> _Encoder:
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
         raise Misconfigured(DENSE_EXTRA)
-    with _untouched_logging():
-        from pathlib import Path
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
 
-        import wordllama
-
-        folder = Path(wordllama.__file__).parent
-        return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
-
-
-@contextmanager
-def _untouched_logging() -> Iterator[None]:
-    """wordllama configures the root logger when it is imported; undo that."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        yield
-    finally:
-        root.handlers[:], root.level = handlers, level
+    folder = Path(spec.origin).parent
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    vectors = load_file(folder / WEIGHTS)["embedding.weight"].astype(np.float32)
+    return _Encoder(tokenizer, vectors)

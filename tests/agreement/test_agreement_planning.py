@@ -153,4 +153,4 @@ def test_without_matplotlib_a_picture_is_refused_before_anything_is_computed(
     code = f"{absent}; from labeler.cli import execute; sys.exit(execute({asked!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (78, "")
-    assert "--plot: a picture needs matplotlib: pip install 'labeler[plot]'" in done.stderr
+    assert "--plot: a picture needs the 'plot' extra: pip install 'ir-labeler[plot]'" in done.stderr

@@ -37,7 +37,7 @@ def served() -> Iterator[Served]:
     if path is None:
         pytest.skip("the embedded model is not in the cache folder: labeler fetch model")
     if not can_serve():
-        pytest.skip("the engine is not installed: pip install 'labeler[local]'")
+        pytest.skip("the engine is not installed: pip install 'ir-labeler[local]'")
     with serving(path, slots=2) as there:
         yield there
 

@@ -515,7 +515,9 @@ def test_without_pyarrow_parquet_names_what_to_install(folder: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert done.returncode == 78
-    assert b"parquet files need pyarrow: pip install pyarrow" in done.stderr
+    assert (
+        b"parquet files need the 'parquet' extra: pip install 'ir-labeler[parquet]'" in done.stderr
+    )
     assert not out.exists()
 
 

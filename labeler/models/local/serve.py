@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labeler.errors import Misconfigured
+from labeler.messages import missing_extra
 from labeler.models.local import llama_child
 from labeler.models.local.child import start
 
 CONTEXT = 4096
 """Tokens that a request and its reply may have together."""
 
-LOCAL_EXTRA = "the embedded model needs the 'local' extra: pip install 'labeler[local]'"
+LOCAL_EXTRA = missing_extra("local", "the embedded model needs")
 
 
 def can_serve() -> bool:
