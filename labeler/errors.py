@@ -15,6 +15,7 @@
     │           ├── NoAnswer       nothing whole came back
     │           └── NoCompletion   what came back is no chat completion
     ├── FileProblem       74   a file could not be read or written
+    │   └── Locked             … because another program held it for longer than one would wait
     └── Misconfigured     78   a key, an address, an extra or a model is missing or refused
         └── NotFound           … the server knows no such address or model (404)
 
@@ -162,6 +163,10 @@ class FileProblem(LabelerError):
     """A file could not be read or written."""
 
     exit_code = 74
+
+
+class Locked(FileProblem):
+    """Another program held a file for longer than one would wait."""
 
 
 class Misconfigured(LabelerError):

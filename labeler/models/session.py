@@ -22,7 +22,7 @@ from labeler.models.policies.retry import Patience
 from labeler.models.policies.stack import Guard, guarded, knows
 from labeler.models.prices import Price, price_of
 from labeler.models.server.client import Calls
-from labeler.store import Store, open_store
+from labeler.store import Store, Waiting, open_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ async def open_session(
     options = selection.options
     async with _started(selection, documents, control) as started:
         _warn_of_network(store, control)
-        with _opened(store, options) as opened:
+        with _opened(store, options, control) as opened:
             guard = _guard(selection, options.concurrency or started.concurrency, control)
             model = guarded(started.model, opened, guard, patient=options.patient)
             try:
@@ -150,10 +150,11 @@ async def _started(
 
 
 @contextmanager
-def _opened(path: Path, options: SessionOptions) -> Iterator[Store]:
+def _opened(path: Path, options: SessionOptions, control: Control) -> Iterator[Store]:
     """The store; a rehearsal makes none, and where there is none it gets an empty one."""
     if path.exists() or not options.rehearsal:
-        with open_store(path, redacted=options.redacted) as store:
+        waiting = Waiting(options.limits.patience, control.stop.is_set, control.note)
+        with open_store(path, redacted=options.redacted, waiting=waiting) as store:
             yield store
         return
     with TemporaryDirectory() as folder, open_store(Path(folder) / path.name) as store:
@@ -167,7 +168,8 @@ def _guard(selection: Selection, at_once: int, control: Control) -> Guard:
     budget = Budget(*most, selection.price, control.spent)
     control.stop.until = budget.ends
     limiter = RateLimiter(RateLimits(at_once, limits.rpm, limits.tpm), stop=control.stop)
-    return Guard(limiter, budget, Patience(limits.tries, limits.patience), control.stop)
+    patience = Patience(limits.tries, limits.patience)
+    return Guard(limiter, budget, patience, control.stop, control.note)
 
 
 def _warn_of_network(path: Path, control: Control) -> None:

@@ -7,7 +7,7 @@ happens at one moment is one `WriteBatch`, which a store writes in one transacti
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -15,6 +15,18 @@ from labeler.model import Reply
 
 LEASE_SECONDS = 60.0
 """How long a lease lasts unrenewed, where its process cannot be looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """For how long to wait for what another process holds, what ends that early, and who is told.
+
+    Once `is_stopped` says so, one last try is made. `note` is called with a line for a person.
+    """
+
+    seconds: float = 30.0
+    is_stopped: Callable[[], bool] = lambda: False
+    note: Callable[[str], None] = lambda _line: None
 
 
 class KeyedReply(NamedTuple):
@@ -83,6 +95,9 @@ class Store(Protocol):
         A key that has a reply keeps that one. A key whose call failed stays leased, so that no
         other process that runs now asks for it again.
         """
+
+    def asker(self, key: bytes) -> str:
+        """Which other process asks for a key, in words."""
 
     def renew(self) -> None:
         """Renew the leases of this process, so that they do not expire."""

@@ -7,28 +7,50 @@ failed, and the leases on what is about to be asked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from labeler.errors import AskedElsewhere, CallFailed
+from labeler.errors import AskedElsewhere, CallFailed, Locked, Stopped
+from labeler.messages import count_of
 from labeler.model import Model, Reply, Request
-from labeler.store.base import LEASE_SECONDS, Failed, Granted, KeyedReply, Store, WriteBatch
+from labeler.store.base import (
+    LEASE_SECONDS,
+    Failed,
+    Granted,
+    KeyedReply,
+    Store,
+    Waiting,
+    WriteBatch,
+)
 from labeler.store.keys import Canon, key_of_text
 
 GATHER_SECONDS = 0.005
 """How long a batch waits for more work after a pause; while one is written, the next is filled."""
 
 POLL_SECONDS = 0.25
+NOTE_AFTER_SECONDS = 15.0
+NOTE_SECONDS = 60.0
 
 
-def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
+def remembered(
+    model: Model,
+    store: Store,
+    *,
+    patient: bool = True,
+    waiting: Waiting | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Model:
     """Answer from the store where it can; keep every other reply before handing it on.
 
-    What another process is asking at this moment is waited for; where not `patient`,
-    `AskedElsewhere` is raised instead, so that the caller can do something else meanwhile.
+    What another process is asking at this moment is waited for, until `waiting` says to stop; where
+    not `patient`, `AskedElsewhere` is raised instead, so that the caller can do something else
+    meanwhile. A long wait is noted.
     """
     writer, canon = _BatchWriter(store), Canon(model.id)
+    claims = _Claims(writer, store, waiting or Waiting(), clock)
 
     def recall(requests: Sequence[Request]) -> list[Reply | None]:
         keys = [key_of_text(canon.text(request)) for request in requests]
@@ -38,16 +60,11 @@ def remembered(model: Model, store: Store, *, patient: bool = True) -> Model:
     async def ask(request: Request) -> Reply:
         text = canon.text(request)
         key = key_of_text(text)
-        claimed = await writer.claim(key)
-        while claimed is False and patient:
-            await asyncio.sleep(POLL_SECONDS)
-            claimed = await writer.claim(key)
+        claimed = await claims.take(key, patient=patient)
         if isinstance(claimed, Reply):
             return claimed
         if isinstance(claimed, Failed):
             raise CallFailed(claimed.detail, claimed.status)
-        if not claimed:
-            raise AskedElsewhere("another process is asking this")
         try:
             reply = await model.ask(request)
         except CallFailed as error:
@@ -160,7 +177,8 @@ class _BatchWriter:
         while self._in_progress or self._next:
             await asyncio.sleep(LEASE_SECONDS / 4)
             if self._in_progress:
-                await asyncio.to_thread(self._store.renew)
+                with suppress(Locked):  # then nobody else can take a lease meanwhile
+                    await asyncio.to_thread(self._store.renew)
 
     async def finish(self) -> None:
         """Write what still waits."""
@@ -171,6 +189,45 @@ class _BatchWriter:
             with suppress(asyncio.CancelledError):
                 await self._renewing
         self._writing = self._renewing = None
+
+
+class _Claims:
+    """Claims of requests that other processes may be asking, and since when they are waited for."""
+
+    def __init__(
+        self, writer: _BatchWriter, store: Store, waiting: Waiting, clock: Callable[[], float]
+    ) -> None:
+        self._writer = writer
+        self._store = store
+        self._waiting = waiting
+        self._clock = clock
+        self._since: dict[bytes, float] = {}
+        self._next_note = -math.inf
+
+    async def take(self, key: bytes, *, patient: bool) -> _Claimed:
+        """What came of claiming a request, once no other process is asking it.
+
+        Raises `AskedElsewhere` where one is and this is not `patient`, `Stopped` where the run is
+        told to stop meanwhile.
+        """
+        while (claimed := await self._writer.claim(key)) is False:
+            self._note_long_wait(key)
+            if not patient:
+                raise AskedElsewhere("another process is asking this")
+            if self._waiting.is_stopped():
+                raise Stopped("stopped; another process is asking this")
+            await asyncio.sleep(POLL_SECONDS)
+        self._since.pop(key, None)
+        return claimed
+
+    def _note_long_wait(self, key: bytes) -> None:
+        """Say who is waited for, where that has gone on for long; at most once a minute."""
+        now = self._clock()
+        since = self._since.setdefault(key, now)
+        if now - since >= NOTE_AFTER_SECONDS and now >= self._next_note:
+            self._next_note = now + NOTE_SECONDS
+            requests = count_of(len(self._since), "request", "requests")
+            self._waiting.note(f"waiting for {self._store.asker(key)}, which asks {requests}")
 
 
 def _settle(batch: _NextBatch, granted: Granted) -> None:

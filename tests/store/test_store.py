@@ -19,11 +19,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError
+from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError, Stopped
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, guarded
-from labeler.store import Store, key_of, open_store, remembered
+from labeler.store import Store, Waiting, key_of, open_store, remembered
 from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
 from labeler.store.sqlite import maintain
 from labeler.store.sqlite.leases import Now
@@ -345,6 +345,62 @@ def test_a_lease_ends_by_the_clock_that_nobody_can_set(tmp_path: Path) -> None:
         other.close()
 
 
+@pytest.mark.parametrize("machine", ["another machine", ""])
+@pytest.mark.parametrize("ahead", [86_400.0, 1e300])
+def test_a_lease_that_is_dated_in_the_future_lasts_no_longer_than_any_other(
+    tmp_path: Path, machine: str, ahead: float
+) -> None:
+    clock, key = Clock(), b"k" * 32
+    one, other = (SqliteStore(tmp_path / "replies.db", clock=clock) for _ in range(2))
+    assert one.write(WriteBatch(claimed=[key])).leases == {key}
+
+    def date(seconds: float) -> None:
+        with one.writing() as connection:
+            connection.execute("UPDATE owners SET until = ?, until_wall = ?", (seconds, seconds))
+            if machine:
+                connection.execute("UPDATE owners SET place = ?", (machine,))
+
+    def is_given() -> bool:
+        return key in other.write(WriteBatch(claimed=[key])).leases
+
+    date(clock.wall + ahead)
+    assert not is_given()
+    clock.monotonic += 59
+    assert not is_given()
+    date(clock.wall + 2 * ahead)  # its process is alive, and renews it
+    assert not is_given()
+    clock.monotonic += 59
+    assert not is_given()
+    clock.monotonic += 2
+    assert is_given()
+    one.close()
+    other.close()
+
+
+def test_a_long_wait_for_another_process_says_which_and_ends_when_told_to(tmp_path: Path) -> None:
+    time_now, lines = [0.0], list[str]()
+    key = key_of("fake", ASKED)
+
+    def clock() -> float:
+        time_now[0] += 10
+        return time_now[0]
+
+    async def ask(store: Store) -> None:
+        waiting = Waiting(is_stopped=lambda: len(lines) == 2, note=lines.append)
+        model = remembered(fake_model("never asked"), store, waiting=waiting, clock=clock)
+        try:
+            await model.ask(ASKED)
+        finally:
+            await model.close()
+
+    one = SqliteStore(tmp_path / "replies.db")
+    assert one.write(WriteBatch(claimed=[key])).leases == {key}
+    with open_store(tmp_path / "replies.db") as store, pytest.raises(Stopped):
+        asyncio.run(ask(store))
+    one.close()
+    assert lines == [f"waiting for process {os.getpid()}, which asks 1 request"] * 2
+
+
 def test_what_failed_for_another_process_fails_here_and_is_asked_by_a_later_one(
     tmp_path: Path,
 ) -> None:
@@ -394,8 +450,10 @@ def test_a_link_that_leads_nowhere_is_refused_in_one_line(tmp_path: Path) -> Non
 def test_a_locked_store_is_74_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "replies.db"
     made(path)
-    with closing(sqlite3.connect(path, isolation_level=None)) as holder, open_store(path) as store:
-        store._connection.execute("PRAGMA busy_timeout = 100")
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as holder,
+        open_store(path, waiting=Waiting(0.1)) as store,
+    ):
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(FileProblem, match="locked"):
             store.write(WriteBatch([KeyedReply(b"z" * 32, "m", "", Reply("late"))]))
@@ -461,6 +519,9 @@ class MemoryStore:
             self.failures[failed.key] = (time.time(), failed.status, failed.detail)
         replies = self.replies(batch.claimed)
         return Granted(replies, leases=frozenset(batch.claimed) - replies.keys())
+
+    def asker(self, key: bytes) -> str:
+        return "nobody"
 
     def renew(self) -> None:
         return None

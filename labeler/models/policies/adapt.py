@@ -140,7 +140,7 @@ async def _probe_and_learn(quick: Model, patient: Model, learn: Callable[[str], 
         raise ProviderError(f"the first call failed, and every retry of it: {error}") from error
     except CallFailed as error:
         raise Misconfigured(f"the server refuses a plain request: {error}") from error
-    learn(json.dumps(asdict(abilities)))
+    await asyncio.to_thread(learn, json.dumps(asdict(abilities)))  # which may wait
     return abilities
 
 

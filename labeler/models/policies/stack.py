@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from labeler.errors import CallFailed
@@ -14,17 +14,18 @@ from labeler.models.policies.first_contact import strict_at_first
 from labeler.models.policies.rate import RateLimiter, limited
 from labeler.models.policies.retry import Patience, retried
 from labeler.models.policies.stop import StopSignal, stoppable
-from labeler.store import Store, key_of, remembered
+from labeler.store import Store, Waiting, key_of, remembered
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What stands between a run and the server it asks."""
+    """What stands between a run and the server it asks; `note` is given lines for a person."""
 
     limiter: RateLimiter
     budget: Budget = field(default_factory=Budget)
     patience: Patience = field(default_factory=Patience)
     stop: StopSignal = field(default_factory=StopSignal)
+    note: Callable[[str], None] = lambda _line: None
 
 
 def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -> Model:
@@ -39,7 +40,8 @@ def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -
         bounded = strict_at_first(bounded)
         bounded = confirmed(limited(bounded, guard.limiter))
     retrying = retried(bounded, guard.patience, guard.stop.sleep)
-    remembering = remembered(retrying, store, patient=patient)
+    waiting = Waiting(guard.patience.seconds, guard.stop.is_set, guard.note)
+    remembering = remembered(retrying, store, patient=patient, waiting=waiting)
     fewer_tries = replace(guard.patience, error_tries=2)
     quick = retried(bounded, fewer_tries, guard.stop.sleep)
     return _adapted(remembering, retrying, store, quick) if model.is_server else remembering

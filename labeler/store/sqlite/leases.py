@@ -81,11 +81,39 @@ def unregister(connection: sqlite3.Connection, owner: int) -> None:
     connection.execute("DELETE FROM owners WHERE id = ?", (owner,))
 
 
-def release_dead(connection: sqlite3.Connection, current: LeaseHolder, moment: Now) -> None:
-    """Release the leases of processes that are gone."""
-    for number, *rest in connection.execute("SELECT * FROM owners").fetchall():
-        if _is_gone(LeaseHolder(*rest[:3]), Now(*rest[3:]), current, moment):
-            unregister(connection, number)
+class Watch:
+    """The leases of other processes as they were first seen, by this process' own clock.
+
+    Whoever is alive renews its leases. So none is honored longer than it can last from the moment
+    when it was first seen as it is, whatever the clock said by which it was dated.
+    """
+
+    def __init__(self) -> None:
+        self._first_seen: dict[tuple[int, Now], float] = {}
+
+    def release_dead(
+        self, connection: sqlite3.Connection, current: LeaseHolder, moment: Now
+    ) -> None:
+        """Release the leases of processes that are gone."""
+        seen = self._first_seen
+        self._first_seen = {}
+        for number, *rest in connection.execute("SELECT * FROM owners").fetchall():
+            holder, until = LeaseHolder(*rest[:3]), Now(*rest[3:])
+            first = seen.get((number, until), moment.monotonic)
+            self._first_seen[number, until] = first
+            is_old = moment.monotonic - first > LEASE_SECONDS
+            if is_old or _is_gone(holder, until, current, moment):
+                unregister(connection, number)
+
+
+def holder_of(connection: sqlite3.Connection, key: bytes) -> LeaseHolder | None:
+    """Who holds the lease on a key."""
+    query = (
+        "SELECT place, process, started FROM leases JOIN owners ON owners.id = leases.owner"
+        " WHERE key = ?"
+    )
+    row = connection.execute(query, (key,)).fetchone()
+    return LeaseHolder(*row) if row else None
 
 
 def _is_gone(holder: LeaseHolder, until: Now, current: LeaseHolder, moment: Now) -> bool:

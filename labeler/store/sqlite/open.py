@@ -17,6 +17,11 @@ from labeler.errors import BadInput, FileProblem
 from labeler.store.sqlite.schema import APPLICATION_ID, TABLES, VERSION
 
 BUSY_SECONDS = 30.0
+"""For how long a reader waits: for another process that opens or closes the store."""
+
+TRY_SECONDS = 0.25
+"""For how long one try to begin a transaction waits; other threads' reading waits meanwhile."""
+
 CACHE_KILOBYTES = 16_384
 _HEAD = 100
 _MAGIC = b"SQLite format 3\0"
@@ -60,7 +65,7 @@ def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
         if path.is_symlink() and not path.exists():
             raise FileProblem(f"{path}: a link to {path.readlink()}, which is not there")
         while not path.exists() or path.stat().st_size == 0:
-            _create(path)
+            create(path)
         _check_head(path)
         if not _may_write(path):
             raise FileProblem(f"{path}: the store is read-only; this has to write to it")
@@ -83,6 +88,20 @@ def _connection(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def begins(connection: sqlite3.Connection) -> bool:
+    """Whether a transaction that writes has begun; false where another program holds the store."""
+    connection.execute(f"PRAGMA busy_timeout = {TRY_SECONDS * 1000:.0f}")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
+    return True
+
+
 def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
@@ -97,8 +116,8 @@ def _read_only(path: Path) -> sqlite3.Connection:
     )
 
 
-def _create(path: Path) -> None:
-    """Make the store under another name, then give it its own: it is never seen half made."""
+def create(path: Path) -> None:
+    """Make a store under another name, then give it its own: it is never seen half made."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
     os.close(handle)
     fresh = Path(name)

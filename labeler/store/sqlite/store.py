@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 import time
@@ -10,19 +9,19 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from labeler.errors import BadInput, LabelerError
-from labeler.files.numbers import amount, count
+from labeler.errors import BadInput, LabelerError, Locked
 from labeler.model import Reply
-from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
+from labeler.store.base import Failed, Granted, KeyedReply, Record, Waiting, WriteBatch
 from labeler.store.keys import checksum
 from labeler.store.sqlite import leases
 from labeler.store.sqlite.leases import Now, in_parts, now, this_process
-from labeler.store.sqlite.open import connect, store_problems
+from labeler.store.sqlite.open import begins, connect, store_problems
+from labeler.store.sqlite.rescue import Lost, OpenFile, Rescue, take_in
+from labeler.store.sqlite.rows import insert, reply_of
 from labeler.store.sqlite.schema import REPLY
+from labeler.store.sqlite.turn import Turn
 
-_MARKS = ",".join("?" * (REPLY.count(",") + 1))
 _RECORD = (
     "at, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, cost, request,"
     " body"
@@ -39,13 +38,21 @@ class SqliteStore:
         clock: Callable[[], Now] = now,
         *,
         reading: bool = False,
+        waiting: Waiting | None = None,
     ) -> None:
         self.path = path
         self._redacted = redacted
         self._clock = clock
+        self._waiting = waiting or Waiting()
         self._connection = connect(path, reading=reading)
+        self._file = None if reading else OpenFile.of(path)
         self._lock = threading.Lock()
         self._owner: int | None = None
+        self._watch = leases.Watch()
+        self._rescue: Rescue | None = None
+        self._lost: LabelerError | None = None
+        if not reading:
+            take_in(path, self._connection, self._waiting.note)
         self._newest, self._last_failure = self._newest_of_all()
 
     def _newest_of_all(self) -> tuple[int, float]:
@@ -80,12 +87,24 @@ class SqliteStore:
         return replies
 
     def write(self, batch: WriteBatch) -> Granted:
-        """Do all of a batch in one transaction, which is on the disk when this returns."""
+        """Do all of a batch in one transaction, which is on the disk when this returns.
+
+        Where the store's file is gone, is not the one that was opened, or stays locked, the replies
+        are kept in a store beside it, from which they are taken in when it is opened again; the
+        error says where.
+        """
+        try:
+            self._check_file()
+            return self._write(batch)
+        except (BadInput, Locked, Lost) as error:
+            raise self._kept_elsewhere(batch.replies, error) from error
+
+    def _write(self, batch: WriteBatch) -> Granted:
         with self.writing() as connection:
             late = [
                 keyed_reply.key
                 for keyed_reply in batch.replies
-                if not self._insert(connection, keyed_reply)
+                if not insert(connection, keyed_reply, redacted=self._redacted)
             ]
             rows = ((key, time.time(), status, detail) for key, status, detail in batch.failed)
             connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
@@ -93,20 +112,6 @@ class SqliteStore:
             granted = self._grant(connection, batch.claimed)
             earlier = self._select(connection, late) if late else {}
         return replace(granted, replies={**earlier, **granted.replies})
-
-    def _insert(self, connection: sqlite3.Connection, keyed_reply: KeyedReply) -> bool:
-        """Whether the reply is the first under its key, and so was kept."""
-        values = _values(keyed_reply)
-        query = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {_MARKS})"
-        done = connection.execute(query, (checksum(*values), *values))
-        if done.rowcount != 1:
-            return False
-        request = None if self._redacted else keyed_reply.request
-        wire = (request, keyed_reply.reply.body)
-        query = "INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)"
-        connection.execute(query, (done.lastrowid, checksum(*wire), *wire))
-        connection.execute("DELETE FROM failures WHERE key = ?", (keyed_reply.key,))
-        return True
 
     def _grant(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> Granted:
         if not keys:
@@ -120,7 +125,7 @@ class SqliteStore:
         held_before = leases.held_by(connection, self._owner, unanswered)
         held = leases.claim(connection, self._owner, unanswered)
         if len(held) < len(set(unanswered)):
-            leases.release_dead(connection, this_process(), moment)
+            self._watch.release_dead(connection, this_process(), moment)
             held = leases.claim(connection, self._owner, unanswered)
         newly_asked = [key for key in unanswered if key not in held_before]
         failed = self._failed_elsewhere(connection, newly_asked, held)
@@ -138,6 +143,15 @@ class SqliteStore:
             for key, (at, failed) in failures.items()
             if key not in held or at > self._last_failure
         }
+
+    def asker(self, key: bytes) -> str:
+        """Which other process asks for a key, in words."""
+        with self.reading() as connection:
+            holder = leases.holder_of(connection, key)
+        if holder is None:
+            return "another process"
+        elsewhere = "" if holder.machine == this_process().machine else " of another machine"
+        return f"process {holder.process}{elsewhere}"
 
     def renew(self) -> None:
         """Renew the leases of this process, so that they do not expire."""
@@ -184,13 +198,49 @@ class SqliteStore:
             return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
-        """Release the leases and close the file."""
+        """Release the leases and close the file.
+
+        Raises `Lost` where something was done to the file since the last batch.
+        """
         try:
-            if self._owner is not None:
-                with self.writing() as connection:
-                    leases.unregister(connection, self._owner)
+            if self._lost is None:
+                self._check_file()
+                self._release_leases()
+        except Lost as error:
+            raise self._kept_elsewhere((), error) from error
         finally:
             self._connection.close()
+            if self._rescue is not None:
+                self._rescue.close()
+                self._waiting.note(self._rescue.summary())
+
+    def _release_leases(self) -> None:
+        """End this process' leases; where the store stays locked, they end with the process."""
+        if self._owner is not None:
+            with suppress(Locked), self.writing(Waiting(0.0)) as connection:
+                leases.unregister(connection, self._owner)
+
+    def _check_file(self) -> None:
+        """Raise `Lost` where something was done to the file that was opened."""
+        if self._lost is not None:
+            raise self._lost
+        if self._file is not None:
+            self._file.check()
+
+    def _kept_elsewhere(self, replies: Sequence[KeyedReply], error: LabelerError) -> LabelerError:
+        """Keep replies in a store beside this one; what is wrong, and where they are.
+
+        Where this store is lost, all that can be read of it is copied there, too.
+        """
+        with self._lock:
+            if self._rescue is None:
+                self._rescue = Rescue(self.path)
+            if self._lost is None and isinstance(error, Lost):
+                self._rescue.copy(self._connection)
+            if not isinstance(error, Locked):
+                self._lost = error
+            self._rescue.add(replies, redacted=self._redacted)
+            return type(error)(f"{error}; {self._rescue}")
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -199,60 +249,48 @@ class SqliteStore:
             yield self._connection
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """The connection inside a transaction that is committed in the end, or undone."""
-        with self.reading() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
+    def writing(self, waiting: Waiting | None = None) -> Iterator[sqlite3.Connection]:
+        """The connection inside a transaction that is committed in the end, or undone.
+
+        While another program holds the store, this waits; other threads may read meanwhile.
+        """
+        turn = Turn(self.path, waiting or self._waiting)
+        while True:
+            with self.reading() as connection:
+                if begins(connection):
+                    with _committed(connection):
+                        yield connection
+                    return
+            turn.wait()
 
 
-def _values(keyed_reply: KeyedReply) -> tuple[Any, ...]:
-    """A reply's columns, in the order of `REPLY`, as SQLite gives them back.
-
-    It would read NaN as NULL, -0.0 as 0.0 and true as 1: checksums are of what is read.
-    """
-    reply = keyed_reply.reply
-    tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
-    return (
-        keyed_reply.key,
-        keyed_reply.model_id,
-        reply.model,
-        reply.text,
-        reply.finish_reason,
-        reply.refusal,
-        count(reply.prompt_tokens) or 0,
-        count(reply.completion_tokens) or 0,
-        time.time(),
-        amount(reply.cost),
-        tops,
-    )
-
-
-def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
-    """The reply in a row of `REPLY`."""
-    _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
-    columns = (text, ending, refusal, served, tokens_in, tokens_out)
-    tokens = json.loads(tops) if tops else ()
-    price = amount(cost)
-    return Reply(*columns, top_tokens=tokens, cost=price, remembered=True, shared=shared)
+@contextmanager
+def _committed(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit the transaction in the end, or undo it after an error."""
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
 
 
 @contextmanager
 def open_store(
-    path: Path, *, redacted: bool = False, reading: bool = False
+    path: Path,
+    *,
+    redacted: bool = False,
+    reading: bool = False,
+    waiting: Waiting | None = None,
 ) -> Iterator[SqliteStore]:
     """The store in a file, which is made where there is none.
 
     `redacted` keeps no request texts, only the hashes under which replies are found; `reading` is
-    for who writes nothing, so that the file need not be writable.
+    for who writes nothing, so that the file need not be writable. `waiting` says for how long to
+    wait while another program holds it.
     """
-    store = SqliteStore(path, redacted, reading=reading)
+    store = SqliteStore(path, redacted, reading=reading, waiting=waiting)
     try:
         yield store
     finally:

@@ -1,0 +1,94 @@
+"""The rows of a store: a reply as columns, written once under its key, and copied as it is."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from labeler.files.numbers import amount, count
+from labeler.model import Reply
+from labeler.store.base import KeyedReply
+from labeler.store.keys import checksum
+from labeler.store.sqlite.schema import REPLY
+
+ROWS_OF_A_CHUNK = 500
+_MARKS = ",".join("?" * (REPLY.count(",") + 1))
+_INSERT_REPLY = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {_MARKS})"
+_INSERT_WIRE = "INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)"
+
+
+def insert(connection: sqlite3.Connection, keyed_reply: KeyedReply, *, redacted: bool) -> bool:
+    """Whether the reply is the first under its key, and so was kept."""
+    values = values_of(keyed_reply)
+    done = connection.execute(_INSERT_REPLY, (checksum(*values), *values))
+    if done.rowcount != 1:
+        return False
+    request = None if redacted else keyed_reply.request
+    wire = (request, keyed_reply.reply.body)
+    connection.execute(_INSERT_WIRE, (done.lastrowid, checksum(*wire), *wire))
+    connection.execute("DELETE FROM failures WHERE key = ?", (keyed_reply.key,))
+    return True
+
+
+def values_of(keyed_reply: KeyedReply) -> tuple[Any, ...]:
+    """A reply's columns, in the order of `REPLY`, as SQLite gives them back.
+
+    It would read NaN as NULL, -0.0 as 0.0 and true as 1: checksums are of what is read.
+    """
+    reply = keyed_reply.reply
+    tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
+    return (
+        keyed_reply.key,
+        keyed_reply.model_id,
+        reply.model,
+        reply.text,
+        reply.finish_reason,
+        reply.refusal,
+        count(reply.prompt_tokens) or 0,
+        count(reply.completion_tokens) or 0,
+        time.time(),
+        amount(reply.cost),
+        tops,
+    )
+
+
+def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
+    """The reply in a row of `REPLY`."""
+    _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
+    columns = (text, ending, refusal, served, tokens_in, tokens_out)
+    tokens = json.loads(tops) if tops else ()
+    price = amount(cost)
+    return Reply(*columns, top_tokens=tokens, cost=price, remembered=True, shared=shared)
+
+
+def copy_rows(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
+    """Copy the replies of a store into another one, as they are; how many were new there.
+
+    What cannot be read of the source, or is not as it was written, is passed over.
+    """
+    columns = f"id, replies.checksum, {REPLY}, wires.checksum, request, body"
+    query = f"SELECT {columns} FROM replies JOIN wires USING (id) WHERE id > ? AND id <= ?"
+    copied, last = 0, _last_number(source)
+    for start in range(0, last, ROWS_OF_A_CHUNK):
+        rows: list[tuple[Any, ...]] = []
+        with suppress(sqlite3.DatabaseError):
+            rows = source.execute(query, (start, start + ROWS_OF_A_CHUNK)).fetchall()
+        for _, reply_sum, *reply, wire_sum, request, body in rows:
+            if (reply_sum, wire_sum) != (checksum(*reply), checksum(request, body)):
+                continue
+            done = target.execute(_INSERT_REPLY, (reply_sum, *reply))
+            if done.rowcount == 1:
+                copied += 1
+                target.execute(_INSERT_WIRE, (done.lastrowid, wire_sum, request, body))
+    return copied
+
+
+def _last_number(connection: sqlite3.Connection) -> int:
+    with suppress(sqlite3.DatabaseError):
+        row = connection.execute("SELECT coalesce(max(id), 0) FROM replies").fetchone()
+        return int(row[0])
+    return 0
