@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from labeler.cli.numbers import DRAWS, GRADE, SEED, WIDTH, number
 from labeler.cli.options import OUTPUT, Force
 from labeler.cli.output import show, show_json, warn
 from labeler.cli.screen import caution, note, say
@@ -71,8 +72,8 @@ def command(
     ] = None,
     cut: Annotated[
         int | None,
-        typer.Option(
-            help="Compare only whether a grade is at least this one.", rich_help_panel=GRADES
+        number(
+            GRADE, help="Compare only whether a grade is at least this one.", rich_help_panel=GRADES
         ),
     ] = None,
     runs: Annotated[
@@ -97,14 +98,14 @@ def command(
     ] = "cluster-bootstrap",
     draws: Annotated[
         int | None,
-        typer.Option(
-            min=100,
+        number(
+            DRAWS,
             help="Draws of the bootstrap (1,000; of few queries up to 10,000).",
             rich_help_panel=INTERVALS,
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the bootstrap.", rich_help_panel=INTERVALS)
+        int, number(SEED, help="Seed of the bootstrap.", rich_help_panel=INTERVALS)
     ] = 0,
     show_naive: Annotated[
         bool,
@@ -116,9 +117,9 @@ def command(
     ] = False,
     how_many: Annotated[
         float | None,
-        typer.Option(
+        number(
+            WIDTH,
             metavar="WIDTH",
-            min=0.001,
             help="What an interval so wide would take.",
             rich_help_panel=INTERVALS,
         ),

@@ -9,6 +9,7 @@ import typer
 
 from labeler.cli import model_options, options
 from labeler.cli.ingest import note_ingested
+from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.pool import note_pooled, note_rehearsed_pool
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import (
@@ -36,17 +37,17 @@ def command(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
     *,
-    queries: Annotated[int, typer.Option(min=1, help="How many queries to write.")] = 50,
+    queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 50,
     queries_file: Annotated[
         Path | None, typer.Option(help="Your own queries, instead of written ones.")
     ] = None,
     max_file_size: options.MaxFileSize = options.MEGABYTES,
-    depth: Annotated[int, typer.Option(min=1, help="Documents of each run to pool.")] = 10,
+    depth: Annotated[int, number(COUNT, help="Documents of each run to pool.")] = 10,
     prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "umbrela",
     model: model_options.ModelName = None,
     base_url: model_options.BaseUrl = None,
     name: model_options.NewName = None,
-    seed: Annotated[int, typer.Option(help="Decides which passages are asked about.")] = 0,
+    seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
     limits: Limits,
     flags: model_options.RunFlags,
 ) -> None:

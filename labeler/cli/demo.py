@@ -11,6 +11,7 @@ import typer
 
 from labeler.cli.ingest import note_ingested
 from labeler.cli.model_options import ModelName
+from labeler.cli.numbers import COUNT, number
 from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
 from labeler.cli.progress import control_of
@@ -34,7 +35,7 @@ SIMILARITY = "similarity"
 def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
     model: ModelName = None,
-    queries: Annotated[int, typer.Option(min=1, help="How many queries to write.")] = 8,
+    queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 8,
 ) -> None:
     """Build, judge and measure a small collection from Python's own documentation, offline."""
     from labeler.collection.layout import Collection

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.output import show, show_json
 from labeler.cli.screen import say
 
@@ -19,7 +20,7 @@ def command(
     collection: Annotated[Path, typer.Argument(help="The collection's directory.")],
     before: Annotated[str, typer.Argument(help="The name of the earlier judgements.")],
     after: Annotated[str, typer.Argument(help="The name of the later judgements.")],
-    limit: Annotated[int, typer.Option(min=0, help="How many moved pairs to list.")] = 20,
+    limit: Annotated[int, number(COUNT_OR_NONE, help="How many moved pairs to list.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, all moved pairs.")] = False,
 ) -> None:
     """Show which grades changed between two sets of judgements, and the pairs that moved."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from labeler.cli import model_options
+from labeler.cli.numbers import COUNT, number
 from labeler.cli.screen import say
 from labeler.messages import dollars
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def command(
     model: model_options.ModelName = None,
     base_url: model_options.BaseUrl = None,
-    pairs: Annotated[int, typer.Option(min=1, help="How many pairs to estimate for.")] = 1000,
+    pairs: Annotated[int, number(COUNT, help="How many pairs to estimate for.")] = 1000,
     prices: model_options.Prices = None,
     timeout: model_options.Seconds = 60.0,
 ) -> None:

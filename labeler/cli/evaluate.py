@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import (
     COMPARING,
@@ -52,8 +53,8 @@ class TableFlags:
     ] = False
     movers: Annotated[
         int,
-        typer.Option(
-            min=0,
+        number(
+            COUNT_OR_NONE,
             help="List so many queries that gained and lost most.",
             rich_help_panel=TABLES,
         ),

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from labeler.cli.numbers import COUNT, SIZE, number
 from labeler.cli.options import OUTPUT, Force
 from labeler.cli.screen import caution, note
 
@@ -32,7 +33,7 @@ def command(
     method: Annotated[
         Method, typer.Option(help="Reciprocal rank fusion, or scores added.")
     ] = "rrf",
-    k: Annotated[float, typer.Option(help="RRF's constant.")] = 60,
+    k: Annotated[float, number(SIZE, help="RRF's constant.")] = 60,
     norm: Annotated[
         Norm,
         typer.Option(
@@ -47,7 +48,7 @@ def command(
             rich_help_panel=SCORES,
         ),
     ] = "",
-    depth: Annotated[int, typer.Option(help="Documents to keep a query.")] = 1000,
+    depth: Annotated[int, number(COUNT, help="Documents to keep a query.")] = 1000,
     tag: Annotated[
         str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)
     ] = "fused",

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from labeler.cli import model_options, options
+from labeler.cli.numbers import CANDIDATES, COUNT, SEED, number
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import note_generated, show_generation_plan
 from labeler.cli.screen import say
@@ -18,17 +19,17 @@ from labeler.models.limits import Limits
 def command(
     folder: options.Folder,
     *,
-    queries: Annotated[int, typer.Option(min=1, help="How many queries to have.")] = 50,
+    queries: Annotated[int, number(COUNT, help="How many queries to have.")] = 50,
     prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "question",
     model: model_options.ModelName = None,
     base_url: model_options.BaseUrl = None,
     samples: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Candidates a passage; the closest is kept. Default: 1, embedded 5."
+        number(
+            CANDIDATES, help="Candidates a passage; the closest is kept. Default: 1, embedded 5."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides which passages are asked about.")] = 0,
+    seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
     dry_run: model_options.DryRun = False,
     limits: Limits,
 ) -> None:

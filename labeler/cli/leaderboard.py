@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from labeler.cli.numbers import SEED, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import TABLES
 
@@ -22,7 +23,7 @@ def command(
     ],
     *,
     measure: Annotated[str, typer.Option("-m", "--measure", help="To rank by.")] = "nDCG@10",
-    seed: Annotated[int, typer.Option(min=0, help="Of the resampling.")] = 0,
+    seed: Annotated[int, number(SEED, help="Of the resampling.")] = 0,
     table: Annotated[
         Literal["runs", "statistics", "swaps"] | None,
         typer.Option(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from labeler.cli.numbers import COUNT, SHARE, number
 from labeler.cli.options import OUTPUT, Force
 from labeler.cli.screen import note
 
@@ -20,9 +21,9 @@ def command(
         typer.Option("-o", help="The run to write (.gz is compressed).", rich_help_panel=OUTPUT),
     ],
     balance: Annotated[
-        float, typer.Option("--lambda", help="1 keeps the run's order, 0 looks at novelty alone.")
+        float, number(SHARE, "--lambda", help="1 keeps the run's order, 0 looks at novelty alone.")
     ] = 0.5,
-    depth: Annotated[int, typer.Option(min=1, help="Documents to re-rank and keep a query.")] = 100,
+    depth: Annotated[int, number(COUNT, help="Documents to re-rank and keep a query.")] = 100,
     tag: Annotated[
         str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)
     ] = "mmr",

@@ -9,6 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
+from labeler.cli.numbers import (
+    A_MINUTE,
+    AT_ONCE,
+    COUNT,
+    COUNT_OR_NONE,
+    DOLLARS,
+    SECONDS,
+    SECONDS_OF_A_CALL,
+    TOKENS,
+    Bounds,
+    number,
+)
 from labeler.cli.options import BUDGET, MODEL, OPTIONS_OF, OUTPUT, RETRYING
 from labeler.models.limits import Limits
 
@@ -41,9 +53,9 @@ DryRun = Annotated[
 
 Seconds = Annotated[
     float,
-    typer.Option(
+    number(
+        SECONDS_OF_A_CALL,
         "--timeout",
-        min=0.1,
         metavar="SECONDS",
         help="The longest a call may take.",
         rich_help_panel=RETRYING,
@@ -62,32 +74,30 @@ Prices = Annotated[
 LIMITS: Mapping[str, Any] = {
     "rpm": Annotated[
         float | None,
-        typer.Option(
-            min=0.001, help="Begin at most so many calls a minute.", rich_help_panel=BUDGET
-        ),
+        number(A_MINUTE, help="Begin at most so many calls a minute.", rich_help_panel=BUDGET),
     ],
     "tpm": Annotated[
         float | None,
-        typer.Option(min=1, help="Use so many tokens a minute.", rich_help_panel=BUDGET),
+        number(Bounds(1, TOKENS.most), help="Use so many tokens a minute.", rich_help_panel=BUDGET),
     ],
     "max_calls": Annotated[
         int | None,
-        typer.Option(min=0, help="Stop before more calls than this.", rich_help_panel=BUDGET),
+        number(COUNT_OR_NONE, help="Stop before more calls than this.", rich_help_panel=BUDGET),
     ],
     "max_tokens": Annotated[
         int | None,
-        typer.Option(min=0, help="Stop before more tokens than this.", rich_help_panel=BUDGET),
+        number(TOKENS, help="Stop before more tokens than this.", rich_help_panel=BUDGET),
     ],
     "max_cost": Annotated[
         float | None,
-        typer.Option(
-            min=0, metavar="DOLLARS", help="Stop before it costs more.", rich_help_panel=BUDGET
+        number(
+            DOLLARS, metavar="DOLLARS", help="Stop before it costs more.", rich_help_panel=BUDGET
         ),
     ],
     "deadline": Annotated[
         float | None,
-        typer.Option(
-            min=0,
+        number(
+            SECONDS,
             metavar="SECONDS",
             help="Stop after so long; no call outlasts it.",
             rich_help_panel=BUDGET,
@@ -97,8 +107,8 @@ LIMITS: Mapping[str, Any] = {
     "timeout": Seconds,
     "patience": Annotated[
         float,
-        typer.Option(
-            min=0,
+        number(
+            SECONDS,
             metavar="SECONDS",
             help="The longest that one request is retried.",
             rich_help_panel=RETRYING,
@@ -106,9 +116,7 @@ LIMITS: Mapping[str, Any] = {
     ],
     "tries": Annotated[
         int,
-        typer.Option(
-            min=1, help="Calls for one request before it has failed.", rich_help_panel=RETRYING
-        ),
+        number(COUNT, help="Calls for one request before it has failed.", rich_help_panel=RETRYING),
     ],
 }
 """The option of each field of the library's `Limits`, which has the defaults."""
@@ -122,8 +130,8 @@ class RunFlags:
 
     concurrency: Annotated[
         int | None,
-        typer.Option(
-            min=1,
+        number(
+            AT_ONCE,
             help="Calls under way at once, at most.",
             show_default=False,
             rich_help_panel=MODEL,

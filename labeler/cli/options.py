@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from labeler.cli.numbers import SIZE_OF_A_FILE, number
 from labeler.report.forms import FormName
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class OutputFlags:
 
 
 MaxFileSize = Annotated[
-    int, typer.Option(metavar="MB", min=1, help="Leave out larger documents, and count them.")
+    int, number(SIZE_OF_A_FILE, metavar="MB", help="Leave out larger documents, and count them.")
 ]
 MEGABYTES = 64
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labeler.cli.numbers import COUNT, number
 from labeler.cli.options import Folder
 from labeler.cli.progress import control_of
 from labeler.cli.screen import note, say
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def command(
     folder: Folder,
     depth: Annotated[
-        int, typer.Option(min=1, help="How many documents of each run and query to pool.")
+        int, number(COUNT, help="How many documents of each run and query to pool.")
     ] = 10,
     run: Annotated[
         list[Path] | None,

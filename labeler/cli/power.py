@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from labeler.cli.numbers import COUNT, SHARE, SIZE, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import TABLES
 
@@ -23,14 +24,14 @@ def command(
     *,
     measure: Annotated[str, typer.Option("-m", "--measure", help="To plan for.")] = "nDCG@10",
     queries: Annotated[
-        list[int] | None, typer.Option(help="What can so many queries tell? Repeatable.")
+        list[int] | None, number(COUNT, help="What can so many queries tell? Repeatable.")
     ] = None,
     differences: Annotated[
         list[float] | None,
-        typer.Option("--difference", help="How many does this difference need? Repeatable."),
+        number(SIZE, "--difference", help="How many does this difference need? Repeatable."),
     ] = None,
-    power: Annotated[float, typer.Option(help="The chance to find the difference.")] = 0.8,
-    level: Annotated[float, typer.Option(help="Of significance.")] = 0.05,
+    power: Annotated[float, number(SHARE, help="The chance to find the difference.")] = 0.8,
+    level: Annotated[float, number(SHARE, help="Of significance.")] = 0.05,
     table: Annotated[
         Literal["detectable", "needed"] | None,
         typer.Option(

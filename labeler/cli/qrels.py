@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from labeler.cli.numbers import COUNT, GRADE, SEED, number
 from labeler.cli.options import OUTPUT, AsJson, Force, OutputFlags, unfolded
 from labeler.cli.screen import caution, note
 from labeler.collection.outputs import Output
@@ -122,7 +123,7 @@ def binarise(
     path: File,
     *,
     output: ToWrite,
-    at: Annotated[int, typer.Option(help="The lowest grade that becomes 1.")] = 1,
+    at: Annotated[int, number(GRADE, help="The lowest grade that becomes 1.")] = 1,
     force: Force = False,
 ) -> None:
     """Turn grades into 1 and 0; negative ones, pooled but not judged, stay."""
@@ -152,11 +153,11 @@ def clip(
     output: ToWrite,
     low: Annotated[
         int | None,
-        typer.Option(
-            help="Lower grades become this; 0, and negative ones stay.", show_default=False
+        number(
+            GRADE, help="Lower grades become this; 0, and negative ones stay.", show_default=False
         ),
     ] = None,
-    high: Annotated[int, typer.Option(help="Higher grades become this.")],
+    high: Annotated[int, number(GRADE, help="Higher grades become this.")],
     force: Force = False,
 ) -> None:
     """Move grades outside a scale to its ends."""
@@ -178,9 +179,9 @@ def subset(
         str | None, typer.Option(help="Ids with commas, or a file with one a line.")
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(help="Draw so many of the queries at random.")
+        int | None, number(COUNT, help="Draw so many of the queries at random.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+    seed: Annotated[int, number(SEED, help="Of the draw.")] = 0,
     force: Force = False,
 ) -> None:
     """Keep the pairs of some queries, of some documents, or of queries drawn at random."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from labeler.cli.numbers import COUNT, number
 from labeler.cli.options import OUTPUT, Force, OutputFlags, unfolded
 from labeler.cli.screen import caution, note
 
@@ -78,7 +79,7 @@ def cut(
     path: File,
     *,
     output: ToWrite,
-    depth: Annotated[int, typer.Option(help="Documents to keep a query.")],
+    depth: Annotated[int, number(COUNT, help="Documents to keep a query.")],
     tag: Tag = "",
     force: Force = False,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.options import OUTPUT, Folder, Force
 from labeler.cli.screen import note, say
 
@@ -14,14 +15,12 @@ from labeler.cli.screen import note, say
 def command(
     folder: Folder,
     *,
-    pairs: Annotated[
-        int | None, typer.Option(min=1, help="How many pairs people grade (200).")
-    ] = None,
+    pairs: Annotated[int | None, number(COUNT, help="How many pairs people grade (200).")] = None,
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="All pairs of the queries, to correct scores by.")
     ] = False,
     queries: Annotated[
-        int | None, typer.Option(min=1, help="Of how many random queries; otherwise of all.")
+        int | None, number(COUNT, help="Of how many random queries; otherwise of all.")
     ] = None,
     sheets: Annotated[
         list[Path],
@@ -37,7 +36,7 @@ def command(
     scale: Annotated[
         str | None, typer.Option(help="The grades, as 0:3; otherwise the judging prompt's.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+    seed: Annotated[int, number(SEED, help="Of the draw.")] = 0,
     force: Force = False,
 ) -> None:
     """Draw pairs for people to grade, blind, with known probabilities; back: import-labels."""

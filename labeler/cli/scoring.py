@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labeler.cli.numbers import TOP_GRADE, number
 from labeler.evaluation.options import DEFAULT_MEASURES, Missing, Ties
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class ScoringFlags:
     ] = "trec"
     max_grade: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="The scale's top grade, for ERR and RBP.", rich_help_panel=SCORING
-        ),
+        number(TOP_GRADE, help="The scale's top grade, for ERR and RBP.", rich_help_panel=SCORING),
     ] = None
 
     def measures_with(self, gates: Sequence[ScoreGate]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from labeler.cli.numbers import COUNT, COUNT_OR_NONE, GRADE, number
 from labeler.cli.screen import note
 
 FORMATS = {"-R": "qrels", "-T": "trec_results"}
@@ -39,10 +40,10 @@ def command(
         typer.Option("-c", "--complete_rel_info_wanted", help="Missing queries count as 0."),
     ] = False,
     level: Annotated[
-        int, typer.Option("-l", "--level_for_rel", help="The lowest grade that is relevant.")
+        int, number(GRADE, "-l", "--level_for_rel", help="The lowest grade that is relevant.")
     ] = 1,
     depth: Annotated[
-        int | None, typer.Option("-M", "--Max_retrieved_per_topic", help="Ignore what is deeper.")
+        int | None, number(COUNT, "-M", "--Max_retrieved_per_topic", help="Ignore what is deeper.")
     ] = None,
     no_summary: Annotated[
         bool, typer.Option("-n", "--nosummary", help="Print no summary.")
@@ -51,7 +52,10 @@ def command(
         bool, typer.Option("-J", "--Judged_docs_only", help="Drop unjudged documents first.")
     ] = False,
     documents: Annotated[
-        int, typer.Option("-N", "--Number_docs_in_coll", help="Documents there are, for utility.")
+        int,
+        number(
+            COUNT_OR_NONE, "-N", "--Number_docs_in_coll", help="Documents there are, for utility."
+        ),
     ] = 0,
     debug: Annotated[
         str, typer.Option("-D", "--Debug_level", help="A level, unused; LEVEL.QUERY: that query.")

@@ -1,0 +1,73 @@
+"""Options that take a number: whatever is no usable number is refused in one line, everywhere."""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+import typer
+
+from labeler.cli import COMMANDS, execute, make_app
+
+NO_NUMBERS = ["nan", "-nan", "inf", "-inf", "Infinity", "1e300", "-1e300", "1" + "0" * 400]
+NO_NUMBERS += ["-1" + "0" * 30, "9" * 5000, "\u0663", "0x10", "", "1,000", "1e", "--", "\ud800"]
+
+
+def runnable(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The commands below a command that can be run, with the words that name them."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield words, command
+        return
+    for name, below in inner.items():
+        yield from runnable(below, (*words, name))
+
+
+def options() -> Iterator[tuple[str, Any, Any]]:
+    """Every option of every command whose value is a number, or a list of them."""
+    for name in COMMANDS:
+        for words, command in runnable(typer.main.get_command(make_app(name)), ()):
+            for option in command.params:
+                descriptor = getattr(option, "type_descriptor", None)
+                kind = getattr(descriptor, "annotation", None)
+                if {int, float} & {kind, *get_args(kind)}:
+                    yield " ".join(words), command, option
+
+
+ALL = list(options())
+
+
+def refusal(command: Any, option: Any, value: str) -> str:
+    """What is said of a value of an option, all that is required being given."""
+    given = [f"{max(option.opts, key=len)}={value}"]
+    for other in command.params:
+        if other.required and other is not option:
+            is_option = other.param_type_name == "option"
+            given += [max(other.opts, key=len), "1"] if is_option else ["x"]
+    with pytest.raises(typer.TyperException) as caught:
+        command.main(given, prog_name="labeler", standalone_mode=False)
+    return str(caught.value.format_message())
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [case[1:] for case in ALL], ids=[f"{w} {o.name}" for w, _, o in ALL]
+)
+def test_no_option_takes_what_is_no_usable_number(command: Any, option: Any) -> None:
+    for value in NO_NUMBERS:
+        problem = refusal(command, option, value)
+        assert max(option.opts, key=len) in problem
+        assert "\n" not in problem
+        assert len(problem) < 200
+
+
+def test_the_walk_meets_every_kind_of_number() -> None:
+    names = {option.name for _, _, option in ALL}
+    assert {"max_cost", "timeout", "draws", "seed", "depth", "differences", "k", "cut"} <= names
+    assert len(ALL) > 60
+
+
+def test_a_number_out_of_bounds_is_2_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["agree", "a", "b", "--draws", "9" * 30]) == 2
+    assert capsys.readouterr().err == (
+        "labeler: Invalid value for '--draws': expected 100 to 1,000,000; "
+        "see labeler agree --help\n"
+    )
