@@ -239,6 +239,6 @@ def refuse_repeated(index: Index, query: bytes, document: bytes) -> BadInput:
     for number, columns in index.numbered():
         seen += columns[0] == query and columns[2] == document
         if seen == 2:
-            names = f"{query.decode()} retrieves {document.decode()}"
+            names = f"{query.decode():.80} retrieves {document.decode():.80}"
             return BadInput.at(index.path, number, f"{names} a second time")
     return BadInput(f"{index.path}: changed while it was read")

@@ -40,7 +40,7 @@ def read_qrels(path: Path | str, warn: Callable[[str], None] = lambda _message: 
         elif grades[doc_id] == grade:
             repeated += 1
         else:
-            problem = f"{query_id} {doc_id} has {grades[doc_id]} and {grade}"
+            problem = f"{query_id:.80} {doc_id:.80} has {grades[doc_id]} and {grade}"
             conflicts.append(f"{path}:{number}: {problem}")
     if conflicts:
         raise BadInput(two_grades(conflicts, len(conflicts)))

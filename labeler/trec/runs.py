@@ -48,5 +48,5 @@ def _add(run: Run, path: Path, number: int, columns: list[bytes]) -> None:
     score = score_of(path, number, columns[4])
     scores = run.setdefault(query_id, {})
     if doc_id in scores:
-        raise BadInput.at(path, number, f"{query_id} retrieves {doc_id} a second time")
+        raise BadInput.at(path, number, f"{query_id:.80} retrieves {doc_id:.80} a second time")
     scores[doc_id] = score
