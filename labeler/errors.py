@@ -24,7 +24,8 @@ A message is one line: what is wrong, where, and what would have worked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
@@ -50,6 +51,24 @@ class Misuse(LabelerError):
     """The command or the call cannot be meant as it stands."""
 
     exit_code = 2
+
+
+@contextmanager
+def about(parameter: str, *instead_of: str) -> Iterator[None]:
+    """Let a `Misuse` that names no parameter, or one of `instead_of`, be about this one.
+
+    >>> with about("measures"):
+    ...     raise Misuse("no measure 'foo'")
+    Traceback (most recent call last):
+        ...
+    labeler.errors.Misuse: no measure 'foo'
+    """
+    try:
+        yield
+    except Misuse as error:
+        if error.parameter in ("", *instead_of):
+            error.parameter = parameter
+        raise
 
 
 class Incomplete(LabelerError):

@@ -28,7 +28,7 @@ from labeler.agreement.result import AgreementResult
 from labeler.agreement.sources import AssessorSource, Sources
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair, Qrels
-from labeler.errors import BadInput
+from labeler.errors import BadInput, about
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 from labeler.report.finding import Finding, Setting, as_findings
@@ -95,6 +95,8 @@ def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
         names = sources.human_name, apart[0].name
         labels = apart[0].judged.labels
         raise BadInput(no_pair_in_common(names[0], sources.human, names[1], labels))
+    with about("measure"):
+        parse(options.measure)
     for source in sources.assessors:
         _check_gates(sources, source, options)
     reports = [_report(sources, source, options) for source in sources.assessors]
@@ -116,8 +118,9 @@ def _check_gates(sources: Sources, source: AssessorSource, options: AgreeOptions
     """`Misuse` of a gate that this scale does not have."""
     rules = rules_for(sources.human, source.judged.labels, options.maps, options.rules)
     scale = scale_of(sources.human, rules) if rules.cut is None else (0, 1)
-    for name in options.gated:
-        find_statistic(name, scale)
+    with about("require"):
+        for name in options.gated:
+            find_statistic(name, scale)
 
 
 def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:

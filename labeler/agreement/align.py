@@ -248,7 +248,7 @@ def _cut(aligned: Aligned, grade: int | None) -> Aligned:
     pairs, left_out = aligned.pairs, aligned.left_out
     if grade not in pairs.grades[1:]:
         cuts = ", ".join(map(str, pairs.grades[1:]))
-        raise Misuse(f"cannot cut at {grade}; this scale's cuts: {cuts}")
+        raise Misuse(f"cannot cut at {grade}; this scale's cuts: {cuts}", parameter="cut")
     at = pairs.grades.index(grade)
     binary = replace(
         pairs,

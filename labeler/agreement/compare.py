@@ -17,7 +17,7 @@ from labeler.agreement.statistics import STATISTICS, find_statistic
 from labeler.agreement.warnings import cautions, unused_cuts
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
-from labeler.errors import Misuse
+from labeler.errors import Misuse, about
 from labeler.report.finding import Finding
 from labeler.stats.intervals import METHODS
 from labeler.stats.resampling import Sample
@@ -133,11 +133,13 @@ def agreement_of(
 def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> list[Statistic]:
     """The statistics that the options name; `Misuse` for one, or a method, that is unknown."""
     if options.method not in METHODS:
-        raise Misuse(f"no method {options.method!r}; known: {', '.join(METHODS)}")
+        problem = f"no method {options.method!r}; known: {', '.join(METHODS)}"
+        raise Misuse(problem, parameter="method")
     names = default_names(grades) if options.names is None else list(options.names)
     everything = [*default_names(grades), *STATISTICS]
     expanded = [n for name in names for n in (everything if name == ALL else [name])]
-    return [find_statistic(name, grades) for name in dict.fromkeys(expanded)]
+    with about("statistics"):
+        return [find_statistic(name, grades) for name in dict.fromkeys(expanded)]
 
 
 def estimated(statistic: Statistic, agreement: Agreement, options: StatisticOptions) -> Estimate:

@@ -10,8 +10,12 @@ import numpy as np
 
 from labeler.agreement.registry import Statistic
 from labeler.arrays import Floats
+from labeler.errors import Misuse
 from labeler.stats.intervals import Ends, between, naive
 from labeler.stats.resampling import Sample
+
+MOST_DRAWS = 1_000_000
+"""More take gigabytes, and no end of an interval hangs on them any more."""
 
 DEFAULT_METHOD = "cluster-bootstrap"
 IN_GRADES = ("mae", "bias")
@@ -27,6 +31,11 @@ class StatisticOptions:
     draws: int | None = None
     seed: int = 0
     naive: bool = False
+
+    def __post_init__(self) -> None:
+        if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
+            problem = f"expected 1 to {MOST_DRAWS:,} draws, found {self.draws:,}"
+            raise Misuse(problem, parameter="draws")
 
 
 @dataclass(frozen=True)

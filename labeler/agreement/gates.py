@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts 
     from labeler.agreement.assessor_report import AssessorReport
     from labeler.agreement.compare import Estimate, StatisticOptions
     from labeler.agreement.registry import Statistic
+from labeler.errors import about
 from labeler.evaluation.gates import parse_limits, raise_failed
 
 
@@ -31,8 +32,9 @@ def agreement_gates(texts: Sequence[str], *, of_value: bool = False) -> list[Agr
     from labeler.agreement.statistics import parse_name
 
     limits = parse_limits(texts, "kappa-quadratic:0.6")
-    for limit in limits:
-        parse_name(limit.name)
+    with about("require"):
+        for limit in limits:
+            parse_name(limit.name)
     return [AgreementGate(limit.name, limit.number, of_value) for limit in limits]
 
 

@@ -11,8 +11,8 @@ from labeler.data import Qrels
 from labeler.errors import Misuse
 from labeler.trec.labels import number
 
-_SCALE = re.compile(r"(-?\d+):(-?\d+)")
-_PAIR = re.compile(r"(-?\d+)=(-?\d+)")
+_SCALE = re.compile(r"(-?[0-9]{1,9}):(-?[0-9]{1,9})")
+_PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
 SIDES = HUMAN, ASSESSOR = "human", "assessor"
 
 
@@ -22,7 +22,7 @@ def parse_scale(text: str | None) -> tuple[int, ...] | None:
         return None
     match = _SCALE.fullmatch(text.strip())
     if not match or int(match[1]) >= int(match[2]) or int(match[2]) - int(match[1]) >= 50:
-        problem = f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r}"
+        problem = f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r:.80}"
         raise Misuse(problem, parameter="scale")
     return tuple(range(int(match[1]), int(match[2]) + 1))
 
@@ -35,7 +35,7 @@ def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
         matches = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
         if (colon and side not in SIDES) or not all(matches):
             example = "human:1=0,2=1 or assessor:0=3,1=2"
-            problem = f"expected a map of grades such as {example}; got {text!r}"
+            problem = f"expected a map of grades such as {example}; got {text!r:.80}"
             raise Misuse(problem, parameter="maps")
         maps[side].update((int(pair[1]), int(pair[2])) for pair in matches if pair)
     return maps

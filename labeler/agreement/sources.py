@@ -105,7 +105,7 @@ def refuse_same_names(sources: Sources) -> None:
 def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
     paths = run_paths(run_sources)
     if not run_sources and opened.collection is not None:
-        paths = [opened.collection.run(name) for name in opened.collection.run_names()]
+        paths = [*opened.collection.run_files().values()]
     runs = runs_by_name(paths)
     pooled = _pooled_tags(opened.collection)
     return replace(
@@ -128,7 +128,7 @@ def run_paths(sources: Sequence[Path]) -> list[Path]:
 
 
 def _run_files(folder: Path) -> list[Path]:
-    paths = sorted(path for path in folder.iterdir() if path.name.endswith(RUN_SUFFIXES))
+    paths = sorted(path for path in folder.iterdir() if path.name.casefold().endswith(RUN_SUFFIXES))
     if not paths:
         raise FileProblem(f"{folder}: no run in it (*.trec, *.run, *.txt, also .gz)")
     return paths

@@ -200,7 +200,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except typer.TyperException as error:
         problem = error.format_message().replace("Value error, ", "").rstrip(".")
-        complain(f"{problem}; see {_help_of(error)}")
+        complain(f"{problem or 'expected one of these commands'}; see {_help_of(error)}")
         return Misuse.exit_code
     except (KeyboardInterrupt, typer.Abort):
         result = INTERRUPTED

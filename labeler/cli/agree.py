@@ -10,7 +10,7 @@ import typer
 
 from labeler.cli.numbers import DRAWS, GRADE, SEED, WIDTH, number
 from labeler.cli.options import OUTPUT, Force
-from labeler.cli.output import show, show_json, warn
+from labeler.cli.output import name_unread_runs, show, show_json, warn
 from labeler.cli.screen import caution, note, say
 
 if TYPE_CHECKING:
@@ -182,6 +182,7 @@ def command(
         tuple(gate.name for gate in gates),
     )
     opened = open_sources(sources, more_humans or (), runs or ())
+    name_unread_runs(sources[0])
     to = None
     if picture is not None:
         from labeler.agreement.plot import check_picture

@@ -49,16 +49,18 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Correct the scores by an assessor's qrels with people's qrels of some queries."""
-    from labeler.cli.output import show, show_json, warn
+    from labeler.cli.output import name_unread_runs, show, show_json, warn
     from labeler.evaluation.correct import corrections_of
     from labeler.evaluation.options import CorrectionOptions, Scoring
 
     to = output.made_from(*paths)
+    name_unread_runs(paths[0])
     bounds = gates.score_gates()
     how = Scoring(scoring.missing, ties=scoring.ties, max_grade=scoring.max_grade)
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
     options = CorrectionOptions(measures, how, base, target)
-    corrections = corrections_of(*_sources(paths, human, assessor), options)
+    with gates.blamed():
+        corrections = corrections_of(*_sources(paths, human, assessor), options)
     warn(context, corrections.findings)
     if output.format == "json":
         show_json(corrections.as_json(per_query=per_query), to)

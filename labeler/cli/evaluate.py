@@ -101,16 +101,19 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
-    from labeler.cli.output import show, show_json, warn
+    from labeler.cli.output import name_unread_runs, show, show_json, warn
     from labeler.evaluation.evaluate import report_of
     from labeler.evaluation.options import EvaluationOptions, Scoring
 
     to = output.made_from(*paths, *([verdicts] if verdicts else []))
+    name_unread_runs(paths[0])
     bounds = gates.score_gates()
     passed = _verdicts(verdicts) if verdicts else None
     how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed)
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
-    report = report_of(*_sources(paths, qrels), EvaluationOptions(measures, how, base, interval))
+    options = EvaluationOptions(measures, how, base, interval)
+    with gates.blamed():
+        report = report_of(*_sources(paths, qrels), options)
     asked = {"movers": tables.movers, "comparisons": tables.comparisons}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
     warn(context, report.findings)
@@ -136,7 +139,7 @@ def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Pa
     """Qrels and runs: files, or those of a collection."""
     from labeler.collection.choose import collection_qrels
     from labeler.collection.layout import Collection
-    from labeler.errors import Misuse
+    from labeler.errors import Misuse, about
 
     first, runs = paths[0], paths[1:]
     if first.is_dir():
@@ -144,7 +147,8 @@ def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Pa
             raise Misuse(
                 f"{first} is a collection, whose runs are in its folder; no others, please"
             )
-        return collection_qrels(first, name), Collection(first)
+        with about("qrels"):
+            return collection_qrels(first, name), Collection(first)
     if name is not None:
         problem = f"this chooses among the qrels of a collection, and {first} is no folder"
         raise Misuse(problem, parameter="qrels")

@@ -34,7 +34,7 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
-    from labeler.cli.output import show, show_json, warn
+    from labeler.cli.output import name_unread_runs, show, show_json, warn
     from labeler.errors import Misuse
     from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.leaderboard import leaderboard
@@ -43,6 +43,7 @@ def command(
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
     to = output.made_from(*qrels, *runs)
+    name_unread_runs(sources[0])
     board = leaderboard(qrels[0], qrels[1], runs, measure, seed=seed)
     warn(context, board.findings)
     if output.format == "json":

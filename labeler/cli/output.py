@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.cli.options import option_for
@@ -18,6 +19,20 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
     from labeler.report.finding import Finding, Setting
     from labeler.report.forms import FormName
     from labeler.report.table import Table
+
+
+def name_unread_runs(source: Path | str) -> None:
+    """Warn of files among a collection's runs whose names do not say that they are runs."""
+    if Path(source).is_dir():
+        from labeler.collection.layout import Collection
+
+        if unread := Collection(Path(source)).unread_runs():
+            names = ", ".join(str(path) for path in unread[:_NAMED])
+            more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
+            caution(f"not read as runs: {names}{more}; runs are called .trec, .run or .txt")
+
+
+_NAMED = 3
 
 
 def show(

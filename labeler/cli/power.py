@@ -42,12 +42,13 @@ def command(
     output: OutputFlags,
 ) -> None:
     """Say what so many queries can tell apart, and how many a difference needs."""
-    from labeler.cli.output import show, show_json, warn
+    from labeler.cli.output import name_unread_runs, show, show_json, warn
     from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.power import power as planned
 
     (qrels, *_), runs = qrels_and_runs(sources, 1)
     to = output.made_from(qrels, *runs)
+    name_unread_runs(sources[0])
     chance = {"power": power, "level": level}
     plan = planned(
         qrels, runs, measure, queries=queries or (), differences=differences or (), **chance

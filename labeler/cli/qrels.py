@@ -72,7 +72,8 @@ def validate(
     try:
         grades = {int(text) for text in scale.split(",") if text}
     except ValueError as error:
-        raise Misuse(f"cannot read the scale {scale!r}; write it as 0,1,2,3") from error
+        problem = f"cannot read {scale!r:.80}; write the grades as 0,1,2,3"
+        raise Misuse(problem, parameter="scale") from error
     ids = CollectionIds.of(collection) if collection else None
     for path in paths:
         counts = validate_qrels(path, grades, ids)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,6 +87,14 @@ class GateFlags:
             metavar="RUN", help="A gate: exit 5 where a run is worse.", rich_help_panel=GATES
         ),
     ] = None
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Let the gate be blamed for a baseline that no run is, where it named that one."""
+        from labeler.errors import about
+
+        with about("no_worse_than", "baseline") if self.no_worse_than else nullcontext():
+            yield
 
     def score_gates(self) -> list[ScoreGate]:
         """The gates that were asked for; the module is not loaded where none was."""

@@ -12,12 +12,12 @@ RUN_SUFFIXES = (".gz", ".trec", ".run", ".txt")
 
 
 def collection_runs(folder: Path) -> list[Path]:
-    """The runs of a collection, `runs/*.trec[.gz]`."""
-    collection = open_collection(folder)
-    runs = [collection.run(name) for name in collection.run_names()]
+    """The runs of a collection, the files in its `runs/`."""
+    runs = [*open_collection(folder).run_files().values()]
     if not runs:
         raise Misuse(
-            f"{folder}/runs holds no run (*.trec, *.trec.gz); make some: labeler pool {folder}"
+            f"{folder}/runs holds no run (*.trec, *.run, *.txt, also .gz); "
+            f"make some: labeler pool {folder}"
         )
     return runs
 
@@ -37,7 +37,7 @@ def collection_qrels(folder: Path, name: str | None) -> Path:
 def run_name(path: Path) -> str:
     """A run's file name less `.trec`, `.run`, `.txt` and `.gz`."""
     name = path.name
-    while name.endswith(RUN_SUFFIXES):
+    while name.casefold().endswith(RUN_SUFFIXES):
         name = name[: name.rindex(".")]
     return name or path.name
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from labeler.errors import FileProblem, Misuse
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-_RUN_ENDINGS = (".trec", ".trec.gz")
+_RUN_FILE = re.compile(r"(.+?)(?:\.(?:trec|run|txt))+(?:\.gz)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,8 @@ class Collection:
         return self.folder / "README.md"
 
     def run(self, name: str) -> Path:
-        """The file of a run, gzip where only that one is there."""
-        plain, packed = (self.folder / "runs" / f"{name}{ending}" for ending in _RUN_ENDINGS)
-        return packed if packed.exists() and not plain.exists() else plain
+        """The file of a run: the one that is there, else `NAME.trec`."""
+        return self.run_files().get(name, self.folder / "runs" / f"{name}.trec")
 
     def qrels(self, name: str) -> Path:
         """The file of a set of qrels."""
@@ -75,17 +74,35 @@ class Collection:
 
     def run_names(self) -> tuple[str, ...]:
         """The runs that are there, sorted."""
-        names = (path.name for path in (self.folder / "runs").glob("*.trec*"))
-        runs = (name for name in names if name.endswith(_RUN_ENDINGS))
-        return tuple(sorted({re.sub(r"\.trec(\.gz)?$", "", name) for name in runs}))
+        return tuple(self.run_files())
+
+    def run_files(self) -> dict[str, Path]:
+        """The runs that are there by name, sorted: `.trec`, `.run`, `.txt`, gzip or not.
+
+        `Misuse` names two files that would be one run; of `NAME.trec` and `NAME.trec.gz`, the plain
+        one is.
+        """
+        files: dict[str, Path] = {}
+        for path in sorted((self.folder / "runs").glob("[!.]*")):
+            match = _RUN_FILE.fullmatch(path.name)
+            first = files.setdefault(match[1], path) if match else path
+            if first != path and path.name != f"{first.name}.gz":
+                problem = f"{first} and {path} are both the run {match[1] if match else ''!r}"
+                raise Misuse(f"{problem}; rename one")
+        return dict(sorted(files.items()))
+
+    def unread_runs(self) -> tuple[Path, ...]:
+        """The files beside the runs whose names do not say that they are runs, sorted."""
+        files = sorted((self.folder / "runs").glob("[!.]*"))
+        return tuple(path for path in files if not _RUN_FILE.fullmatch(path.name))
 
     def existing_qrels(self, name: str) -> Path:
         """The file of a set of qrels that somebody named; `Misuse` lists those that are there."""
-        return _existing(self.qrels(name), "qrels", name, self.qrels_names())
+        return _existing(self, self.qrels(name), "qrels", name, self.qrels_names())
 
     def existing_judgements(self, name: str) -> Path:
         """The file of judgements that somebody named; `Misuse` lists those that are there."""
-        return _existing(self.judgements(name), "judgements", name, self.judgement_names())
+        return _existing(self, self.judgements(name), "judgements", name, self.judgement_names())
 
     def judgement_names(self) -> tuple[str, ...]:
         """The sets of judgements that are there, sorted."""
@@ -96,9 +113,11 @@ class Collection:
         return tuple(sorted(path.stem for path in (self.folder / "qrels").glob("*.qrels")))
 
 
-def _existing(path: Path, kind: str, name: str, names: Sequence[str]) -> Path:
+def _existing(
+    collection: Collection, path: Path, kind: str, name: str, names: Sequence[str]
+) -> Path:
     if name not in names:
-        folder = path.parent.parent
+        folder = collection.folder
         none_yet = f"it has none yet; next: {next_step(folder)}"
         hint = f"there are: {', '.join(names)}" if names else none_yet
         raise Misuse(f"{folder} has no {kind} {name!r}; {hint}")
@@ -184,7 +203,8 @@ def collection_files(folder: Path) -> Iterator[Path]:
 def check_name(name: str) -> str:
     """`name`, if a file may be called so; `Misuse` otherwise."""
     if not is_name(name):
-        raise Misuse(f"the name {name!r} may hold only letters, digits and . _ - (not first a dot)")
+        problem = f"the name {name!r} may hold only letters, digits and . _ - (not first a dot)"
+        raise Misuse(problem, parameter="name")
     return name
 
 

@@ -9,7 +9,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path
 from labeler.collection.scale import card_top_grade
 from labeler.data import Run
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misuse, about
 from labeler.evaluation.comparison import MEANS
 from labeler.evaluation.corrected import Corrections
 from labeler.evaluation.correction import (
@@ -128,7 +128,8 @@ def _coverage(means: CorrectedMean, target: Target) -> Finding:
 
 def _means(texts: Sequence[str]) -> list[Measure]:
     """The measures; `Misuse` names one whose mean over queries grades alone do not decide."""
-    measures = parse_all(texts)
+    with about("measures"):
+        measures = parse_all(texts)
     for measure in measures:
         if measure.definition.summary not in MEANS:
             problem = "is no mean over queries, and means alone can be corrected"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labeler.errors import Misuse
+from labeler.errors import Misuse, about
 from labeler.evaluation.comparison import Comparison, best, compare_scores
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -163,7 +163,8 @@ def report_on(
     qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions, name: str = "the qrels"
 ) -> Report:
     """The same of runs that have their names; messages call qrels without a file `name`."""
-    measures = parse_all(options.measures)
+    with about("measures"):
+        measures = parse_all(options.measures)
     check_baseline(options.baseline, runs)
     if options.scoring.verdicts is not None and len(runs) > 1:
         problem = "a person looks at the documents of one run; expected that run alone"
@@ -190,7 +191,8 @@ def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
     """`Misuse` where no run has the baseline's name."""
     if baseline is not None and baseline not in runs:
         listed = ", ".join(runs)
-        raise Misuse(f"no run {baseline!r} for a baseline; runs: {listed}")
+        problem = f"no run {baseline!r} for a baseline; runs: {listed}"
+        raise Misuse(problem, parameter="baseline")
 
 
 def _comparisons(

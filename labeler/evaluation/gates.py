@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from labeler.errors import GateFailed, Misuse
+from labeler.errors import GateFailed, Misuse, about
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse
 
@@ -53,7 +53,8 @@ def parse_limits(texts: Sequence[str], example: str) -> list[Limit]:
 def score_gates(texts: Sequence[str]) -> list[ScoreGate]:
     """Gates from `nDCG@10:0.45`."""
     limits = parse_limits(texts, "nDCG@10:0.45")
-    return [ScoreGate(parse(limit.name), limit.number) for limit in limits]
+    with about("require"):
+        return [ScoreGate(parse(limit.name), limit.number) for limit in limits]
 
 
 def check_scores(report: Report, gates: Sequence[ScoreGate], no_worse_than: str | None) -> None:

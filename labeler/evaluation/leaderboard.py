@@ -10,7 +10,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.data import Qrels, Run
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misuse, about
 from labeler.evaluation.comparison import MEANS, difference_interval
 from labeler.evaluation.evaluate import report_on
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, RunsByName, runs_from, short_name
@@ -279,7 +279,9 @@ def scores_of(
     qrels: AnyQrels, runs: RunsByName, measure: object, name: str = "the qrels"
 ) -> SystemScores:
     """The scores of some runs by one measure; messages call qrels without a file `name`."""
-    if parse(str(measure)).definition.summary not in MEANS:
+    with about("measure"):
+        parsed = parse(str(measure))
+    if parsed.definition.summary not in MEANS:
         raise Misuse(f"{measure} is no mean over queries", parameter="measure")
     report = report_on(qrels, runs, EvaluationOptions((str(measure),), scenarios=False), name)
     values = np.array([run.scores.values[0] for run in report.runs])

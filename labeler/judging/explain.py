@@ -10,7 +10,7 @@ from typing import NamedTuple
 from labeler.collection.judgements import JudgementRow, read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Outcome, Pair
-from labeler.errors import LabelerError
+from labeler.errors import LabelerError, about
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import next_request
 from labeler.judging.job import texts_of
@@ -71,7 +71,9 @@ async def explain(
     """
     opened, pair = open_collection(collection), Pair(query_id, doc_id)
     for set_name in (name,) if name else opened.judgement_names():
-        rows = read_judgements(opened.judgements(set_name))
+        with about("name"):
+            path = opened.existing_judgements(set_name)
+        rows = read_judgements(path)
         row = next((row for row in rows if row.judged.outcome.pair == pair), None)
         if row is not None:
             yield await _explanation(opened, set_name, row, prompt)

@@ -24,7 +24,7 @@ from labeler.collection.pool import PoolPairs, pool_pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
 from labeler.data import Pair
-from labeler.errors import BudgetReached, Misuse
+from labeler.errors import BudgetReached, Misuse, about
 from labeler.files.atomic import replacing
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
@@ -140,5 +140,6 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
 
 def judged_pairs(collection: Collection, name: str) -> list[Pair]:
     """The pairs that a set of judgements holds."""
-    path = collection.existing_judgements(check_name(name))
+    with about("source", "name"):
+        path = collection.existing_judgements(check_name(name))
     return [row.judged.outcome.pair for row in read_judgements(path)]

@@ -24,7 +24,7 @@ from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.data import Document, Failure, Pair, Query
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misuse, about
 from labeler.people.draw import DrawnPair, draw, share_out
 from labeler.people.sheet import SheetRow, write_sheet
 from labeler.trec.qrels import read_qrels
@@ -114,7 +114,9 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
         }
         prompts = {row.origin.prompt for row in rows}
         return grades, grade_names(collection, source, prompts)
-    qrels = read_qrels(collection.existing_qrels(source))
+    with about("source"):
+        path = collection.existing_qrels(source)
+    qrels = read_qrels(path)
     graded: Strata = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items()}
     if collection.pool.exists():
         graded = {p.pair: graded.get(p.pair) for p in read_pool(collection.pool)} | graded

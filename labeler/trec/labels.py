@@ -11,9 +11,11 @@ from pathlib import Path
 from labeler.data import Pair
 from labeler.errors import BadInput
 from labeler.files.read import numbered_lines
+from labeler.trec.rows import QRELS_COLUMNS
 
 CONFLICT, MALFORMED = "conflict", "malformed"
 _COLUMNS = 4
+_AFTER_DOCUMENT = 3
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 
@@ -53,7 +55,7 @@ def read_labels(path: Path) -> Labels:
             conflicts.add(Pair(query_id, doc_id))
     if not labels:
         what = "every line has three columns" if malformed else "no line in it"
-        raise BadInput.at(path, 1, f"{what}; expected query iteration document label")
+        raise BadInput.at(path, 1, f"{what}; expected {QRELS_COLUMNS}")
     for pair in conflicts:
         del labels[pair.query_id][pair.doc_id]
     unlabelled = {pair for pair in malformed if pair.doc_id not in labels.get(pair.query_id, {})}
@@ -80,12 +82,21 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str | None]]:
         if columns == _BEIR_HEADER:
             beir = True
         elif len(columns) < _COLUMNS - 1:
-            problem = f"expected query iteration document label, found {len(columns)} columns"
+            problem = f"expected {QRELS_COLUMNS}, found {len(columns)} columns"
+            raise BadInput.at(path, line_number, problem)
+        elif len(columns) == _COLUMNS and _is_of_a_run(columns[3]):
+            problem = f"expected {QRELS_COLUMNS}, found 6 columns; a run?"
             raise BadInput.at(path, line_number, problem)
         elif beir:
             yield columns[0], columns[1], " ".join(columns[2:])
         else:
             yield columns[0], columns[2], columns[3].strip() if columns[3:] else None
+
+
+def _is_of_a_run(label: str) -> bool:
+    """Whether this is the rank, the score and the tag of a run, which are no label."""
+    words = label.split()
+    return len(words) == _AFTER_DOCUMENT and all(map(_NUMBER.fullmatch, words[:2]))
 
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

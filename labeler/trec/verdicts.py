@@ -21,6 +21,8 @@ def read_verdicts(path: Path) -> dict[str, bool]:
         if verdict is None:
             raise BadInput.at(path, number, f"expected yes or no, found {shown(columns[1])}")
         if query_id in verdicts:
-            raise BadInput.at(path, number, f"the query {query_id:.80} stands in an earlier line too")
+            raise BadInput.at(
+                path, number, f"the query {query_id:.80} stands in an earlier line too"
+            )
         verdicts[query_id] = verdict
     return verdicts

@@ -57,7 +57,7 @@ def test_a_line_without_a_label_is_malformed_and_no_pair(
 
 @pytest.mark.parametrize("text", ["", "\n# only a comment\n", "q1 a\n", "q1 a 1\nq1 b 0\n"])
 def test_what_is_no_label_file_at_all_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(BadInput, match="expected query iteration document label"):
+    with pytest.raises(BadInput, match="expected query iteration document grade"):
         read_labels(write(tmp_path / "x", text))
 
 

@@ -1,0 +1,163 @@
+"""Values of options and kinds of files that cannot be meant: one line that names the option."""
+
+import gzip
+import shutil
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+from test_hostile_files import make_workspace
+
+from labeler.cli import execute
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_workspace(tmp_path_factory.mktemp("good"))
+
+
+@pytest.fixture
+def workspace(good: Path, tmp_path: Path) -> Path:
+    """A folder of its own with one good file of every kind, and a collection."""
+    folder = tmp_path / "w"
+    shutil.copytree(good, folder, symlinks=True)
+    return folder
+
+
+def said(workspace: Path, command: str, capsys: Capture, code: int) -> str:
+    """What a command says on stderr; it must end with that exit code, without a traceback."""
+    capsys.readouterr()
+    with chdir(workspace):
+        assert execute(command.split()) == code, capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    return error
+
+
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("command", "begin"),
+    [
+        ("explain coll q1 cats --as nobody", "--as: coll has no judgements 'nobody'"),
+        ("relabel coll --from nobody --reparse --as x", "--from: coll has no judgements 'nobody'"),
+        ("relabel coll --from ../x --reparse --as x", "--from: the name '../x' may hold only"),
+        ("sample coll --from nope -o s.csv", "--from: coll has no qrels 'nope'"),
+        ("judge coll --as a/b --model similarity", "--as: the name 'a/b' may hold only"),
+        ("import-labels sheet.csv coll --as ../x", "--as: the name '../x' may hold only"),
+        ("agree a.qrels b.qrels -m foo", "--measure: no measure 'foo'"),
+        ("agree a.qrels b.qrels -s foo", "--statistic: no statistic 'foo'"),
+        ("agree a.qrels b.qrels -s kappa>=9", "--statistic: cannot cut at 9"),
+        ("agree a.qrels b.qrels --cut 9", "--cut: cannot cut at 9"),
+        ("agree a.qrels b.qrels --require foo:1", "--require: no statistic 'foo'"),
+        ("agree a.qrels b.qrels --require kappa>=9:1", "--require: cannot cut at 9"),
+        (f"agree a.qrels b.qrels --map human:1={LONG}", "--map: expected a map of grades"),
+        (f"agree a.qrels b.qrels --scale 0:{LONG}", "--scale: expected LOW:HIGH"),
+        ("evaluate a.qrels a.trec -m foo", "--measure: no measure 'foo'"),
+        ("evaluate a.qrels a.trec --require foo:1", "--require: no measure 'foo'"),
+        ("evaluate a.qrels a.trec --baseline x", "--baseline: no run 'x'"),
+        ("evaluate a.qrels a.trec --no-worse-than x", "--no-worse-than: no run 'x'"),
+        ("evaluate coll --qrels nope", "--qrels: coll has no qrels 'nope'"),
+        ("evaluate coll --qrels ../x", "--qrels: coll has no qrels '../x'"),
+        ("correct a.qrels b.qrels a.trec -m foo", "--measure: no measure 'foo'"),
+        ("correct a.qrels b.qrels a.trec --no-worse-than x", "--no-worse-than: no run 'x'"),
+        ("leaderboard a.qrels b.qrels a.trec b.trec -m foo", "--measure: no measure 'foo'"),
+        ("power a.qrels a.trec b.trec -m foo", "--measure: no measure 'foo'"),
+        ("qrels validate a.qrels --scale x", "--scale: cannot read 'x'"),
+        (f"qrels validate a.qrels --scale {LONG}", "--scale: cannot read '999"),
+    ],
+)
+def test_the_option_that_cannot_be_meant_stands_in_front(
+    workspace: Path, capsys: Capture, command: str, begin: str
+) -> None:
+    line = said(workspace, command, capsys, 2).splitlines()[-1]
+    assert line.startswith(f"labeler: {begin}")
+
+
+@pytest.mark.parametrize("group", ["qrels", "run", "store"])
+def test_a_group_of_commands_alone_shows_them_and_says_that_one_was_expected(
+    workspace: Path, capsys: Capture, group: str
+) -> None:
+    with chdir(workspace):
+        assert execute([group]) == 2
+    captured = capsys.readouterr()
+    assert "Usage" in captured.out + captured.err
+    line = f"labeler: expected one of these commands; see labeler {group} --help"
+    assert captured.err.splitlines()[-1] == line
+
+
+QRELS_IN_PLACE_OF_A_RUN = (
+    "evaluate a.qrels b.qrels", "evaluate a.qrels a.trec b.qrels",
+    "correct a.qrels b.qrels b.qrels",
+    "leaderboard a.qrels b.qrels a.trec b.qrels", "power a.qrels a.trec b.qrels",
+    "agree a.qrels b.qrels --run a.trec --run b.qrels", "trec-eval a.qrels b.qrels",
+    "fuse a.trec b.qrels -o out.trec", "mmr b.qrels coll -o out.trec", "run stats b.qrels",
+    "run validate b.qrels", "run cut b.qrels --depth 1 -o out.trec", "run sort b.qrels -o out.trec",
+    "run convert b.qrels -o out.json", "pool coll --run b.qrels",
+)  # fmt: skip
+A_RUN_IN_PLACE_OF_QRELS = (
+    "evaluate a.trec b.trec", "correct a.trec b.qrels b.trec", "correct a.qrels a.trec b.trec",
+    "leaderboard a.trec b.qrels a.trec b.trec", "leaderboard a.qrels a.trec a.trec b.trec",
+    "power a.trec a.trec b.trec", "agree a.trec b.qrels", "agree a.qrels a.trec",
+    "agree a.qrels b.qrels --human a.trec", "agree a.qrels b.qrels a.trec",
+    "trec-eval a.trec b.trec",
+    "qrels stats a.trec", "qrels validate a.trec", "qrels merge a.qrels a.trec -o out.qrels",
+    "qrels binarise a.trec -o out.qrels", "qrels map a.trec --grades 1:1 -o out.qrels",
+    "qrels clip a.trec --high 1 -o out.qrels", "qrels subset a.trec --queries q1 -o out.qrels",
+    "qrels compare a.qrels a.trec",
+)  # fmt: skip
+ANOTHER_KIND = (
+    "import-labels docs.csv coll --as x", "import-labels a.qrels coll --as x",
+    "evaluate a.qrels a.trec -m LGTM@2 --lgtm a.qrels", "prompts show prices.toml",
+    "judge coll --model similarity --as x --prompt a.trec", "fetch prices.toml -o new",
+    "judge coll --model m --base-url http://h.com/v1 --dry-run --prices mine.toml",
+    "agree a.qrels docs.jsonl", "agree a.qrels coll/pool.jsonl", "evaluate sheet.csv a.trec",
+    "evaluate a.qrels coll/replies.db", "run convert coll/card.json -o out.trec",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "command", [*QRELS_IN_PLACE_OF_A_RUN, *A_RUN_IN_PLACE_OF_QRELS, *ANOTHER_KIND]
+)
+def test_a_file_of_another_kind_is_bad_input_everywhere(
+    workspace: Path, capsys: Capture, command: str
+) -> None:
+    error = said(workspace, command, capsys, 65)
+    assert sum(line.startswith("labeler: ") for line in error.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["mine.run", "mine.txt", "mine.TREC", "mine.Run.GZ", "mine.trec"])
+def test_a_run_of_a_collection_is_read_whatever_its_ending_and_letter_case(
+    workspace: Path, capsys: Capture, name: str
+) -> None:
+    content = (workspace / "b.trec").read_bytes()
+    packed = gzip.compress(content) if name.endswith("GZ") else content
+    (workspace / "coll" / "runs" / name).write_bytes(packed)
+    with chdir(workspace):
+        assert execute(["evaluate", "coll"]) == 0
+        assert "mine" in capsys.readouterr().out
+        assert execute(["agree", "coll", "human", "first"]) == 0
+
+
+def test_a_file_among_the_runs_that_is_not_read_is_named(workspace: Path, capsys: Capture) -> None:
+    for name in ("mine.json", "input.bm25"):
+        shutil.copy(workspace / "a.json", workspace / "coll" / "runs" / name)
+    for command in ("evaluate coll", "correct coll --assessor first", "agree coll human first"):
+        error = said(workspace, command, capsys, 0)
+        names = "coll/runs/input.bm25, coll/runs/mine.json"
+        assert f"warning: not read as runs: {names}; runs are called .trec" in error
+
+
+def test_two_files_of_one_run_are_refused_by_both_names(workspace: Path, capsys: Capture) -> None:
+    shutil.copy(workspace / "a.trec", workspace / "coll" / "runs" / "bm25.run")
+    error = said(workspace, "evaluate coll", capsys, 2)
+    assert "coll/runs/bm25.run and coll/runs/bm25.trec are both the run 'bm25'" in error
+
+
+def test_qrels_of_three_columns_are_told_of_their_grade(workspace: Path, capsys: Capture) -> None:
+    (workspace / "b.qrels").write_text("q1 0 cats\n")
+    error = said(workspace, "agree a.qrels b.qrels", capsys, 65)
+    assert "every line has three columns; expected query iteration document grade" in error
