@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from labeler.errors import FileProblem
+from labeler.files.home import expanded
 
 _COLLECTION = re.compile(
     r"(?:queries|rejected|pool)\.jsonl(?:\.gz)?|card\.json|qrels|runs|judgements"
@@ -52,7 +53,7 @@ def find_files(inputs: Sequence[str], leave_out: Iterable[Path] = ()) -> InputFi
 
 def _starts(pattern: str) -> list[tuple[Path, Path]]:
     """Return the paths that an input names, each with the folder that its documents leave out."""
-    path = Path(pattern).expanduser()
+    path = expanded(pattern)
     if path.is_dir():
         return [(path, path)]
     if path.exists():
