@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.arrays import Floats, Integers
+from labeler.errors import BadInput
 from labeler.trec.columns import Fields, Keys, Stretches, Words, fields, keys, mixed, split, widened
 from labeler.trec.index import BLOCK, Index, Kind, numbered_ids, refuse_repeated, texts_of
 from labeler.trec.numbers import numbers
@@ -116,6 +117,10 @@ class Scattered(Exception):
     """The lines of a query do not stand together."""
 
 
+class _Changed(Exception):
+    """Lines that were plain are not any more."""
+
+
 def streamed(path: Path, kind: Kind, block: int) -> Iterator[Batch]:
     """All lines of a file in one pass, about `block` bytes at a time, no query in two batches.
 
@@ -159,7 +164,7 @@ def _split_again(lines: bytes, kind: Kind) -> Fields:
     """The fields of lines that were found plain before."""
     part = split(lines, kind.columns, 2)
     if part is None:
-        raise ValueError("lines that were plain are not any more: the file has changed")
+        raise _Changed
     return part
 
 
@@ -186,6 +191,11 @@ def batches(indexes: Sequence[Index], *, sort: bool = False, size: int = BLOCK) 
     for first, last in pairwise(edges):
         stretches = [slice(int(bound[first]), int(bound[last])) for bound in bounds]
         yield _batch(files, stretches, ids[first:last], first)
+
+
+def _changed(indexes: Sequence[Index]) -> BadInput:
+    names = ", ".join(str(index.path) for index in indexes)
+    return BadInput(f"{names}: changed while it was read")
 
 
 def files_per_query(indexes: Sequence[Index]) -> Integers:
@@ -215,7 +225,12 @@ def _batch(files: Sequence[_Sorted], parts: Sequence[slice], ids: Words, first: 
         origin.append(np.full(int(lines.sum()), number))
     indexes = [file.index for file in files]
     kind = indexes[0].kind
-    part = _split_again(b"".join(texts), kind)
+    try:
+        part = _split_again(b"".join(texts), kind)
+    except _Changed as error:
+        raise _changed(indexes) from error
+    if len(part.starts) != sum(map(len, query)):
+        raise _changed(indexes)
     return Batch(kind, indexes, part, texts_of(ids), np.concatenate(query), np.concatenate(origin))
 
 

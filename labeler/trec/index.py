@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
+from labeler.files.boundary import reading
 from labeler.files.read import byte_blocks, file_of, file_problems, numbered_bytes, rereadable
 from labeler.trec.columns import Fields, Irregular, Words, fields, keys, split, widened
 from labeler.trec.numbers import floats, integers
@@ -107,17 +108,17 @@ def indexed(
     that is not what the format says.
     """
     with rereadable(), tempfile.TemporaryFile(prefix="labeler-") as spool:
-        with file_problems(path):
+        with file_problems(path), reading(path):
             bytes_of = copy or file_of(path)
-        try:
-            plain = _plain(bytes_of, kind, block)
-            stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
-            source: IO[bytes] = bytes_of.open("rb")
-        except Irregular:
-            plain = _spooled(path, bytes_of, kind, block, spool)
-            stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
-            spool.flush()
-            source = spool
+            try:
+                plain = _plain(bytes_of, kind, block)
+                stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
+                source: IO[bytes] = bytes_of.open("rb")
+            except Irregular:
+                plain = _spooled(path, bytes_of, kind, block, spool)
+                stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
+                spool.flush()
+                source = spool
         with source if source is not spool else nullcontext():
             yield Index(path, bytes_of, kind, source, *stretches)
 

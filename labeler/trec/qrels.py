@@ -7,6 +7,7 @@ from pathlib import Path
 
 from labeler.data import Qrels
 from labeler.errors import BadInput
+from labeler.files.boundary import reading
 from labeler.messages import count_of
 from labeler.trec.rows import QRELS_COLUMNS, grade_of, rows, texts
 
@@ -31,17 +32,18 @@ def read_qrels(path: Path | str, warn: Callable[[str], None] = lambda _message: 
     qrels: Qrels = {}
     repeated = 0
     conflicts: list[str] = []
-    for number, columns in rows(path, QRELS_COLUMNS):
-        query_id, doc_id = texts(path, number, columns[0], columns[2])
-        grade = grade_of(path, number, columns[3])
-        grades = qrels.setdefault(query_id, {})
-        if doc_id not in grades:
-            grades[doc_id] = grade
-        elif grades[doc_id] == grade:
-            repeated += 1
-        else:
-            problem = f"{query_id:.80} {doc_id:.80} has {grades[doc_id]} and {grade}"
-            conflicts.append(f"{path}:{number}: {problem}")
+    with reading(path):
+        for number, columns in rows(path, QRELS_COLUMNS):
+            query_id, doc_id = texts(path, number, columns[0], columns[2])
+            grade = grade_of(path, number, columns[3])
+            grades = qrels.setdefault(query_id, {})
+            if doc_id not in grades:
+                grades[doc_id] = grade
+            elif grades[doc_id] == grade:
+                repeated += 1
+            else:
+                problem = f"{query_id:.80} {doc_id:.80} has {grades[doc_id]} and {grade}"
+                conflicts.append(f"{path}:{number}: {problem}")
     if conflicts:
         raise BadInput(two_grades(conflicts, len(conflicts)))
     if repeated:

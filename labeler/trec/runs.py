@@ -6,6 +6,7 @@ from pathlib import Path
 
 from labeler.data import Run
 from labeler.errors import BadInput
+from labeler.files.boundary import reading
 from labeler.trec.rows import RUN_COLUMNS, rows, score_of, texts
 
 
@@ -24,8 +25,9 @@ def read_run(path: Path | str) -> Run:
     """
     path = Path(path)
     run: Run = {}
-    for number, columns in rows(path, RUN_COLUMNS):
-        _add(run, path, number, columns)
+    with reading(path):
+        for number, columns in rows(path, RUN_COLUMNS):
+            _add(run, path, number, columns)
     return run
 
 
@@ -36,9 +38,10 @@ def read_loose_run(path: Path) -> tuple[Run, str]:
     """
     run: Run = {}
     tag = b""
-    for number, columns in rows(path, RUN_COLUMNS, more=True):
-        _add(run, path, number, columns)
-        tag = columns[5]
+    with reading(path):
+        for number, columns in rows(path, RUN_COLUMNS, more=True):
+            _add(run, path, number, columns)
+            tag = columns[5]
     return run, tag.decode("utf-8", "replace")
 
 

@@ -58,6 +58,8 @@ def documents_of_rows(
 def _document(path: Path, number: int, row: dict[str, Any]) -> SourceDocument:
     names = {name.casefold(): name for name in reversed(row)}
     id_key, title_key, text_key = (_column(names, usual) for usual in (_IDS, _TITLES, _TEXTS))
+    if len(names) < len(row):
+        _refuse_alike(path, number, row, (id_key, title_key, text_key))
     row_id = identifier(path, number, row, id_key) if id_key else None
     title = _string(path, number, row, title_key) if title_key else ""
     if text_key:
@@ -73,6 +75,17 @@ def _document(path: Path, number: int, row: dict[str, Any]) -> SourceDocument:
 
 def _column(names: Mapping[str, str], usual: Iterable[str]) -> str | None:
     return next((names[name] for name in usual if name in names), None)
+
+
+def _refuse_alike(
+    path: Path, number: int, row: Mapping[str, Any], keys: Iterable[str | None]
+) -> None:
+    """`BadInput` where a column that is read differs from another one in letter case alone."""
+    for key in filter(None, keys):
+        alike = [name for name in row if name.casefold() == key.casefold()]
+        if len(alike) > 1:
+            both = " and ".join(map(repr, alike))
+            raise BadInput.at(path, number, f"{both} are one name; rename or remove one")
 
 
 def _string(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
