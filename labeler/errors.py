@@ -2,7 +2,7 @@
 
     LabelerError           1   a bug of ours, when nothing below fits
     ├── Misuse             2   an option or argument that cannot be meant
-    ├── Incomplete         3   finished, but some pairs have no grade
+    ├── Incomplete         3   finished, but some pairs have no grade, or queries are missing
     ├── BudgetReached      4   stopped at the budget
     ├── GateFailed         5   a figure did not pass its gate
     ├── Stopped            1   told to stop before it was done; the command ends as interrupted
@@ -72,7 +72,7 @@ def about(parameter: str, *instead_of: str) -> Iterator[None]:
 
 
 class Incomplete(LabelerError):
-    """The work is done and saved, but some pairs have no grade."""
+    """The work is done and saved, but some pairs have no grade, or queries are missing."""
 
     exit_code = 3
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
+
+from labeler.errors import Misuse
+from labeler.files.numbers import LARGEST_AMOUNT, finite
+
+LEAST: Mapping[str, float] = MappingProxyType(
+    {"rpm": 0.001, "tpm": 0.001, "timeout": 0.001, "tries": 1}
+)
+"""The least of those limits that 0 would let nothing through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +37,12 @@ class Limits:
     timeout: float = 600.0
     patience: float = 900.0
     tries: int = 8
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            value, least = getattr(self, limit.name), LEAST.get(limit.name, 0)
+            if limit.name == "prices" or value is None:
+                continue
+            if finite(value, least, LARGEST_AMOUNT) is None:
+                problem = f"expected a number from {least:g}, found {value!r:.40}"
+                raise Misuse(problem, parameter=limit.name)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.network import network_file_system
+from labeler.files.numbers import count
 from labeler.model import Model
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, Ready, Task, choose, ready
 from labeler.models.control import Control
@@ -42,6 +43,10 @@ class SessionOptions:
     redacted: bool = False
     patient: bool = True
     rehearsal: bool = False
+
+    def __post_init__(self) -> None:
+        if self.concurrency is not None and not count(self.concurrency):
+            raise Misuse("calls at once count from 1", parameter="concurrency")
 
 
 class Selection(NamedTuple):

@@ -1,9 +1,10 @@
 """Budgets, against a server that bills what it writes: no bound is passed, whatever happens."""
 
 import json
+import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import execute
+from labeler.errors import Misuse
+from labeler.models.limits import Limits
+from labeler.models.session import SessionOptions
 from labeler.testing import Answer, Call, FakeServer, completion
 
 PRICES = 'as_of = "2026-11-01"\n[hosts."127.0.0.1"]\nfake = { tokens_in = 1.0, tokens_out = 2.0 }\n'
@@ -180,3 +184,17 @@ def test_a_refusal_takes_nothing_of_a_budget(
             assert judge(tmp_path, server, *bounds) in {3, 69}
         figures = re.findall("^{.*}$", capsys.readouterr().err, re.MULTILINE)
         assert json.loads(figures[-1])["tokens_at_most"] == 110
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1, 10**400, True, "5", [1]])
+@pytest.mark.parametrize("name", [limit.name for limit in fields(Limits) if limit.name != "prices"])
+def test_a_limit_that_would_never_be_reached_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(Misuse, match="expected a number from") as caught:
+        Limits(**{name: value})
+    assert caught.value.parameter == name
+
+
+@pytest.mark.parametrize("value", [0, -1, math.nan, 1.5])
+def test_calls_at_once_count_from_1(value: Any) -> None:
+    with pytest.raises(Misuse, match="calls at once count from 1"):
+        SessionOptions(concurrency=value)
