@@ -20,7 +20,7 @@ from labeler.models.limits import Limits
 from labeler.models.policies.budget import Budget
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.retry import Patience
-from labeler.models.policies.stack import Guard, guarded, knows
+from labeler.models.policies.stack import Guard, guarded, knows, remembered_size
 from labeler.models.prices import Price, price_of
 from labeler.models.server.client import Calls
 from labeler.store import Store, Waiting, open_store
@@ -136,7 +136,8 @@ async def open_session(
             model = guarded(started.model, opened, guard, patient=options.patient)
             try:
                 needs_probe = not knows(started.model, opened)
-                yield Session(selection, model, started.inputs, guard, needs_probe)
+                with remembered_size(started.model, opened, guard.budget.reported):
+                    yield Session(selection, model, started.inputs, guard, needs_probe)
             finally:
                 await model.close()
 

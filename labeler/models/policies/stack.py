@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from labeler.errors import CallFailed
+from labeler.files.numbers import count
 from labeler.model import Model, Reply, Request
 from labeler.models.policies.adapt import adapted, read_abilities
 from labeler.models.policies.budget import Budget, budgeted
@@ -14,6 +17,7 @@ from labeler.models.policies.first_contact import strict_at_first
 from labeler.models.policies.rate import RateLimiter, limited
 from labeler.models.policies.retry import Patience, retried
 from labeler.models.policies.stop import StopSignal, stoppable
+from labeler.models.tokens import NOTHING, Reported, Tokens
 from labeler.store import Store, Waiting, key_of, remembered
 
 
@@ -56,6 +60,30 @@ def _adapted(remembering: Model, server: Model, store: Store, quick: Model | Non
 def knows(model: Model, store: Store) -> bool:
     """Whether nothing has to be found out before the model is asked."""
     return not model.is_server or read_abilities(store.fact(f"abilities of {model.id}")) is not None
+
+
+@contextmanager
+def remembered_size(model: Model, store: Store, reported: Reported) -> Iterator[None]:
+    """Begin with what earlier runs found out of how much a server adds to each call, and keep it.
+
+    So the first calls of a run are within its budget, even those of which nobody hears again.
+    """
+    name = f"tokens beyond those sent of {model.id}"
+    earlier = reported.beyond = _read_size(store.fact(name) if model.is_server else None)
+    try:
+        yield
+    finally:
+        if reported.beyond != earlier:
+            store.learn(name, json.dumps(reported.beyond))
+
+
+def _read_size(fact: str | None) -> Tokens:
+    """The tokens in a text that was stored; none where another version wrote it, or nobody did."""
+    try:
+        inside, outside = map(count, json.loads(fact or "[0, 0]"))
+    except (ValueError, TypeError, RecursionError):
+        return NOTHING
+    return Tokens(inside or 0, outside or 0)
 
 
 def only_remembered(model_id: str, store: Store) -> Model:
