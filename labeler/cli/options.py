@@ -68,7 +68,8 @@ class OutputFlags:
 
 
 MaxFileSize = Annotated[
-    int, number(SIZE_OF_A_FILE, metavar="MB", help="Leave out larger documents, and count them.")
+    int,
+    number(SIZE_OF_A_FILE, metavar="MB", help="Leave out larger texts, and markup of 1/16 of it."),
 ]
 MEGABYTES = 64
 

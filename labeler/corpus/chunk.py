@@ -99,7 +99,7 @@ def passages(blocks: Iterable[Block]) -> list[Passage]:
     for position, (path, section) in enumerate(sections):
         texts = [block for block in section if block.text]
         if texts:
-            drafts += [_Draft([(path, pieces)]) for pieces in _packed(_units(texts))]
+            drafts += [_Draft([(path, pieces)]) for pieces in _packed(list(map(_sized, texts)))]
         elif not _goes_on_below(path, sections[position + 1 :]):
             drafts.append(_Draft([(path, [_Piece("", 0, "", section[0].line)])]))
     return [_finished(draft) for draft in _joined(drafts)]
@@ -112,12 +112,26 @@ def _goes_on_below(
     return bool(rest) and len(rest[0][0]) > len(path) and rest[0][0][: len(path)] == path
 
 
-def _units(blocks: Sequence[Block]) -> Iterator[list[_Piece]]:
+_Sized = tuple[Block, _Piece | None]
+"""A block, and the piece that it is; `None` where it is too long for one and is cut."""
+
+
+def _sized(block: Block) -> _Sized:
+    words = count_words(block.text)
+    if words > MOST and not block.code:
+        return block, None
+    return block, _Piece(block.text, words, _gap(block), block.line, block.code)
+
+
+def _gap(block: Block) -> str:
+    return "\n" if block.tight else "\n\n"
+
+
+def _units(blocks: Iterable[_Sized]) -> Iterator[list[_Piece]]:
     """Yield lists of pieces that stay together: mostly one, or a lead and what it leads up to."""
     waiting: list[_Piece] = []
-    for block in blocks:
-        pieces = _pieces(block)
-        head, *rest = pieces
+    for block, whole in blocks:
+        head, rest = _head(_cut(block) if whole is None else iter((whole,)))
         if waiting and not _stay_together(waiting, head):
             yield waiting
             waiting = []
@@ -134,54 +148,74 @@ def _units(blocks: Sequence[Block]) -> Iterator[list[_Piece]]:
         yield waiting
 
 
+def _head(pieces: Iterator[_Piece]) -> tuple[_Piece, Iterator[_Piece]]:
+    return next(pieces), pieces
+
+
 def _stay_together(lead: Sequence[_Piece], piece: _Piece) -> bool:
     words = _total(lead)
     return words + piece.words <= MOST or (piece.code and words <= 2 * FEW)
 
 
-def _pieces(block: Block) -> list[_Piece]:
-    """Return the block as one piece, or its sentences where it is too long for one passage."""
-    gap = "\n" if block.tight else "\n\n"
-    words = count_words(block.text)
-    if block.code or words <= MOST:
-        return [_Piece(block.text, words, gap, block.line, block.code)]
-    pieces: list[_Piece] = []
+def _cut(block: Block) -> Iterator[_Piece]:
+    """The sentences of a block that is too long for one passage, or the words of long ones."""
+    gap = _gap(block)
     position, line = 0, block.line
     for start, end in short_stretches(block.text, MOST):
-        before = block.text[position:start] if pieces else gap
+        before = block.text[position:start] if position else gap
         line += block.text.count("\n", position, start)
         stretch = block.text[start:end]
-        pieces.append(_Piece(stretch, count_words(stretch), before, line))
+        yield _Piece(stretch, count_words(stretch), before, line)
         line += stretch.count("\n")
         position = end
-    return pieces
 
 
-def _packed(units: Iterable[list[_Piece]]) -> list[list[_Piece]]:
-    """Distribute a section's units over passages; a unit that is too long is a passage itself."""
+def _packed(blocks: Sequence[_Sized]) -> list[list[_Piece]]:
+    """Distribute a section's units over passages; a unit that is too long is a passage itself.
+
+    The units are gone through twice rather than held: a long text has millions.
+    """
+    totals = [sum(map(_total, units)) for _, units in _by_length(blocks)]
     groups: list[list[_Piece]] = []
-    for too_long, group in groupby(units, key=lambda unit: _total(unit) > MOST):
-        run = list(group)
-        groups += run if too_long else _spread(run)
+    for total, (too_long, units) in zip(totals, _by_length(blocks), strict=True):
+        groups += units if too_long else _spread(units, total)
     return groups
 
 
-def _spread(units: Sequence[list[_Piece]]) -> list[list[_Piece]]:
-    """Return groups of about the same length: a unit belongs where its middle lies."""
-    total = sum(map(_total, units))
+def _by_length(blocks: Sequence[_Sized]) -> Iterator[tuple[bool, Iterator[list[_Piece]]]]:
+    """The units in stretches of those too long for a passage and of those that are not."""
+    return groupby(_units(blocks), key=lambda unit: _total(unit) > MOST)
+
+
+def _spread(units: Iterable[list[_Piece]], total: int) -> Iterator[list[_Piece]]:
+    """Yield groups of about the same length: a unit belongs where its middle lies.
+
+    `total` is how many words all units have.
+    """
     share = total / max(1, round(total / USUAL), -(-total // MOST))
-    groups: list[list[_Piece]] = []
-    words = done = 0
+    group: list[_Piece] = []
+    words = done = count = 0
     for unit in units:
         length = _total(unit)
-        if groups and words + length <= MOST and done + length / 2 <= share * len(groups):
-            groups[-1] += unit
+        if group and words + length <= MOST and done + length / 2 <= share * count:
+            group += unit
             words += length
         else:
-            groups.append(list(unit))
-            words = length
+            if group:
+                yield [_merged(group)]
+            group, words, count = list(unit), length, count + 1
         done += length
-    return groups
+    if group:
+        yield [_merged(group)]
+
+
+def _merged(pieces: Sequence[_Piece]) -> _Piece:
+    """Pieces that will stand in one passage as one."""
+    first, *rest = pieces
+    if not rest:
+        return first
+    text = "".join([first.text, *(piece.gap + piece.text for piece in rest)])
+    return _Piece(text, _total(pieces), first.gap, first.line)
 
 
 def _total(pieces: Iterable[_Piece]) -> int:

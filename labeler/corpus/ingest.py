@@ -79,8 +79,8 @@ def ingest(
     """Cut documents into passages, and write them as the corpus of the collection `out`.
 
     `inputs` are files, folders (read recursively) and patterns. `queries_file` holds queries of
-    your own. Of files that are one document each, those of more than `max_file_size` bytes are
-    left out and counted; rows of tables and of JSON Lines are held to 64 MB each.
+    your own. Of files that are one document each, those of more than `max_file_size` bytes, of
+    markup a sixteenth of that, are left out and counted; rows are held to 64 MB each.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()

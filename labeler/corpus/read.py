@@ -29,12 +29,18 @@ _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".txt": read_plaintext,
     ".text": read_plaintext,
 }
+_PLAIN = (".txt", ".text")
 _TABLES = (".csv", ".tsv")
 _ROWS = (".jsonl", ".ndjson")
 _NAMED = 5
 
 LARGEST_FILE = 1 << 26
 """The most bytes of a file that is one document, 64 MB, where nothing else is said."""
+
+MARKUP = 16
+"""Markup may have so many times fewer: the tree of a table of short cells takes 900 times its size,
+and plain text 12 times.
+"""
 
 WHOLE = tuple(_TEXTS)
 """The endings of files that are one document each."""
@@ -54,13 +60,14 @@ def kind_of(path: Path) -> str:
 def read_documents_of(path: Path, most: int = LARGEST_FILE) -> list[SourceDocument]:
     """Read the documents of a file of a known kind; `BadInput` says why there are none.
 
-    A file that is one document has at most `most` bytes, or is `TooLarge`; of a file of rows, each
-    row is held to the bound of a line.
+    A file that is one document has at most `most` bytes, or is `TooLarge`, and one of markup a
+    sixteenth of that; of a file of rows, each row is held to the bound of a line.
     """
     kind = kind_of(path)
     with reading(path):
         if kind in _TEXTS:
-            title, blocks = _TEXTS[kind](decoded(path, read_bytes(path, most)))
+            bound = most if kind in _PLAIN else max(most // MARKUP, 1)
+            title, blocks = _TEXTS[kind](decoded(path, read_bytes(path, bound)))
             return [SourceDocument(title, blocks)]
         return _documents_of_rows(path, kind)
 

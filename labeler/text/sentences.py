@@ -11,11 +11,15 @@ LONGEST_SLICE = 200
 
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    r"\U00020000-\U0003fffd]"
+    r"\U00020000-\U0003fffd]+"
 )
 """Thai, Lao, Burmese, Khmer, Chinese and Japanese are written without spaces between words."""
 
 _LONG_WORD = 20
+_TOKEN = re.compile(r"\S+")
+_LONG_TEXT = 1 << 16
+"""A text of more characters is gone through token by token: a list of them would be many times its
+size."""
 
 _SENTENCE_END = re.compile(
     r"(?<=[.!?…])[\"'”’»)\]]*(\s+)(?=[^\sa-z])|(?<=[。！？])[」』”’）]*(\s*)(?=\S)"
@@ -31,11 +35,16 @@ def count_words(text: str) -> int:
     Tokens between white space; two characters count as a word in scripts without spaces, and so do
     20 characters of an overlong token (an address, a hash, a table of numbers).
     """
-    total = 0
-    for token in text.split():
-        unspaced = len(_UNSPACED.findall(token))
-        total += -(-unspaced // 2) + -(-(len(token) - unspaced) // _LONG_WORD)
-    return total
+    if len(text) > _LONG_TEXT:
+        return sum(_words_of(match[0]) for match in _TOKEN.finditer(text))
+    return sum(map(_words_of, text.split()))
+
+
+def _words_of(token: str) -> int:
+    if token.isascii():
+        return -(-len(token) // _LONG_WORD)
+    unspaced = sum(map(len, _UNSPACED.findall(token)))
+    return -(-unspaced // 2) + -(-(len(token) - unspaced) // _LONG_WORD)
 
 
 def short_stretches(text: str, most: int) -> Iterator[tuple[int, int]]:
@@ -44,9 +53,10 @@ def short_stretches(text: str, most: int) -> Iterator[tuple[int, int]]:
         if count_words(text[start:end]) <= most:
             yield start, end
             continue
-        for word in re.finditer(r"\S+", text[start:end]):
+        for word in _TOKEN.finditer(text[start:end]):
+            at = start + word.start()
             for first, last in _slices(word[0]):
-                yield start + word.start() + first, start + word.start() + last
+                yield at + first, at + last
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:

@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.corpus.chunk import FEW, MOST, Block, passages
+from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.text.sentences import count_words
+from tests.work import peak
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
 settings.load_profile("steady")
@@ -154,3 +156,20 @@ def test_no_passage_is_empty_and_only_code_makes_one_long(blocks: list[Block]) -
 @given(documents)
 def test_the_same_blocks_give_the_same_passages(blocks: list[Block]) -> None:
     assert passages(blocks) == passages(list(blocks))
+
+
+LONG_TEXTS = {
+    "words": "word " * 20_000,
+    "one word": "x" * 200_000,
+    "sentences": "It is so. " * 10_000,
+    "no spaces": "字" * 60_000,
+    "short lines": "a\n" * 20_000,
+    "paragraphs": ("It is as long as a line of text is, and as a paragraph may be.\n\n") * 3_000,
+}
+
+
+@pytest.mark.parametrize("kind", LONG_TEXTS)
+def test_a_long_text_takes_a_few_times_its_size(kind: str) -> None:
+    text = LONG_TEXTS[kind]
+    size = len(text.encode())
+    assert peak(lambda: passages(read_plaintext(text)[1])) < 12 * size

@@ -25,7 +25,7 @@ def without_front_matter(text: str) -> tuple[str, int, str]:
 def _toml_title(text: str) -> str:
     try:
         return str(tomllib.loads(text).get("title", ""))
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML, a number of thousands of digits, deep lists
         return ""
 
 

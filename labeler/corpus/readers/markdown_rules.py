@@ -36,7 +36,8 @@ _UNSHOWN_LINES = re.compile(
     r"|\{%[^\n]*%\}|\{\{[<%][^\n]*[%>]\}\}"  # Liquid's and Hugo's tags
     r"|\([\w:./-]+\)=|\[TOC\]|\[\[toc\]\]|\[\[_TOC_\]\]"  # MyST's targets, tables of contents
     r"|\+{3,}(?:[ \t]+\{[^\n]*\})?"  # MyST's breaks of blocks
-    r"|import\s+(?:[\w*{][^;'\"]*?\s+from\s+)?(?:\"[^\"\n]*\"|'[^'\n]*')[ \t]*;?"  # MDX
+    r"|import\s{1,80}(?:[\w*{][^;'\"]{0,800}?\s{1,80}from\s{1,80})?"  # MDX; many lines, no file
+    r"(?:\"[^\"\n]*\"|'[^'\n]*')[ \t]*;?"
     r"|export\s+(?:(?:const|let|var|default|(?:async\s+)?function|class)\b|[{*])(?:.|\n(?!\s*\n))*"
     r")[ \t]*$",
     re.MULTILINE,
@@ -118,8 +119,10 @@ def _deepest(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 def _unshown_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Lines that show nothing: snippets, attributes, imports and exports."""
     begin = state.bMarks[start] + state.tShift[start]
+    if silent and state.src[begin] in "ie":
+        return False
     match = _SCISSORS.match(state.src, begin) or _UNSHOWN_LINES.match(state.src, begin)
-    if not match or (silent and state.src[begin] in "ie"):
+    if not match:
         return False
     if not silent:
         state.line = min(end, start + 1 + match[0].count("\n"))

@@ -28,6 +28,7 @@ def plain(text: str) -> str:
         protected.append(shown)
         return f"\0{len(protected) - 1}\0"
 
+    text = text.replace("\0", "\ufffd")  # as Markdown's readers do; the mark is ours here
     text = _LITERAL.sub(lambda match: protect(quoted(match[1])), text)
     text = _ROLE.sub(lambda match: protect(_role(match[1], match[2])), text)
     text = _ROLE_AFTER.sub(lambda match: protect(_role(match[2], match[1])), text)
