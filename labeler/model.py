@@ -43,6 +43,9 @@ class Request:
 NO_COMPLETION = "no_completion"
 """How a reply ended whose answer held none, though the server counts tokens for it."""
 
+NO_TEXT = "no_text"
+"""How a reply ended that is a tool call, or parts of which none is text; the next is no other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

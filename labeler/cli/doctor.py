@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from labeler.cli import model_options
 from labeler.cli.numbers import COUNT, number
-from labeler.cli.screen import say
+from labeler.cli.screen import note, say
 from labeler.messages import dollars
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def command(
     say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
     choice = asyncio.run(choose("judge", model, base_url))
     say(f"model            {choice}")
-    _show_call(asyncio.run(try_call(choice, timeout)))
+    _show_call(asyncio.run(try_call(choice, timeout, note)))
     _show_estimate(choice, pairs, prices)
 
 

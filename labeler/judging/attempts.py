@@ -9,7 +9,7 @@ from itertools import islice
 from labeler.data import Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import Stopped
 from labeler.judging.assessor import Assessor, Texts
-from labeler.model import Reply, Request
+from labeler.model import NO_TEXT, Reply, Request
 
 TRIES = 3
 """The first attempt and two re-asks."""
@@ -32,6 +32,7 @@ class Task:
     model: str = ""
     remembered: bool = True
     shared: bool = False
+    is_worth_another: bool = True
 
     @property
     def has_grade(self) -> bool:
@@ -43,6 +44,7 @@ class Task:
         self.outcome = outcome
         self.cost = reply.cost if not self.attempts else _sum(self.cost, reply.cost)
         self.attempts += 1
+        self.is_worth_another = reply.finish_reason != NO_TEXT
         self.prompt_tokens += reply.prompt_tokens
         self.completion_tokens += reply.completion_tokens
         self.model = reply.model or self.model
@@ -59,7 +61,13 @@ class Task:
             return 0
         if retry_failed:
             return TRIES
-        return max(0, TRIES - self.attempts) if self.outcome.status in REASKED else 0
+        return max(0, TRIES - self.attempts) if self.is_reasked else 0
+
+    @property
+    def is_reasked(self) -> bool:
+        """Whether another reply may hold a grade where the last one did not."""
+        is_failure = isinstance(self.outcome, Failure) and self.outcome.status in REASKED
+        return is_failure and self.is_worth_another
 
     def judged(self) -> Judged:
         """The pair's outcome, and what all attempts at it took."""

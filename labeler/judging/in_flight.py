@@ -19,7 +19,7 @@ from labeler.errors import (
     Stopped,
 )
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.attempts import REASKED, Task, in_chunks, recalled
+from labeler.judging.attempts import Task, in_chunks, recalled
 from labeler.model import Reply, Request
 from labeler.models.policies.stop import StopSignal
 
@@ -171,7 +171,7 @@ class InFlight:
                 reply = await self._reply(task.request)
                 task.take_in(reply, self._assessor.outcome_of(task.pair, reply))
                 self._failed_in_a_row = self._refused_in_a_row = 0
-                if not isinstance(task.outcome, Failure) or task.outcome.status not in REASKED:
+                if not task.is_reasked:
                     return
         except CallFailed as error:
             task.outcome, task.remembered = Failure(task.pair, error.status, str(error)), False

@@ -56,7 +56,7 @@ async def try_call(
     What does not work is raised, with what to do about it; `note` is given what a person should
     know meanwhile.
     """
-    async with ready(choice, (), Calls(timeout, note)) as started:
+    async with ready(choice, (), Calls.watched(timeout, note)) as started:
         if not started.model.is_server:
             return None
         began = time.monotonic()

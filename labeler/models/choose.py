@@ -36,6 +36,8 @@ DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity"}
 """The embedded model of a task: the small LLM writes, the similarity rule grades."""
 
 SERVER_CONCURRENCY = 16
+LONGEST_NAME = 500
+"""Characters of a model's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ async def choose(
     name_from = "model given" if model else "LABELER_MODEL is set"
     if model_name and is_embedded_name(model_name):
         return _embedded(task, model_name, base_url, name_from)
+    _check_name(model_name or "")
     server = await _server(base_url, environment)
     if server is None:
         if model_name:
@@ -100,6 +103,14 @@ async def choose(
     if not model_name:
         raise Misuse(await _models_to_name(address, why), parameter="model")
     return Choice(model_name, f"{name_from}; {why}", address)
+
+
+def _check_name(model_name: str) -> None:
+    """Raise `Misuse` where no server can have a model of that name."""
+    if not model_name.isprintable() or len(model_name) > LONGEST_NAME:
+        shown = repr(model_name[:40])
+        problem = f"{shown} is no model's name: it is too long, or has characters without a shape"
+        raise Misuse(problem, parameter="model")
 
 
 def is_embedded_name(name: str) -> bool:

@@ -150,7 +150,7 @@ async def _started(
     if isinstance(model, Model):
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
         return
-    calls = Calls(selection.options.limits.timeout, control.note)
+    calls = Calls.watched(selection.options.limits.timeout, control.note)
     async with ready(selection.choice, documents, calls) as started:
         yield started
 

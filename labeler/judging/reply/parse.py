@@ -20,7 +20,7 @@ from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.files.jsonl import strict_decoder
 from labeler.files.numbers import log_probability
 from labeler.judging.reply.refusal import refuses
-from labeler.model import NO_COMPLETION, Reply, whole
+from labeler.model import NO_COMPLETION, NO_TEXT, Reply, whole
 from labeler.models.ending import status_of_ending
 
 LONGEST = 1_000_000
@@ -91,6 +91,8 @@ def _check_ending(reply: Reply) -> None:
         raise _NoGrade("refused", reply.refusal)
     if reply.finish_reason == NO_COMPLETION:
         raise _NoGrade("unparsable", "the server's answer held no completion")
+    if reply.finish_reason == NO_TEXT:
+        raise _NoGrade("unparsable", "the reply is a tool call or other parts, and no text")
     if status:
         raise _NoGrade(status, f"the server ended the reply with {reply.finish_reason!r}")
     if len(reply.text) > LONGEST:

@@ -41,7 +41,7 @@ def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -
     """
     bounded = budgeted(stoppable(model, guard.stop), guard.budget)
     if model.is_server:
-        bounded = strict_at_first(bounded)
+        bounded = strict_at_first(bounded, guard.stop)
         bounded = confirmed(limited(bounded, guard.limiter))
     retrying = retried(bounded, guard.patience, guard.stop.sleep)
     waiting = Waiting(guard.patience.seconds, guard.stop.is_set, guard.note)

@@ -36,6 +36,10 @@ class StopSignal:
         """Begin no further call."""
         self._event.set()
 
+    async def wait(self) -> None:
+        """Wait until it is set."""
+        await self._event.wait()
+
     async def sleep(self, seconds: float) -> None:
         """Sleep until the time is over, or there is nothing to wait for any more."""
         with suppress(TimeoutError):

@@ -59,7 +59,9 @@ def _parts(address: str) -> SplitResult | None:
 
     try:
         parts = urlsplit(address)
-        is_usable = parts.port != 0 and not re.search(r"\s", address) and URL(address).host
+        is_usable = parts.port != 0 and address.isprintable() and " " not in address
+        host = URL(address).host if is_usable else None
+        (URL(address).raw_host or "").encode("idna")  # as the resolver will
     except ValueError:
         return None
-    return parts if is_usable and parts.scheme in {"http", "https"} else None
+    return parts if host and parts.scheme in {"http", "https"} else None

@@ -14,7 +14,8 @@ from typing import Any
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
 from labeler.files.numbers import count, log_probability
-from labeler.model import NO_COMPLETION, Reply, whole
+from labeler.model import NO_COMPLETION, NO_TEXT, Reply, whole
+from labeler.models.ending import status_of_ending
 from labeler.models.server.addresses import masked
 
 LONGEST_WAIT = 300.0
@@ -57,7 +58,25 @@ def without_key(body: bytes, key: str) -> bytes:
 def _texts(choices: Sequence[Any]) -> Iterator[str]:
     """What each choice says: nobody asks for several, but two that differ are no grade."""
     for choice in choices:
-        yield _text(choice["message"].get("content"))
+        yield _content(choice["message"])
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """What a message says: a text, or a list of parts whose texts make one."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return _text(content)
+    texts = (part.get("text") if isinstance(part, dict) else part for part in content)
+    return "".join(map(_text, texts))
+
+
+def _ending(choice: Mapping[str, Any], text: str) -> str:
+    """How a reply ended; `NO_TEXT` where it holds something else in place of a text."""
+    message, ending = choice["message"], _text(choice.get("finish_reason"))
+    if text or message.get("refusal") or status_of_ending(ending):
+        return ending
+    is_other = message.get("tool_calls") or message.get("function_call") or message.get("content")
+    return NO_TEXT if is_other else ending
 
 
 def in_utf8(body: bytes) -> bytes:
@@ -115,13 +134,13 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
         tokens = tokens_used(usage, text)
         return Reply(
             text=text,
-            finish_reason=_text(choice.get("finish_reason")),
+            finish_reason=_ending(choice, text),
             refusal=_text(message.get("refusal")) or None,
             model=_text(answer.get("model")),
             prompt_tokens=tokens[0],
             completion_tokens=tokens[1],
             top_tokens=_top_tokens(choice.get("logprobs")),
-            body=body,
+            body=body if len(body) <= USUAL_BODY else _what_is_used(answer),
             hold=_hold(headers),
             thought=_thought(message, usage),
             completion_id=_text(answer.get("id")),
@@ -132,6 +151,18 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
             return _without_completion(body, usage, headers)
         problem.tokens = (0, 0) if usage else None
         raise problem from None
+
+
+USUAL_BODY = 64 * 1024
+"""Bytes of an answer that is kept as it came over the wire; of a larger one, what is used is."""
+
+_USED = ("id", "object", "created", "model", "choices", "usage")
+
+
+def _what_is_used(answer: Mapping[str, Any]) -> bytes:
+    """A large answer without its padding, and without what nothing here reads."""
+    used = {name: answer[name] for name in _USED if name in answer}
+    return json.dumps(used, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _without_completion(body: bytes, usage: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:

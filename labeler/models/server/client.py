@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
@@ -24,6 +24,7 @@ from labeler.models.server.answers import (
     read_refusal,
     without_key,
 )
+from labeler.models.server.first_answer import FirstAnswer, Waiting
 from labeler.models.server.request_ids import RequestIds
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 CALL_SECONDS = 600.0
 CONNECT_SECONDS = 10.0
+MUTE_SECONDS = 60.0
+"""How long a server may answer nothing at all, at the start."""
+
 STRAY = "an answer came that nobody asked for, so that this one is asked for again"
 STRAYED = (
     "the server sent an answer that nobody asked for; from now on each request goes over a "
@@ -42,13 +46,15 @@ NO_KEY = "none"
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """How a server is called: `seconds` bounds a whole call.
-
-    `note` is given what a person should know of the server while it is asked.
-    """
+    """How a server is called: `seconds` bounds a whole call, `waiting` is for the first answer."""
 
     seconds: float = CALL_SECONDS
-    note: Callable[[str], None] = lambda _message: None
+    waiting: Waiting = field(default_factory=Waiting)
+
+    @classmethod
+    def watched(cls, seconds: float, note: Callable[[str], None]) -> Calls:
+        """Calls that a person waits for, who is told of what takes long."""
+        return cls(seconds, Waiting(note, mute=MUTE_SECONDS))
 
 
 def server_model(
@@ -123,6 +129,7 @@ class _Connection:
         self._address = address
         self._calls = calls
         self._ids = RequestIds()
+        self._first = FirstAnswer(masked(address), calls.waiting, calls.seconds, self._is_there)
         self._key = _checked(api_key or os.environ.get("OPENAI_API_KEY") or "")
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
@@ -144,7 +151,8 @@ class _Connection:
         sent = self._ids.next()
         wire = self._open()
         try:
-            answer = await wire.post({**self._headers, "X-Request-Id": sent}, content)
+            headers = {**self._headers, "X-Request-Id": sent}
+            answer = await self._first.within(wire.post(headers, content))
             return await self._read(answer, sent)
         except LabelerError as problem:
             raise self._without_key(problem) from problem.__cause__
@@ -178,7 +186,7 @@ class _Connection:
             self._wire = self._wire_to("chat/completions")
         return self._wire
 
-    def _wire_to(self, what: str) -> Wire:
+    def _wire_to(self, what: str, seconds: float | None = None) -> Wire:
         from labeler.models.server.http import Wire
 
         url = self._address.partition("?")
@@ -187,16 +195,20 @@ class _Connection:
         return Wire(
             path,
             where,
-            self._calls.seconds,
+            self._calls.seconds if seconds is None else seconds,
             CONNECT_SECONDS,
-            lambda: self._calls.note(f"{where}: {STRAYED}"),
+            lambda: self._calls.waiting.note(f"{where}: {STRAYED}"),
         )
 
     def _client_headers(self) -> dict[str, str]:
         """The headers of OpenAI's client, which knows what its environment variables ask for."""
+        import httpx2
         import openai
 
-        client = openai.AsyncOpenAI(base_url=self._address, api_key=self._key or NO_KEY)
+        sends_nothing = httpx2.AsyncClient(trust_env=False, verify=False)  # for headers alone
+        client = openai.AsyncOpenAI(
+            base_url=addresses.OPENAI, api_key=self._key or NO_KEY, http_client=sends_nothing
+        )
         headers: dict[str, object] = {**client.default_headers, **client.auth_headers}
         return {
             name: value
@@ -220,8 +232,21 @@ class _Connection:
             raise self._without_key(problem) from problem.__cause__
         return []
 
+    async def _is_there(self) -> bool:
+        """Whether the server answers, with whatever, when it is asked for its models."""
+        most = self._calls.waiting.mute or CONNECT_SECONDS
+        wire = self._wire_to("models", min(CONNECT_SECONDS, self._calls.seconds, most))
+        try:
+            await wire.get(self._headers)
+        except NoAnswer:
+            return False
+        finally:
+            await wire.close()
+        return True
+
     async def close(self) -> None:
         """Close the connections; the next call opens others."""
+        self._first.end()
         if self._wire is not None:
             wire, self._wire = self._wire, None
             await wire.close()

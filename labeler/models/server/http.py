@@ -20,6 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from labeler.errors import Misconfigured, NoAnswer
+from labeler.models.server.addresses import masked
 from labeler.models.server.connections import BoundAnswer, Connections, Keeping, is_bound_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ LARGE_AT_ONCE = 8
 """Answers of more than the usual size that are read at once; others wait for their turn."""
 
 CHUNK = 64 * 1024
+LONGEST_CALL = 1e7
+"""Seconds; a clock that counts further is of no use."""
+
 SPARE_FILES = 32
 """File descriptors left for all else: the store, logs, whatever a library opens."""
 
@@ -74,7 +78,9 @@ class Wire:
         self._own_headers = {} if self._url.scheme == "https" else proxy.headers
         self._session = aiohttp.ClientSession(
             connector=Connections(self._keeping, most_connections()),
-            timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=connect_seconds),
+            timeout=aiohttp.ClientTimeout(
+                total=min(seconds, LONGEST_CALL), sock_connect=connect_seconds
+            ),
             response_class=BoundAnswer,
             proxy=proxy.url,
             auto_decompress=False,
@@ -104,6 +110,8 @@ class Wire:
                 proxy_headers=self._proxy_headers,
             ) as answer:
                 body = await self._bounded_body(answer)
+        except aiohttp.InvalidURL:
+            raise Misconfigured(f"{self._where}: no such address can be asked") from None
         except aiohttp.ConnectionTimeoutError:
             raise NoAnswer(f"{self._where}: no connection in time", was_sent=False) from None
         except TimeoutError:
@@ -189,9 +197,13 @@ def _proxy(url: URL) -> _Proxy:
         return _Proxy()
     try:
         proxy = URL(address)
-    except ValueError as error:
-        problem = f"the environment's proxy for {url.scheme} is no address ({error})"
-        raise Misconfigured(problem) from None
+    except ValueError:
+        proxy = URL()
+    if not proxy.host or proxy.scheme not in {"http", "https"}:
+        raise Misconfigured(
+            f"{url.scheme}_proxy: {masked(address)}: expected an address as http://127.0.0.1:3128; "
+            "other proxies are not supported"
+        )
     if proxy.user is None and proxy.password is None:
         return _Proxy(proxy)
     credentials = aiohttp.encode_basic_auth(proxy.user or "", proxy.password or "")
