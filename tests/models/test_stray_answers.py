@@ -59,9 +59,10 @@ async def followed_by_another(_number: int, answer: bytes, send: Send) -> None:
     asyncio.get_running_loop().call_later(SECONDS / 2, send, STRAY)
 
 
-async def followed_by_no_http(_number: int, answer: bytes, send: Send) -> None:
+async def followed_by_no_http(number: int, answer: bytes, send: Send) -> None:
     send(answer)
-    asyncio.get_running_loop().call_later(SECONDS / 2, send, b'{"grade": 3}')
+    if number % 10 == 1:
+        asyncio.get_running_loop().call_later(SECONDS / 2, send, b'{"grade": 3}')
 
 
 async def before_its_own(number: int, answer: bytes, send: Send) -> None:
