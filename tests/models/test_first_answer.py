@@ -13,7 +13,7 @@ from running import finish, start
 from labeler.errors import NoAnswer
 from labeler.model import Message, Reply, Request
 from labeler.models.server.client import Calls, called_model
-from labeler.models.server.first_answer import Waiting
+from labeler.models.server.first_answer import FirstWait
 from labeler.testing import Answer, FakeServer, completion
 
 ASKED = Request((Message("user", "grade this"),))
@@ -29,7 +29,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ask(server: FakeServer, notes: list[str], *, seconds: float = 30.0, times: int = 1) -> Reply:
     async def asked() -> Reply:
-        waiting = Waiting(notes.append, quiet=0.1, mute=0.3)
+        waiting = FirstWait(notes.append, quiet=0.1, mute=0.3)
         model = called_model("fake", server.base_url, Calls(seconds, waiting))
         try:
             for _ in range(times):

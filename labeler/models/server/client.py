@@ -24,7 +24,7 @@ from labeler.models.server.answers import (
     read_refusal,
     without_key,
 )
-from labeler.models.server.first_answer import FirstAnswer, Waiting
+from labeler.models.server.first_answer import FirstAnswer, FirstWait
 from labeler.models.server.request_ids import RequestIds
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class Calls:
     """How a server is called: `seconds` bounds a whole call, `waiting` is for the first answer."""
 
     seconds: float = CALL_SECONDS
-    waiting: Waiting = field(default_factory=Waiting)
+    waiting: FirstWait = field(default_factory=FirstWait)
 
     @classmethod
     def watched(cls, seconds: float, note: Callable[[str], None]) -> Calls:
         """Calls that a person waits for, who is told of what takes long."""
-        return cls(seconds, Waiting(note, mute=MUTE_SECONDS))
+        return cls(seconds, FirstWait(note, mute=MUTE_SECONDS))
 
 
 def server_model(

@@ -21,7 +21,7 @@ IsThere = Callable[[], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class FirstWait:
     """How long to wait for a first answer, in seconds; `note` is given what is waited for.
 
     After `quiet` the wait is noted; after `mute` it ends, where nothing else is answered either.
@@ -36,7 +36,7 @@ class Waiting:
 class FirstAnswer:
     """The wait for a server's first answer; `longest` are the seconds that a call may take."""
 
-    def __init__(self, where: str, waiting: Waiting, longest: float, is_there: IsThere) -> None:
+    def __init__(self, where: str, waiting: FirstWait, longest: float, is_there: IsThere) -> None:
         self._where = where
         self._waiting = waiting
         self._longest = longest
