@@ -40,7 +40,9 @@ class BuildOptions:
     `inputs` are folders, files and patterns. `queries` are written, unless `queries_file` holds
     some. The first `depth` documents of each run are pooled. `seed` decides which passages are
     asked about. `judging` says who writes the queries and judges, and within which limits, which
-    hold for both together. Larger documents than `max_file_size` bytes are left out.
+    hold for both together. Larger documents than `max_file_size` bytes are left out. `follow_links`
+    and `force` are as `ingest` has them; with `force` any of the collection's files are replaced,
+    whoever wrote them.
     """
 
     inputs: str | Path | Sequence[str | Path]
@@ -50,6 +52,8 @@ class BuildOptions:
     seed: int = 0
     judging: JudgeOptions = field(default_factory=JudgeOptions)
     max_file_size: int = LARGEST_FILE
+    follow_links: bool = False
+    force: bool = False
 
     @property
     def generation(self) -> GenerateOptions:
@@ -63,6 +67,7 @@ class BuildOptions:
             seed=self.seed,
             redact=judging.redact,
             limits=judging.limits,
+            force=self.force,
         )
 
 
@@ -86,7 +91,13 @@ class Build:
         """Cut the documents into passages."""
         options = self.options
         files = options.inputs, self.collection, options.queries_file
-        return ingest(*files, options.max_file_size, self.control)
+        return ingest(
+            *files,
+            options.max_file_size,
+            self.control,
+            follow_links=options.follow_links,
+            force=options.force,
+        )
 
     async def generate(self, stop: StopSignal) -> GenerateResult:
         """Write the queries; where there are none in the end, nothing can be pooled."""
@@ -98,7 +109,12 @@ class Build:
 
     def pool(self) -> PoolResult:
         """Retrieve, and pool what the runs find."""
-        return pool(self.collection, depth=self.options.depth, control=self.control)
+        return pool(
+            self.collection,
+            depth=self.options.depth,
+            control=self.control,
+            force=self.options.force,
+        )
 
     async def judge(self, stop: StopSignal) -> JudgeResult:
         """Judge the pool."""
@@ -201,6 +217,8 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     redact: bool = False,
     limits: Limits | None = None,
     control: Control | None = None,
+    follow_links: bool = False,
+    force: bool = False,
 ) -> BuildResult:
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels.
 
@@ -221,7 +239,8 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
     own = Path(queries_file) if queries_file else None
-    options = BuildOptions(inputs, queries, own, depth, seed, judging)
+    reading = (LARGEST_FILE, follow_links, force)
+    options = BuildOptions(inputs, queries, own, depth, seed, judging, *reading)
     steps = Build(_as_collection(out), options, control or Control())
     ingested = steps.ingest()
     generated = run_to_end(steps.generate) if steps.writes_queries else None

@@ -14,6 +14,7 @@ from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.provenance import making
 from labeler.collection.queries import write_queries
 from labeler.data import Pooled
 from labeler.errors import BadInput, Misuse
@@ -27,11 +28,13 @@ def fetch_collection(
     collection: Collection,
     advance: Advance = quiet,
     tell: Callable[[str], None] = lambda _: None,
+    *,
+    force: bool = False,
 ) -> UpstreamCollection:
     """Obtain a recipe's files, read them, and write the collection that they make.
 
     Nothing is written unless every file has its SHA-256 and what is in them is as much as the
-    recipe says.
+    recipe says. With `force` the files that are there are replaced, whoever wrote them.
     """
     _refuse_another(recipe_file, collection)
     recipe = recipe_file.recipe
@@ -42,8 +45,11 @@ def fetch_collection(
     upstream = read_upstream(recipe, files)
     with locked(collection, tell):
         _refuse_another(recipe_file, collection)
-        _write(upstream, collection)
-        update_card(collection, "fetch", _card(recipe_file, upstream))
+        qrels = [collection.qrels(name) for name in upstream.qrels]
+        with making(collection, [collection.queries, collection.corpus, *qrels], force=force):
+            # The card first: where the rest is cut short, the same recipe may go on.
+            update_card(collection, "fetch", _card(recipe_file, upstream))
+            _write(upstream, collection)
     return upstream
 
 

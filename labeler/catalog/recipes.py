@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from difflib import get_close_matches
-from pathlib import Path, PurePosixPath
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from labeler.collection.layout import is_name
 from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.trec.rows import LARGEST_GRADE
 
 _GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
+
+
+Grade = Annotated[int, Field(ge=-LARGEST_GRADE, le=LARGEST_GRADE)]
 
 
 class _Part(BaseModel):
@@ -33,9 +38,17 @@ class UpstreamFile(_Part):
     @field_validator("path")
     @classmethod
     def _stays_inside(cls, path: str) -> str:
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+        parts = path.split("/")
+        if not all(part.strip(". ") and part.isprintable() and "\\" not in part for part in parts):
             raise ValueError("the path must stay inside its repository")
         return path
+
+    @field_validator("repository")
+    @classmethod
+    def _has_names(cls, repository: str) -> str:
+        if not all(map(is_name, repository.split("/"))):
+            raise ValueError("expected OWNER/NAME")
+        return repository
 
     @property
     def url(self) -> str:
@@ -75,9 +88,19 @@ class Recipe(_Part):
     columns: dict[str, str] = Field(default_factory=dict)
     members: dict[str, str] = Field(default_factory=dict)
     qrels: dict[str, str] = Field(default_factory=dict)
-    grades: dict[str, int] = Field(min_length=1)
+    grades: dict[str, Grade] = Field(min_length=1)
     scale: dict[str, str] = Field(default_factory=dict)
     counts: Counts
+
+    @field_validator("qrels")
+    @classmethod
+    def _has_names_of_files(cls, qrels: dict[str, str]) -> dict[str, str]:
+        for name in qrels:
+            if not is_name(name):
+                raise ValueError(
+                    f"no qrels can be called {name!r}: letters, digits and . _ - alone"
+                )
+        return qrels
 
 
 class RecipeFile(NamedTuple):

@@ -42,6 +42,8 @@ def command(
         Path | None, typer.Option(help="Your own queries, instead of written ones.")
     ] = None,
     max_file_size: options.MaxFileSize = options.MEGABYTES,
+    follow_links: options.FollowLinks = False,
+    force: options.Force = False,
     depth: Annotated[int, number(COUNT, help="Documents of each run to pool.")] = 10,
     prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "umbrela",
     model: model_options.ModelName = None,
@@ -58,7 +60,8 @@ def command(
 
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     judging = JudgeOptions(prompt, model, base_url, name, *settings)
-    asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging, max_file_size << 20)
+    reading = (max_file_size << 20, follow_links, force)
+    asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging, *reading)
     control = control_of(flags)
     if flags.dry_run:
         with rehearsal(asked, control) as steps:

@@ -12,6 +12,7 @@ import typer
 from labeler.cli.ingest import note_ingested
 from labeler.cli.model_options import ModelName
 from labeler.cli.numbers import COUNT, number
+from labeler.cli.options import Force
 from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
 from labeler.cli.progress import control_of
@@ -36,6 +37,7 @@ def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
     model: ModelName = None,
     queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 8,
+    force: Force = False,
 ) -> None:
     """Build, judge and measure a small collection from Python's own documentation, offline."""
     from labeler.collection.layout import Collection
@@ -50,9 +52,11 @@ def command(
         raise Misconfigured(DENSE_EXTRA)
     started, collection = time.monotonic(), Collection(out)
     say_step(1, "documents: Python's own documentation")
-    documents = write_python_documents(collection.folder / "documents")
+    documents = write_python_documents(
+        collection.folder / "documents", force=force or collection.card.exists()
+    )
     asked = BuildOptions(
-        [str(documents)], queries, depth=DEPTH, judging=JudgeOptions(model="local")
+        [str(documents)], queries, depth=DEPTH, judging=JudgeOptions(model="local"), force=force
     )
     steps = Build(collection, asked, control_of())
     note_ingested(steps.ingest())

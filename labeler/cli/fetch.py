@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OUTPUT
+from labeler.cli.options import OUTPUT, Force
 from labeler.cli.output import show
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
@@ -25,6 +25,7 @@ def command(
         Path | None,
         typer.Option("--out", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Fetch a public, human-judged collection, or the embedded model's file.
 
@@ -36,7 +37,7 @@ def command(
     elif name == MODEL:
         _fetch_model(out)
     else:
-        _fetch(name, out)
+        _fetch(name, out, force)
 
 
 def _list() -> None:
@@ -59,7 +60,7 @@ def _list() -> None:
     show([Table("recipes", columns, rows)])
 
 
-def _fetch(name: str, out: Path | None) -> None:
+def _fetch(name: str, out: Path | None, force: bool) -> None:
     from labeler.catalog.fetch import fetch_collection
     from labeler.catalog.recipes import find_recipe
     from labeler.collection.layout import Collection
@@ -71,7 +72,11 @@ def _fetch(name: str, out: Path | None) -> None:
     collection = Collection(out)
     with progress(f"{recipe.name}, kB") as advance:
         judged = fetch_collection(
-            recipe, collection, lambda done, total: advance(done // 1000, total // 1000), note
+            recipe,
+            collection,
+            lambda done, total: advance(done // 1000, total // 1000),
+            note,
+            force=force,
         )
     note(f"licence: {recipe.recipe.licence}")
     note(f"cite: {recipe.recipe.citation}")

@@ -31,6 +31,7 @@ def command(
     ] = None,
     seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
     dry_run: model_options.DryRun = False,
+    force: options.Force = False,
     limits: Limits,
 ) -> None:
     """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
@@ -38,7 +39,9 @@ def command(
     from labeler.queries.generate import GenerateOptions, agenerate, aplan_generation
 
     collection, control = open_collection(folder), control_of()
-    asked = GenerateOptions(queries, prompt, model, base_url, samples, seed, limits=limits)
+    asked = GenerateOptions(
+        queries, prompt, model, base_url, samples, seed, limits=limits, force=force
+    )
     if dry_run:
         plan = run_until_stopped(
             lambda stop: aplan_generation(collection, asked, control.with_stop(stop))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import MEGABYTES, OUTPUT, MaxFileSize
+from labeler.cli.options import MEGABYTES, OUTPUT, FollowLinks, Force, MaxFileSize
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
 
@@ -35,6 +35,8 @@ def command(
         typer.Option(help="Your own queries: one a line, TSV (id and text) or JSON Lines."),
     ] = None,
     max_file_size: MaxFileSize = MEGABYTES,
+    follow_links: FollowLinks = False,
+    force: Force = False,
 ) -> None:
     """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
     from labeler.collection.layout import Collection
@@ -42,7 +44,15 @@ def command(
     from labeler.models.control import Control
 
     collection, control = Collection(out), Control(note=note, progress=progress)
-    result = ingest(inputs, collection, queries_file, max_file_size << 20, control)
+    result = ingest(
+        inputs,
+        collection,
+        queries_file,
+        max_file_size << 20,
+        control,
+        follow_links=follow_links,
+        force=force,
+    )
     note_left_out(result)
     say(f"{collection.corpus}: {read_from(result)}")
     if result.queries:
@@ -73,6 +83,10 @@ def note_left_out(result: Ingested) -> None:
     if result.too_large:
         files = count_of(result.too_large, "file", "files")
         note(f"{files} too large; --max-file-size says how large one may be")
+    if result.links_out:
+        links = count_of(len(result.links_out), "link", "links")
+        shown = ", ".join(result.links_out[:SHOWN]) + (" …" if result.links_out[SHOWN:] else "")
+        note(f"{links} out of the folder not followed (--follow-links reads them): {shown}")
     if result.other_kinds:
         kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
         files = count_of(result.other_kinds.total(), "file", "files")

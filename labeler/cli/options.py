@@ -41,6 +41,10 @@ Force = Annotated[
     ),
 ]
 
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", help="Read links that lead out of a folder, too.")
+]
+
 
 @dataclass(frozen=True, slots=True)
 class OutputFlags:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import Folder
+from labeler.cli.options import Folder, Force
 from labeler.cli.progress import control_of
 from labeler.cli.screen import note, say
 from labeler.messages import count_of
@@ -26,11 +26,12 @@ def command(
         list[Path] | None,
         typer.Option(metavar="FILE", help="A TREC run of your own to pool too; may be repeated."),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
     from labeler.pools.pool import pool
 
-    result = pool(folder, depth=depth, runs=run or (), control=control_of())
+    result = pool(folder, depth=depth, runs=run or (), control=control_of(), force=force)
     note_pooled(result)
     say(f"pool: {result.pool}; runs: {', '.join(result.runs)}")
 

@@ -15,6 +15,7 @@ from labeler.collection.corpus import read_corpus, write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
+from labeler.collection.provenance import check_made, making
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.query_list import read_query_list
 from labeler.corpus.chunk import passages
@@ -39,7 +40,7 @@ class Ingested:
     are larger than a document may be; `other_kinds` counts the files of kinds that are not read, by
     ending; `collection_files` are those of a collection beside its corpus; `duplicates` counts
     passages that an earlier file had already, `removed` the documents of an earlier corpus that are
-    not among these.
+    not among these; `links_out` are links that lead out of their folder.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class Ingested:
     duplicates: int = 0
     removed: int = 0
     queries: dict[str, Query] = field(default_factory=dict)
+    links_out: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
         """The counts by name, and what was not read."""
@@ -60,6 +62,7 @@ class Ingested:
             "duplicates": self.duplicates,
             "unread": self.unread,
             "too_large": self.too_large,
+            "links_out": self.links_out,
             "other_kinds": dict(sorted(self.other_kinds.items())),
             "queries": len(self.queries),
         }
@@ -69,18 +72,23 @@ class Ingested:
         return f"Ingested({documents} documents from {self.files} files, {unread} not read)"
 
 
-def ingest(
+def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
     inputs: str | Path | Iterable[str | Path],
     out: Collection | Path | str,
     queries_file: Path | str | None = None,
     max_file_size: int = LARGEST_FILE,
     control: Control | None = None,
+    *,
+    follow_links: bool = False,
+    force: bool = False,
 ) -> Ingested:
     """Cut documents into passages, and write them as the corpus of the collection `out`.
 
     `inputs` are files, folders (read recursively) and patterns. `queries_file` holds queries of
     your own. Of files that are one document each, those of more than `max_file_size` bytes, of
-    markup a sixteenth of that, are left out and counted; rows are held to 64 MB each.
+    markup a sixteenth of that, are left out and counted; rows are held to 64 MB each. Links that
+    lead out of a folder are read with `follow_links` alone; a corpus and queries that this did not
+    write are replaced with `force` alone.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
@@ -95,23 +103,32 @@ def ingest(
     names, own = [str(path) for path in several], [Path(queries_file)] if queries_file else []
     _refuse_to_write_into(names, collection)
     queries = read_query_list(own[0]) if own else {}
-    _refuse_to_replace(collection, queries)
+    if not force:
+        _refuse_to_replace(collection, queries)
+        check_made(collection, [collection.corpus])
+    left_out = (collection.folder, *own)
     with control.progress("files") as advance:
-        result = read_documents(names, (collection.folder, *own), advance, max_file_size)
+        result = read_documents(names, left_out, advance, max_file_size, follow_links=follow_links)
     result.queries = queries
     with locked(collection, control.note):
-        return _keep(collection, names, result)
+        return _keep(collection, names, result, force=force)
 
 
-def _keep(collection: Collection, inputs: Sequence[str], result: Ingested) -> Ingested:
+def _keep(
+    collection: Collection, inputs: Sequence[str], result: Ingested, *, force: bool
+) -> Ingested:
     """Write what was read into the collection, unless that would harm what is there."""
-    _refuse_to_replace(collection, result.queries)
+    if not force:
+        _refuse_to_replace(collection, result.queries)
     result.removed = _count_removed(collection, result)
     _refuse_to_orphan(collection, result)
-    write_corpus(collection.corpus, result.documents.values())
-    if result.queries:
-        write_queries(collection.queries, result.queries.values())
-    update_card(collection, "ingest", _card(inputs, result))
+    is_new = bool(result.queries) and not _has_queries(collection, result.queries)
+    paths = [collection.corpus, *([collection.queries] if is_new else [])]
+    with making(collection, paths, force=force):
+        write_corpus(collection.corpus, result.documents.values())
+        if is_new:
+            write_queries(collection.queries, result.queries.values())
+        update_card(collection, "ingest", _card(inputs, result))
     return result
 
 
@@ -120,13 +137,16 @@ def read_documents(
     leave_out: Iterable[Path] = (),
     advance: Advance = lambda _done, _total: None,
     max_file_size: int = LARGEST_FILE,
+    *,
+    follow_links: bool = False,
 ) -> Ingested:
     """The documents of folders, files and patterns.
 
     Raises `BadInput` where none of the files holds any.
     """
-    input_files = find_files(inputs, leave_out)
+    input_files = find_files(inputs, leave_out, follow_links=follow_links)
     result = Ingested(
+        links_out=[_writable(str(path)) for path in input_files.links_out],
         collection_files=[_writable(str(path)) for path in input_files.collection_files],
         unread=[_writable(problem) for problem in input_files.unread],
     )
@@ -272,15 +292,21 @@ def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingest
         return (
             f"{names}: no file of a kind that can be read, only {kinds}; known: {', '.join(KINDS)}"
         )
+    if result.links_out:
+        return f"{names}: nothing in it but links that lead out of it, as {result.links_out[0]}"
     return f"{names}: no file in it; files and folders whose names begin with a dot are passed over"
 
 
 def _refuse_to_replace(collection: Collection, queries: dict[str, Query]) -> None:
     """Refuse to overwrite a collection's queries by others, since queries may have cost money."""
-    if queries and collection.queries.exists() and read_queries(collection.queries) != queries:
+    if queries and collection.queries.exists() and not _has_queries(collection, queries):
         raise Misuse(
             f"{collection.queries} holds other queries; move it away or choose another directory"
         )
+
+
+def _has_queries(collection: Collection, queries: dict[str, Query]) -> bool:
+    return collection.queries.exists() and read_queries(collection.queries) == queries
 
 
 def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:

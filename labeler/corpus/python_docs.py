@@ -13,6 +13,7 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
+from labeler.errors import Misuse
 from labeler.files.atomic import replacing
 
 MODULES = """
@@ -71,9 +72,18 @@ def _section(heading: str, mark: str, text: str) -> Iterator[str]:
     yield from (heading, mark * len(heading), "", inspect.cleandoc(text), "")
 
 
-def write_python_documents(folder: Path) -> Path:
-    """Write this Python's documentation as files in a folder, which is returned."""
-    for name, text in python_documents().items():
+def write_python_documents(folder: Path, *, force: bool = False) -> Path:
+    """Write this Python's documentation as files in a folder, which is returned.
+
+    A file that holds something else is replaced with `force` alone.
+    """
+    documents = python_documents()
+    for name, text in documents.items():
+        path = folder / name
+        if not force and path.exists() and path.read_bytes() != text.encode():
+            problem = "is not of the demo; choose another directory, or set this to replace it"
+            raise Misuse(f"{path} {problem}", parameter="force")
+    for name, text in documents.items():
         with replacing(folder / name) as out:
             out.write(text)
     return folder

@@ -12,6 +12,7 @@ from labeler.collection.claims import MadeFile, claimed
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked_in_loop
+from labeler.collection.provenance import check_made
 from labeler.data import Document
 from labeler.errors import Incomplete
 from labeler.model import Model
@@ -41,7 +42,8 @@ class GenerateOptions:
 
     `prompt` is a shipped prompt's name or the path of a file; `model` is as `JudgeOptions` say.
     `samples` is the number of candidates for each passage, of which the closest is kept: None is
-    1, or 5 of an embedded model. `seed` decides which passages are asked about.
+    1, or 5 of an embedded model. `seed` decides which passages are asked about. With `force` the
+    list of rejected queries is replaced even where somebody else wrote it.
     """
 
     queries: int = 50
@@ -52,6 +54,7 @@ class GenerateOptions:
     seed: int = 0
     redact: bool = False
     limits: Limits = field(default_factory=Limits)
+    force: bool = False
 
     @property
     def session(self) -> SessionOptions:
@@ -135,6 +138,7 @@ def generate(  # noqa: PLR0913  the keywords of a public function are its settin
     redact: bool = False,
     limits: Limits | None = None,
     control: Control | None = None,
+    force: bool = False,
 ) -> GenerateResult:
     """Write queries that the corpus answers; `GenerateOptions` says what the settings mean.
 
@@ -146,7 +150,7 @@ def generate(  # noqa: PLR0913  the keywords of a public function are its settin
     1
     """
     options = GenerateOptions(
-        queries, prompt, model, base_url, samples, seed, redact, limits or Limits()
+        queries, prompt, model, base_url, samples, seed, redact, limits or Limits(), force
     )
     control = control or Control()
     return run_to_end(lambda stop: agenerate(collection, options, control.with_stop(stop)))
@@ -160,6 +164,8 @@ async def agenerate(
     """Write queries that the corpus answers: `generate` for callers that are asynchronous."""
     opened, options = open_collection(collection), options or GenerateOptions()
     control = control or Control()
+    if not options.force:
+        check_made(opened, [opened.rejected])
     earlier = replace(control.spent)
     async with AsyncExitStack() as stack:
         prepared = await stack.enter_async_context(
@@ -177,7 +183,7 @@ async def agenerate(
         is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
-            total = keep_generated(opened, generated, writer)
+            total = keep_generated(opened, generated, writer, force=options.force)
     return GenerateResult(
         opened.queries,
         total - before,

@@ -10,6 +10,7 @@ from labeler.collection.card import update_card
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
+from labeler.collection.provenance import making
 from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
 from labeler.errors import Misuse
@@ -40,7 +41,9 @@ def _queries_of(collection: Collection) -> list[Query]:
     return list(read_queries(path).values()) if path.exists() else []
 
 
-def keep_generated(collection: Collection, generated: Generated, writer: Writer) -> int:
+def keep_generated(
+    collection: Collection, generated: Generated, writer: Writer, *, force: bool = False
+) -> int:
     """Write the queries beside the collection's own, the rejected ones, and the card.
 
     Returns how many generated queries the collection has now. Queries that are there already stay
@@ -52,7 +55,8 @@ def keep_generated(collection: Collection, generated: Generated, writer: Writer)
     free = (name for n in count(1) if (name := f"q{n}") not in taken)
     write_queries(collection.queries, [*old, *(replace(q, id=next(free)) for q in fresh)])
     if fresh or generated.rejected or not collection.rejected.exists():
-        write_rows(collection.rejected, map(asdict, generated.rejected))
+        with making(collection, [collection.rejected], force=force):
+            write_rows(collection.rejected, map(asdict, generated.rejected))
     entry = {
         **writer.origin,
         "samples": writer.samples,

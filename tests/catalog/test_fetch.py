@@ -194,6 +194,21 @@ def test_another_collection_is_never_overwritten(
     ("old", "new", "problem"),
     [
         ('path = "data/t.csv"', 'path = "../t.csv"', "stay inside its repository"),
+        ('path = "data/t.csv"', 'path = "a/../../t.csv"', "stay inside its repository"),
+        ('path = "data/t.csv"', 'path = "/etc/t.csv"', "stay inside its repository"),
+        ('path = "data/t.csv"', 'path = "."', "stay inside its repository"),
+        ('path = "data/t.csv"', 'path = "data/"', "stay inside its repository"),
+        ('path = "data/t.csv"', 'path = "a\\\\..\\\\t.csv"', "stay inside its repository"),
+        ('path = "data/t.csv"', 'path = "a\\u0000t.csv"', "stay inside its repository"),
+        ('"some/shop"', '"../.."', "repository: "),
+        ('"some/shop"', '"some/.."', "repository: "),
+        (COMMIT, "../" * 13 + "a", "sources.table.commit"),
+        ("rater1 =", '"../../../victim" =', "no qrels can be called '../../../victim'"),
+        ("rater1 =", '"/any/path/x" =', "no qrels can be called '/any/path/x'"),
+        ("rater1 =", '"" =', "no qrels can be called ''"),
+        ("rater1 =", '".hidden" =', "no qrels can be called '.hidden'"),
+        ("rater1 =", '"a\\nb" =', "no qrels can be called"),
+        ("3 = 3", "3 = 1000000000000000000", "grades.3: Input should be less than or equal"),
         (COMMIT, "main", "sources.table.commit"),
         ('licence = "MIT"', "", "licence: Field required"),
         ('licence = "MIT"', "licence", "shop.toml: "),
@@ -273,3 +288,22 @@ def test_fetch_alone_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     assert [line.split()[0] for line in out.splitlines()] == ["name", *recipe_files(), "model"]
     assert execute(["fetch", "chorus"]) == Misuse.exit_code
+
+
+def test_queries_and_qrels_of_somebody_else_stay_unless_it_is_forced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABELER_MIRROR", str(write_mirror(tmp_path)))
+    recipe = write_recipe(tmp_path)
+    for name in ("queries.jsonl", "qrels/human.qrels"):
+        mine = tmp_path / name.replace("/", "-") / name
+        mine.parent.mkdir(parents=True)
+        mine.write_text("q1 0 d1 1\n")
+        folder = tmp_path / name.replace("/", "-")
+        with pytest.raises(Misuse, match="was not written by this command"):
+            fetch(recipe, folder)
+        assert [p.name for p in folder.rglob("*") if p.is_file() and p.name != ".lock"] == [
+            mine.name
+        ]
+        fetch_collection(read_recipe(recipe), Collection(folder), force=True)
+        fetch(recipe, folder)

@@ -340,3 +340,65 @@ def test_a_passage_in_every_file_costs_no_more_than_its_files(docs: Path) -> Non
 
     small, large = many(200), many(800)
     assert steps(large) < 5 * steps(small)
+
+
+def test_links_out_of_a_folder_are_named_and_not_read(docs: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    write(docs, a_DOT_md="# A\n\nThis is inside.\n")
+    (outside / "secret.md").write_text("# Secret\n\nNobody may read this.\n")
+    (docs / "file.md").symlink_to(outside / "secret.md")
+    (docs / "folder").symlink_to(outside)
+    (docs / "up").symlink_to("..")
+    (docs / "chain.md").symlink_to("file.md")
+    for inputs in ([docs], [f"{docs}/*.md"], [f"{docs}/**/*.md"]):
+        result = ingest(list(map(str, inputs)), tmp_path / "collection")
+        assert not any("Nobody" in document.text for document in result.documents.values())
+        assert str(docs / "file.md") in result.links_out
+        assert result.files == 1
+    followed = ingest([docs], tmp_path / "collection", follow_links=True)
+    assert any("Nobody" in document.text for document in followed.documents.values())
+
+
+def test_a_link_that_is_given_itself_or_stays_inside_is_read(docs: Path, tmp_path: Path) -> None:
+    write(docs, inside__b_DOT_md="# B\n\nA text that is inside.\n")
+    (docs / "a.md").symlink_to("inside/b.md")
+    (tmp_path / "link").symlink_to(docs)
+    (tmp_path / "file.md").symlink_to(docs / "inside" / "b.md")
+    for given in ("link", "file.md"):
+        result = read(tmp_path / given)
+        assert result.links_out == []
+        assert any("inside" in document.text for document in result.documents.values())
+
+
+def test_a_corpus_that_ingest_did_not_write_stays_unless_it_is_forced(
+    docs: Path, tmp_path: Path
+) -> None:
+    write(docs, a_DOT_md="# A\n\nThis is inside.\n")
+    out = tmp_path / "collection"
+    out.mkdir()
+    mine = '{"_id": "d1", "text": "by hand"}\n'
+    (out / "corpus.jsonl").write_text(mine)
+    with pytest.raises(Misuse, match=r"corpus.jsonl was not written by this command"):
+        ingest([docs], out)
+    assert (out / "corpus.jsonl").read_text() == mine
+    ingest([docs], out, force=True)
+    written = (out / "corpus.jsonl").read_text()
+    ingest([docs], out)
+    assert (out / "corpus.jsonl").read_text() == written != mine
+    (out / "corpus.jsonl").write_text(written + mine)
+    with pytest.raises(Misuse, match="or was changed since"):
+        ingest([docs], out)
+
+
+def test_a_collection_that_was_moved_or_is_older_is_ingested_again(
+    docs: Path, tmp_path: Path
+) -> None:
+    write(docs, a_DOT_md="# A\n\nThis is inside.\n")
+    ingest([docs], tmp_path / "a")
+    (tmp_path / "a").rename(tmp_path / "b")
+    ingest([docs], tmp_path / "b")
+    card = json.loads((tmp_path / "b" / "card.json").read_text())
+    del card["files"]
+    (tmp_path / "b" / "card.json").write_text(json.dumps(card))
+    ingest([docs], tmp_path / "b")
