@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse
+from labeler.files.numbers import finite
 from labeler.metrics.rankings import Rankings
 
 Value = int | float | bool | str
@@ -221,7 +222,7 @@ def _parameters(text: str, inside: str) -> dict[str, Any]:
             raise Misuse(f"{text}: expected name=value in the parentheses, found {part!r}")
         try:
             arguments[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError):  # of thousands of brackets
             arguments[key] = value
     if "gain" in arguments:
         gain = arguments.pop("gain")
@@ -233,12 +234,13 @@ def _parameters(text: str, inside: str) -> dict[str, Any]:
 
 def _typed(text: str, key: str, value: Any, default: Value | None) -> Value:
     kind = int if default is None else type(default)
+    low, high = _RANGES.get(key, (-math.inf, math.inf))
+    if type(value) in {int, float} and finite(value, low, high) is None:
+        problem = f"{key} lies between {low:.12g} and {high:.12g}, not at {value!r:.20}"
+        raise Misuse(f"{text:.80}: {problem}")
     value = float(value) if kind is float and type(value) is int else value
     if type(value) is not kind:
-        raise Misuse(f"{text}: expected {key} to be of type {kind.__name__}, found {value!r}")
-    low, high = _RANGES.get(key, (-math.inf, math.inf))
-    if isinstance(value, int | float) and not low <= value <= high:
-        raise Misuse(f"{text}: {key} lies between {low:.12g} and {high:.12g}, not at {value:.12g}")
+        raise Misuse(f"{text}: expected {key} to be of type {kind.__name__}, found {value!r:.40}")
     if value not in _CHOICES.get(key, (value,)):
         raise Misuse(f"{text}: {key} is one of {', '.join(_CHOICES[key])}, not {value!r}")
     return value

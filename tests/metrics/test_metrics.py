@@ -305,3 +305,13 @@ def test_what_goes_by_another_name_is_told() -> None:
 def test_measures_joined_by_spaces_or_commas_are_taken_apart_once_each() -> None:
     found = parse_all(["nDCG@10,AP(rel=2, judged_only=True)", "AP MAP"])
     assert list(map(str, found)) == ["nDCG@10", "AP(rel=2,judged_only=True)", "AP"]
+
+
+@pytest.mark.parametrize(
+    "value", ["1" + "0" * 400, "-1" + "0" * 400, "9" * 4200, "1e400", "(" * 3000]
+)
+@pytest.mark.parametrize("name", ["RBP(p={})", "P(rel={})@5"])
+def test_a_parameter_that_is_no_usable_number_is_refused_in_one_line(name: str, value: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        parse(name.format(value))
+    assert "\n" not in str(caught.value)
