@@ -16,7 +16,8 @@ from labeler.collection.queries import read_queries
 from labeler.data import Document, Failure, Judgement, Outcome, Pair
 from labeler.judging.reply.parse import parse_grade
 from labeler.model import Reply
-from labeler.models.server.answers import read_answer, without_key
+from labeler.models.server.answers import read_answer
+from labeler.models.server.masking import without_key
 from labeler.testing import Answer, Call, FakeServer, completion
 
 KEY = "sk-canary-7d1f0a"

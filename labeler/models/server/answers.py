@@ -6,10 +6,8 @@ import json
 import math
 import re
 import time
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from typing import Any
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
@@ -30,29 +28,6 @@ _ADVICE = {
     403: "the server refused access; does the key's account have access to this model?",
     404: "the server has no such model or address; check both (does the address end in /v1?)",
 }
-
-
-SHORTEST_KEY = 8
-"""Characters; what is shorter may be a name of JSON's own, and is masked in errors alone."""
-
-
-def without_key(body: bytes, key: str) -> bytes:
-    """A body with `[key]` wherever a server echoes the key: plain, in base64, or in JSON's escapes,
-    however often escaped. Log probabilities are left out then, as their tokens may spell the key.
-    """
-    body = in_utf8(body)
-    if len(key) < SHORTEST_KEY or not _may_spell(body, key):
-        return body
-    masked = _spellings(key).sub(b"[key]", body)
-    if masked == body:
-        return body
-    try:
-        answer = json.loads(masked)
-        for choice in answer["choices"]:
-            choice["logprobs"] = None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return masked
-    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _texts(choices: Sequence[Any]) -> Iterator[str]:
@@ -77,48 +52,6 @@ def _ending(choice: Mapping[str, Any], text: str) -> str:
         return ending
     is_other = message.get("tool_calls") or message.get("function_call") or message.get("content")
     return NO_TEXT if is_other else ending
-
-
-def in_utf8(body: bytes) -> bytes:
-    """A body as UTF-8, so that a key in it is found: JSON may be in UTF-16 or UTF-32, too."""
-    encoding = json.detect_encoding(body)
-    if encoding.startswith("utf-8"):
-        return body
-    return body.decode(encoding, "replace").encode("utf-8", "replace")
-
-
-def hidden(text: str, key: str) -> str:
-    """A text with `[key]` in place of the key; a short key only where it stands alone."""
-    if len(key) >= SHORTEST_KEY:
-        return text.replace(key, "[key]")
-    return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text) if key else text
-
-
-def _may_spell(body: bytes, key: str) -> bool:
-    """Whether the key may stand in a body, which most of the time is settled at once."""
-    plain = key.encode("utf-8", "surrogatepass")
-    in_base64 = b64encode(plain).rstrip(b"=")
-    return plain in body or in_base64 in body or b"\\u" in body or b"\\/" in body
-
-
-@lru_cache(maxsize=8)
-def _spellings(key: str) -> re.Pattern[bytes]:
-    """All ways to write the key in a body.
-
-    Backslashes are taken in whole runs, each tried from its beginning alone, so that the work grows
-    with the body's length and no faster.
-    """
-    spelled = b"".join(map(_spelled, key))
-    in_base64 = re.escape(b64encode(key.encode("utf-8", "surrogatepass")).rstrip(b"="))
-    return re.compile(rb"(?<!\\)%s|%s=*" % (spelled, in_base64))
-
-
-def _spelled(character: str) -> bytes:
-    """All ways to write a character, after any number of backslashes."""
-    escape = rb"\\*+(?<=\\)u(?i:%04x)" % (ord(character) & 0xFFFF)
-    if character == "\\":
-        return rb"(?:%s|\\++)" % escape
-    return rb"(?:%s|\\*+%s)" % (escape, re.escape(character.encode("utf-8", "surrogatepass")))
 
 
 def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:

@@ -17,14 +17,9 @@ from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.model import Model, Reply, Request, whole
 from labeler.models.server import addresses
 from labeler.models.server.addresses import masked, server_address
-from labeler.models.server.answers import (
-    hidden,
-    read_answer,
-    read_models,
-    read_refusal,
-    without_key,
-)
+from labeler.models.server.answers import read_answer, read_models, read_refusal
 from labeler.models.server.first_answer import FirstAnswer, FirstWait
+from labeler.models.server.masking import hidden, without_key
 from labeler.models.server.request_ids import RequestIds
 
 if TYPE_CHECKING:
