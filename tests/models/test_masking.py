@@ -1,4 +1,4 @@
-"""A key is masked in every spelling of it that a server echoes, and work grows with the body alone."""
+"""A key is masked in every spelling that a server echoes, and work grows with the body alone."""
 
 import json
 from base64 import b64encode, urlsafe_b64encode

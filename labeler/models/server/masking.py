@@ -90,8 +90,14 @@ _ESCAPE = re.compile(
 """A run of backslashes with what it escapes, or a byte of an address: however often escaped."""
 
 
+_MATTERS = re.compile(rb"\\(?:u00[2-7]|x[2-7]|[^\\\"nrtbfux])|%(?:25)*[2-7]", re.IGNORECASE)
+"""What may be an escape of a key's character; most bodies have none but `\\n` and `\\"`."""
+
+
 def _folded(body: bytes) -> _Folded:
     """Undo the escapes of JSON, of other languages and of addresses."""
+    if not _MATTERS.search(body):
+        return _Folded(body, [0], [0])
     parts: list[bytes] = []
     at, origins, size, end = [0], [0], 0, 0
     for escape in _ESCAPE.finditer(body):
@@ -133,8 +139,11 @@ def _spellings(key: str) -> _Spellings:
     plain = key.encode("utf-8", "surrogatepass")
     texts = (plain, plain[::-1], plain.hex().encode())
     cores = {core for offset in range(3) for core in _base64_cores(plain, offset)}
-    letter = rb"[\w+/-]?"  # beside a core, it holds some bits of the key
-    pattern = rb"%s(?:%s)%s=*" % (letter, b"|".join(map(re.escape, sorted(cores))), letter)
+    begin, end = (
+        rb"(?:(?<!\\)(?<!\\u...)[\w+/-])?",
+        rb"[\w+/-]?",
+    )  # which hold some of the key's bits
+    pattern = rb"%s(?:%s)%s=*" % (begin, b"|".join(map(re.escape, sorted(cores))), end)
     any_case = tuple(_folded(text).text.lower() for text in texts)
     return _Spellings(any_case, tuple(cores), re.compile(pattern))
 
