@@ -9,6 +9,7 @@ from labeler.catalog.recipes import UpstreamFile
 from labeler.errors import FileProblem, ProviderError
 from labeler.files.cache import cache_folder, exclusive
 from labeler.files.download import Remote, check_sha256, download, quiet
+from labeler.files.home import expanded
 from labeler.files.read import file_problems
 from labeler.messages import Advance
 
@@ -22,7 +23,7 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
     """
     mirror = os.environ.get("LABELER_MIRROR")
     if mirror:
-        return _from_mirror(Path(mirror).expanduser(), source)
+        return _from_mirror(expanded(mirror), source)
     name = Path(source.path).name
     path = cache_folder() / "downloads" / source.sha256 / name
     with file_problems(path), exclusive(path):

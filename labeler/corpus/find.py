@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labeler.errors import FileProblem
+from labeler.files.home import expanded
 
 _COLLECTION = re.compile(
     r"(?:queries|rejected|pool)\.jsonl(?:\.gz)?|card\.json|qrels|runs|judgements"
@@ -77,7 +78,7 @@ class _Start(NamedTuple):
 
 def _starts(pattern: str) -> list[_Start]:
     """The paths that an input names; one that is named itself is read wherever it leads."""
-    path = Path(pattern).expanduser()
+    path = expanded(pattern)
     if path.is_dir():
         return [_Start(path, path, path)]
     if path.exists():

@@ -10,12 +10,15 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from labeler.files.home import expanded
+from labeler.files.shared import is_own_file, is_private, lock_file, make_private, new_file
+
 
 def cache_folder() -> Path:
     """Return the user's cache folder for this package: `LABELER_CACHE`, else the platform's."""
     own = os.environ.get("LABELER_CACHE")
     if own:
-        return Path(own).expanduser()
+        return expanded(own)
     from platformdirs import user_cache_path
 
     return user_cache_path("labeler", appauthor=False)
@@ -24,8 +27,8 @@ def cache_folder() -> Path:
 @contextmanager
 def exclusive(path: Path, tell: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Wait until no other process is fetching the file at `path`, and make others wait."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(path.name + ".lock").open("ab") as lock:
+    make_private(path.parent)
+    with lock_file(path.with_name(path.name + ".lock")) as lock:
         if not _locked(lock.fileno(), wait=False):
             tell(f"another process is fetching {path.name}; waiting for it")
             _locked(lock.fileno(), wait=True)
@@ -63,19 +66,22 @@ def sha256_of(path: Path) -> str:
 def is_verified(path: Path, sha256: str) -> bool:
     """Whether `path` is a file with this SHA-256.
 
-    Hashing half a gigabyte takes a second, so a stamp beside the file remembers the size and the
-    time of change for which it was done.
+    Hashing half a gigabyte takes about half a second, so a stamp beside the file remembers its size
+    and times, of which nobody can set that of the inode. In a folder that others can write to, no
+    stamp is believed, and none is written.
     """
     if not path.is_file():
         return False
+    if not is_private(path.parent):
+        return sha256_of(path) == sha256
     stamp = path.with_name(path.name + ".verified")
     status = path.stat()
-    line = f"{sha256} {status.st_size} {status.st_mtime_ns}\n"
-    with suppress(OSError, UnicodeDecodeError):
-        if stamp.read_text(encoding="ascii") == line:
+    line = f"{sha256} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}\n".encode()
+    with suppress(OSError):
+        if is_own_file(stamp) and stamp.read_bytes() == line:
             return True
     if sha256_of(path) != sha256:
         return False
-    with suppress(OSError):  # a folder that cannot be written to only costs the hashing
-        stamp.write_text(line, encoding="ascii")
+    with suppress(OSError), new_file(stamp) as out:  # a folder that is read-only costs the hashing
+        out.write(line)
     return True

