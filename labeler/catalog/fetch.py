@@ -18,6 +18,7 @@ from labeler.collection.provenance import making
 from labeler.collection.queries import write_queries
 from labeler.data import Pooled
 from labeler.errors import BadInput, Misuse
+from labeler.files.boundary import reading
 from labeler.files.download import quiet
 from labeler.messages import Advance
 from labeler.trec.write import write_qrels
@@ -56,7 +57,8 @@ def fetch_collection(
 def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollection:
     """Read a recipe's files; raise `BadInput` where the counts are not those of the recipe."""
     layout = Layout(recipe.columns, recipe.members, recipe.qrels, recipe.grades)
-    upstream = READERS[recipe.layout](files, layout)
+    with reading(recipe.title):  # a part that the layout needs and the recipe does not name
+        upstream = READERS[recipe.layout](files, layout)
     counts = {
         "queries": len(upstream.queries),
         "documents": len(upstream.documents),

@@ -10,10 +10,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from labeler.data import Document, Pair, Qrels, Query
-from labeler.errors import BadInput
+from labeler.errors import BadInput, LabelerError
+from labeler.files.boundary import reading
 from labeler.files.csv import read_table, table_lines
 from labeler.files.encoding import decoded
 from labeler.files.jsonl import identifier
+from labeler.files.read import file_problems
 
 HUMAN = "human"
 _ANSWER = re.compile(r"\s*Question: (.*?)\nURL: (.*?)\nAnswer: (.*)", re.DOTALL)
@@ -137,17 +139,21 @@ def read_liveqa_medquad(files: Mapping[str, Path], layout: Layout) -> UpstreamCo
 
 def _member(path: Path, name: str) -> str:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with file_problems(path), zipfile.ZipFile(path) as archive:
             if archive.getinfo(name).file_size > _LARGEST_MEMBER:
                 raise BadInput(f"{path}: {name} is too large")
             return decoded(path, archive.read(name))
-    except (KeyError, zipfile.BadZipFile) as error:
+    except LabelerError:
+        raise
+    except Exception as error:  # encrypted, of an unknown method, damaged: each raises another
         raise BadInput(f"{path}: not a zip file with {name} ({error})") from error
 
 
 def _answers(path: Path, text: str) -> dict[str, Document]:
     documents: dict[str, Document] = {}
     for line, row in read_table(path, text.split("\n")):
+        if "Answer" not in row:
+            raise BadInput.at(path, 1, "no column Answer")
         parts = _ANSWER.fullmatch(row["Answer"])
         if not parts:
             raise BadInput.at(path, line, "expected 'Question: … URL: … Answer: …'")
@@ -158,8 +164,9 @@ def _answers(path: Path, text: str) -> dict[str, Document]:
 
 
 def _questions(path: Path) -> dict[str, Query]:
-    root = ElementTree.parse(path).getroot()
-    return {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
+    with reading(path):
+        root = ElementTree.parse(path).getroot()
+        return {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
 
 
 def _question(element: ElementTree.Element) -> Query:

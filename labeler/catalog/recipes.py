@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from labeler.collection.layout import is_name
 from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.files.boundary import problem_of
 from labeler.trec.rows import LARGEST_GRADE
 
 _GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
@@ -143,14 +144,7 @@ def read_recipe(path: Path) -> RecipeFile:
         recipe = Recipe.model_validate(tomllib.loads(raw.decode("utf-8")))
     except OSError as error:
         raise FileProblem(f"{path}: {error.strerror or error}") from error
-    except (ValidationError, ValueError) as error:
-        raise BadInput(f"{path}: {_first_problem(error)}") from error
+    except (ValueError, RecursionError) as error:  # pydantic's own are such, too
+        raise BadInput(f"{path}: {problem_of(error)}") from error
     identity = f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:8]}"
     return RecipeFile(name=path.stem, id=identity, recipe=recipe)
-
-
-def _first_problem(error: ValueError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return str(error)

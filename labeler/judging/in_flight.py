@@ -204,7 +204,7 @@ class InFlight:
 
     def _count_refusal(self, error: CallFailed) -> None:
         """End the run when all calls are refused in the same words, unless for their length."""
-        words = re.sub(r"\w*\d\w*", "", str(error))  # a request's own number makes no difference
+        words = re.sub(r"\b\w*\d\w*", "", str(error))  # a request's own number makes no difference
         same = words == self._refused_with and not _ABOUT_LENGTH.search(words)
         self._refused_with = words
         self._refused_in_a_row = self._refused_in_a_row + 1 if same else 1

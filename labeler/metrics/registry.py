@@ -36,7 +36,7 @@ _GAINS = {"linear": "log2", "exp": "exp-log2"}
 LOWER_IS_BETTER = frozenset({"MeanRank", "RBPresidual"})
 _CHOICES = {"dcg": tuple(_GAINS.values())}
 _RANGES = {"rel": (0, 2**31 - 1), "p": (0, 0.9999), "beta": (0, 1e9)}
-_WORD = re.compile(r"(?:[^\s,(]|\([^)]*\))+")
+_WORD = re.compile(r"(?:[^\s,(]|\([^()]*\))+")
 _ELSEWHERE = {
     "gm_map": "GMAP",
     "hit_rate": "Success",

@@ -30,7 +30,7 @@ def _spelled(character: str) -> str:
 
 def flat(text: str) -> str:
     """`text` on one line, printable; a line break or tab becomes a space."""
-    return re.sub(r"\s*[\n\t]\s*", " ", printable(text)).strip()
+    return re.sub(r"(?<!\s)\s*[\n\t]\s*", " ", printable(text)).strip()
 
 
 def one_line(text: str, width: int) -> str:

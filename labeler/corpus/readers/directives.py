@@ -28,7 +28,6 @@ _PLAIN_ROLES = re.compile(
     r"doc|ref|term|any|abbr|guilabel|numref|emphasis|strong|title|download|sub|sup"
 )
 _NUMBERED_ROLES = {"pep": "PEP", "rfc": "RFC", "issue": "#", "pr": "#", "cve": "CVE-"}
-_TITLED = re.compile(r"(.*?)\s*<[^<>]*>", re.DOTALL)
 
 
 def describes_code(name: str) -> bool:
@@ -39,8 +38,9 @@ def describes_code(name: str) -> bool:
 def role_text(role: str, text: str) -> str:
     """What a role shows: a link's title, a name without its path where `~` asks for that."""
     name = role.rpartition(":")[2]
-    titled = _TITLED.fullmatch(text)
-    shown = titled[1] if titled and titled[1] else text
+    title, _, target = text.rpartition("<")
+    titled = target.endswith(">") and ">" not in target[:-1]
+    shown = (title.rstrip() if titled else "") or text
     if name in _NUMBERED_ROLES:
         return f"{_NUMBERED_ROLES[name]} {shown}" if shown is text else shown
     if _PLAIN_ROLES.fullmatch(name):

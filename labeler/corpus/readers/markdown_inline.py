@@ -13,10 +13,10 @@ from labeler.corpus.readers.directives import role_text
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*)(.*?)(/?)>", re.DOTALL)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*+)(.*?)(/?)>", re.DOTALL)
 _SHOWN = re.compile(r"\b(number|caption|alt|title|label|summary)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _BLANKS = re.compile(r"[ \t\r]+")
-_AROUND_BREAK = re.compile(r" *\n *")
+_AROUND_BREAK = re.compile(r"(?<! ) *\n *")
 
 _BLOCK_ELEMENT = re.compile(
     r"address|article|aside|blockquote|caption|center|d[dlt]|details|dialog|div|fieldset"

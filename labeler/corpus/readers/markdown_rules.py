@@ -23,7 +23,7 @@ _MOST_LEVELS = 20
 _ATTRIBUTE = r"(?:[#.][^\s{}]+|[\w:-]+=(?:\"[^\"{}]*\"|'[^'{}]*'|[^\s{}\"']+))"
 _ATTRIBUTES = rf"\{{:?[ \t]*{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE})*[ \t]*\}}"
 _SNIPPET = (
-    r"\{\{#\w+[^{}\n]*\}\}"  # mdBook
+    r"\{\{#\w[^{}\n]*\}\}"  # mdBook
     r"|\{\*[ \t]*\S+\.\w+[^\n{}]*\*\}|\{!>?[^\n{}]*!\}"  # pages that show files of their examples
     r"|[;]?-{1,3}8<-{1,3}[ \t]+\S[^\n]*|-{1,3}8<-{1,3}"  # pymdownx
 )
@@ -48,7 +48,7 @@ _ELEMENT = re.compile(r"<(?:!--|!(?=[A-Za-z])|\?|(script|style|pre)(?=[\s>]))", 
 _CLOSING = {"<!--": "-->", "<?": "?>", "<!": ">"}
 
 _INDENTED = re.compile(r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(\S.*)")
-_QUOTED_TITLE = re.compile(r".*?\"(.*)\"\s*")
+_QUOTED_TITLE = re.compile(r"[^\"]*\"(.*)\"\s*")
 _SLASHES = re.compile(r"(/{3,})[ \t]*(?:([a-z][\w-]*)[ \t]*(?:\|[ \t]*(.*))?)?")
 _COLONS = re.compile(r":{3,}[ \t]*(.*?)[ \t]*:*")
 _DIRECTIVE_NAME = re.compile(r"\{([\w:.+-]+)\}[ \t]*(.*)|([\w-]+)(?:\[(.*)\]|[ \t]+(.+))?")
@@ -61,7 +61,7 @@ _JSX_TAG = re.compile(
     rf"<[A-Za-z][\w.:-]*(?:\s+(?:[\w:.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|{_BRACES}))?|{_BRACES}))*"
     r"\s*/?>|</?>"
 )
-_INLINE_UNSHOWN = re.compile(r"\{/\*.*?\*/\}|\{\{#\w+[^{}]*\}\}|\{\{[<%].*?[%>]\}\}", re.DOTALL)
+_INLINE_UNSHOWN = re.compile(r"\{/\*.*?\*/\}|\{\{#\w[^{}]*\}\}|\{\{[<%].*?[%>]\}\}", re.DOTALL)
 _INLINE_ATTRIBUTES = re.compile(_ATTRIBUTES)
 _EXPRESSION = re.compile(rf"\{{\s*(?:\"([^\"{{}}]*)\"|'([^'{{}}]*)'|`([^`{{}}]*)`)\s*\}}|{_BRACES}")
 _ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")

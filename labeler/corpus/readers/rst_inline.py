@@ -9,7 +9,7 @@ from labeler.corpus.readers.directives import quoted, role_text
 _LITERAL = re.compile(r"(?<![`\w])``(?=\S)(.{1,2000}?)(?<=\S)``(?!`)", re.DOTALL)
 _ROLE = re.compile(r":([\w.+-]{1,60}(?::[\w.+-]{1,60})?):`([^`]{1,1000})`")
 _ROLE_AFTER = re.compile(r"(?<![`\w])`([^`]{1,1000})`:([\w.+-]{1,60}):(?!`)")
-_EMBEDDED = re.compile(r"(?<![`\w])`([^`<>]{0,1000}?)\s*<([^`<>]{1,1000})>`__?")
+_EMBEDDED = re.compile(r"(?<![`\w])`([^`<>]{0,1000}?)\s{0,100}<([^`<>]{1,1000})>`__?")
 _REFERENCE = re.compile(r"(?<![`\w])`([^`]{1,1000})`__?")
 _FOOTNOTE = re.compile(r"(\[(?:[1-9]\d*|[#*]|#?[A-Za-z][\w.-]*)\])_(?!\w)")
 _INTERPRETED = re.compile(r"(?<![`\w])`([^`]{1,1000})`(?![`\w])")

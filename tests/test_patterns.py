@@ -1,0 +1,142 @@
+"""No regular expression of the package takes much more time than its text is long."""
+
+import ast
+import re
+import time
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]  # the standard library's own
+from typing import Any, NamedTuple
+
+import pytest
+
+import labeler
+
+TREES = {
+    path: ast.parse(path.read_text())
+    for path in sorted(Path(labeler.__file__).parent.rglob("*.py"))
+}
+METHODS = ("match", "search", "fullmatch", "sub", "subn", "findall", "finditer", "split")
+SHORT, TIMES = 500, 8
+NOISE = 0.015  # seconds; what takes less is not compared
+
+
+class Use(NamedTuple):
+    """A pattern of a module, and a method that something calls of it."""
+
+    place: str
+    text: str | bytes
+    method: str
+
+
+@cache
+def uses() -> list[Use]:
+    """Every pattern that is a constant, with each of the ways in which it is used."""
+    methods: dict[str, set[str]] = {}
+    for tree in TREES.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr in METHODS:
+                methods.setdefault(ast.unparse(node.value).split(".")[-1], set()).add(node.attr)
+    everywhere = [use for path, tree in TREES.items() for use in _uses_in(path, tree, methods)]
+    return sorted(set(everywhere), key=str)
+
+
+def _uses_in(path: Path, tree: ast.Module, methods: dict[str, set[str]]) -> Iterator[Use]:
+    names: dict[str, Any] = {"re": re}
+    for node in tree.body:  # the texts that patterns are put together from
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            names[name] = _value(node.value, names)
+            if isinstance(names[name], re.Pattern):
+                for method in methods.get(name, METHODS):
+                    yield Use(f"{path.parent.name}/{path.name} {name}", names[name].pattern, method)
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).removeprefix("re.") in METHODS:
+            text = _value(call.args[0], names) if ast.unparse(call.func)[:3] == "re." else None
+            if isinstance(text, str | bytes):
+                yield Use(f"{path.parent.name}/{path.name}", text, ast.unparse(call.func)[3:])
+
+
+def _value(node: ast.expr, names: dict[str, Any]) -> Any:
+    """What an expression of literals and such names is; None of any other."""
+    try:
+        return eval(compile(ast.Expression(node), "", "eval"), {}, names)  # our own source
+    except Exception:  # it needs what is known only while the program runs
+        return None
+
+
+def hostile(pattern: str, size: int) -> Iterator[str]:
+    """Texts of about a size that repeat what the pattern names, after what may begin a match."""
+    literals, characters = _literals(pattern)
+    fill = list(dict.fromkeys([" ", "a", "1", "\n", *characters]))[:12]
+    for character in fill:
+        yield character * size
+    for literal, character in product(literals[:10], fill[:7]):
+        yield literal + character * size
+        yield (literal + character) * (size // (len(literal) + 1))
+    for first, second in product(fill[:7], repeat=2):
+        yield (first + second) * (size // 2)
+
+
+def _literals(pattern: str) -> tuple[list[str], list[str]]:
+    """The words and the characters that stand in a pattern."""
+    words, characters = [""], list[str]()
+
+    def walk(parsed: Any) -> None:
+        for operation, argument in parsed:
+            if str(operation) == "LITERAL":
+                words[-1] += chr(argument)
+                characters.append(chr(argument))
+                continue
+            words.append("")
+            for part in argument if isinstance(argument, tuple | list) else ():
+                for inner in part if isinstance(part, list) else [part]:
+                    if isinstance(inner, _parser.SubPattern):
+                        walk(inner)
+            if str(operation) == "IN":
+                characters.extend(chr(a) for o, a in argument if str(o) == "LITERAL")
+            words.append("")
+
+    walk(_parser.parse(pattern))
+    return list(dict.fromkeys(filter(None, words))), characters
+
+
+def seconds(use: Use, text: str) -> float:
+    """How long one use takes, all matches of it."""
+    pattern = re.compile(use.text)
+    given: Any = text if isinstance(use.text, str) else text.encode("latin-1", "replace")
+    several = use.method in ("sub", "subn", "findall", "finditer", "split")
+    start = time.process_time()
+    if several:
+        for _ in pattern.finditer(given):
+            pass
+    else:
+        getattr(pattern, use.method)(given)
+    return time.process_time() - start
+
+
+def slow_texts(use: Use, size: int) -> Iterator[str]:
+    """Texts for which eight times the length takes more than 25 times as long."""
+    pattern = use.text if isinstance(use.text, str) else use.text.decode("latin-1")
+    for short, long in zip(hostile(pattern, size), hostile(pattern, TIMES * size), strict=True):
+        if seconds(use, long) > NOISE:
+            once = min(seconds(use, short) for _ in range(3))
+            if min(seconds(use, long) for _ in range(3)) > max(NOISE, 25 * once):
+                yield long[:30]
+
+
+def test_every_pattern_is_found() -> None:
+    assert len(uses()) > 100
+
+
+def test_no_pattern_is_slow() -> None:
+    slow = {use: list(slow_texts(use, SHORT)) for use in uses()}
+    assert not {use: texts for use, texts in slow.items() if texts}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("use", uses(), ids=lambda use: f"{use.place} {use.method}")
+def test_no_pattern_is_slow_on_a_longer_text(use: Use) -> None:
+    assert not list(slow_texts(use, 8 * SHORT))
