@@ -140,15 +140,16 @@ def test_an_answer_without_a_completion_that_was_billed_is_not_paid_again(
 ) -> None:
     collection = make_collection(tmp_path, 1, 4)
     bill = Bill()
+    times = 1 if name == "tool calls" else 3  # in place of a text, the next would be no other
     with FakeServer(billing(bill, BEHAVIORS[name], 0)) as server:
         assert judge(tmp_path, server) == 3
-        assert len(pair_calls(server)) == 4 * 3
+        assert len(pair_calls(server)) == 4 * times
         known = re.findall(r"cost of this run: \$([0-9.]+); calls: (\d+)", capsys.readouterr().out)
         assert known == [(f"{bill.cost:.4f}", str(bill.calls))]
         assert judge(tmp_path, server) == 3
-        assert len(pair_calls(server)) == 4 * 3
+        assert len(pair_calls(server)) == 4 * times
         assert judge(tmp_path, server, "--retry-failed") == 3
-        assert len(pair_calls(server)) == 4 * 6
+        assert len(pair_calls(server)) == 4 * 2 * times
         server.answer = grade_in
         assert judge(tmp_path, server, "--retry-failed") == 0
         assert execute(["explain", str(tmp_path), "q0", "d1"]) == 0
