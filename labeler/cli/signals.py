@@ -1,10 +1,13 @@
-"""Ctrl-C and SIGTERM: once to stop in good order, twice to stop now."""
+"""Ctrl-C and SIGTERM: once to stop in good order, twice to stop now.
+
+Where the work does not notice, because it hangs in something that does not end, once is enough.
+"""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,10 +28,17 @@ def terminate(_signal: int, _frame: FrameType | None) -> None:
     raise Terminated
 
 
-def run_until_stopped(work: Callable[[StopSignal], Coroutine[Any, Any, Result]]) -> Result:
+STUCK_SECONDS = 5.0
+"""How long the work may take to notice a signal, before it is ended where it is."""
+
+
+def run_until_stopped(
+    work: Callable[[StopSignal], Coroutine[Any, Any, Result]], stuck_after: float = STUCK_SECONDS
+) -> Result:
     """Run `work`, which is given a signal that the first Ctrl-C or SIGTERM sets.
 
-    The second cancels the work. Either way the exception of the first signal is raised in the end.
+    The second cancels the work. Either way the exception of the first signal is raised in the end;
+    where the event loop has not come round after so many seconds, it is raised where the work is.
     """
     import asyncio
 
@@ -39,18 +49,21 @@ def run_until_stopped(work: Callable[[StopSignal], Coroutine[Any, Any, Result]])
     async def main() -> Result:
         loop, task, stop = asyncio.get_running_loop(), asyncio.current_task(), StopSignal()
 
-        def handle(number: int) -> None:
-            arrived.append(number)
+        def notice(is_first: bool) -> None:
+            _set_alarm(0)
             stop.set()
-            if len(arrived) == 1:
+            if is_first:
                 note("finishing the calls under way; once more to stop now")
             elif task:
                 task.cancel()
 
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):  # Windows: there the first Ctrl-C stops at once
-                loop.add_signal_handler(number, handle, number)
-        return await work(stop)
+        def arrive(number: int, _frame: FrameType | None) -> None:
+            arrived.append(number)
+            _set_alarm(stuck_after)
+            loop.call_soon_threadsafe(notice, len(arrived) == 1)
+
+        with _handled(arrive, arrived):
+            return await work(stop)
 
     try:
         result = asyncio.run(main())
@@ -61,6 +74,33 @@ def run_until_stopped(work: Callable[[StopSignal], Coroutine[Any, Any, Result]])
     if arrived:  # too late for this work, which is done, but not for what would follow
         raise _exception_of(arrived[0])
     return result
+
+
+@contextmanager
+def _handled(
+    arrive: Callable[[int, FrameType | None], None], arrived: Sequence[int]
+) -> Iterator[None]:
+    """Let `arrive` handle the signals, and an alarm raise the exception of the first of them."""
+
+    def raise_first(_number: int, _frame: FrameType | None) -> None:
+        raise _exception_of(arrived[0])
+
+    handlers = {signal.SIGINT: arrive, signal.SIGTERM: arrive}
+    if hasattr(signal, "SIGALRM"):  # not on Windows
+        handlers[signal.SIGALRM] = raise_first
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        _set_alarm(0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _set_alarm(seconds: float) -> None:
+    """Raise an alarm after so many seconds; 0 is never."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _exception_of(number: int) -> BaseException:

@@ -10,13 +10,14 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import check_locked
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
-from labeler.files.read import file_problems
+from labeler.files.read import check_regular, file_problems
 
 
 def read_card(collection: Collection) -> dict[str, Any]:
     """The card, empty where there is none yet."""
     if not collection.card.exists():
         return {}
+    check_regular(collection.card)
     with file_problems(collection.card), reading(collection.card) as position:
         card = json.loads(collection.card.read_bytes().decode("utf-8"))
         if not isinstance(card, dict):

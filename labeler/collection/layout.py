@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.errors import FileProblem, Misuse
+from labeler.files.read import check_regular, file_problems
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _RUN_FILE = re.compile(r"(.+?)(?:\.(?:trec|run|txt))+(?:\.gz)?", re.IGNORECASE)
@@ -142,7 +143,7 @@ def next_step(folder: Path) -> str:
 def open_collection(folder: Collection | Path | str) -> Collection:
     """The collection in an existing directory; a collection stays as it is.
 
-    Raises `FileProblem` where there is no such directory.
+    Raises `FileProblem` where there is no such directory, or where one of its files is none.
 
     >>> from labeler.testing import small_collection
     >>> collection = open_collection(small_collection().folder)
@@ -153,7 +154,19 @@ def open_collection(folder: Collection | Path | str) -> Collection:
         return folder
     if not Path(folder).is_dir():
         raise FileProblem(f"{folder}: no such collection directory")
-    return Collection(Path(folder))
+    collection = Collection(Path(folder))
+    check_files(collection)
+    return collection
+
+
+def check_files(collection: Collection) -> None:
+    """Raise `FileProblem` where a pipe, a device or a socket has the place of a collection's file.
+
+    To read one may take for ever.
+    """
+    with file_problems(collection.folder):
+        for path in _own_paths(collection.folder):
+            check_regular(path)
 
 
 def is_name(text: str) -> bool:
@@ -166,7 +179,7 @@ _PARTS = ("corpus.jsonl", "queries.jsonl", "pool.jsonl", "card.json", "replies.d
 
 _OWN = re.compile(
     r"(?:(?:corpus|queries|rejected|pool)\.jsonl(?:\.gz)?|card\.json|README\.md"
-    r"|replies\.db(?:-\w+)?|\.lock)",
+    r"|replies\.db(?:[-.][\w-]+)?|\.lock)",
     re.IGNORECASE,
 )
 _OWN_FOLDERS = ("judgements", "people", "samples")
@@ -193,11 +206,16 @@ def _is_collection(folder: Path, besides: str = "") -> bool:
 
 def collection_files(folder: Path) -> Iterator[Path]:
     """The files of a collection that are there."""
+    return (path for path in _own_paths(folder) if path.is_file())
+
+
+def _own_paths(folder: Path) -> Iterator[Path]:
+    """What has the place of a collection's file, be it a file or not."""
     for path in folder.iterdir():
-        if path.is_file() and _OWN.fullmatch(path.name):
+        if _OWN.fullmatch(path.name):
             yield path
-        elif path.is_dir() and path.name in _FOLDERS:
-            yield from (inner for inner in path.iterdir() if inner.is_file())
+        elif path.name in _FOLDERS and path.is_dir():
+            yield from path.iterdir()
 
 
 def check_name(name: str) -> str:

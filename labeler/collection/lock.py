@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labeler.collection.layout import Collection
+from labeler.collection.layout import Collection, check_files
 from labeler.errors import FileProblem, Stopped
 from labeler.files.read import file_problems
 
@@ -104,6 +104,7 @@ class _FolderLock:
             self._folder.mkdir(parents=True, exist_ok=True)
             # Whoever may write into the folder may lock it, whatever the umask of the first.
             mode = self._folder.stat().st_mode & 0o666
+        check_files(collection)
         self._descriptor = -1
         self._lock = FileLock(
             collection.lock,

@@ -9,10 +9,13 @@ from labeler.collection.layout import STEPS, next_step
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.files.jsonl import identifier
+from labeler.files.read import check_regular
 
 
 def check_exists(path: Path) -> None:
-    """`FileProblem` says how to make a part of a collection that is missing."""
+    """`FileProblem` says how to make a part of a collection that is missing, or that it is none."""
+    if path.name in STEPS:
+        check_regular(path)
     if path.name in STEPS and not path.exists():
         raise FileProblem(f"{path}: no such file; next: {next_step(path.parent)}")
 

@@ -12,7 +12,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -91,6 +91,17 @@ def file_of(path: Path) -> Path:
             shutil.copyfileobj(source, out)
         copies.files[path] = copy
     return copies.files[path]
+
+
+def check_regular(path: Path) -> None:
+    """Raise `FileProblem` where a path leads to a pipe, a device or a socket.
+
+    Whoever opens one may wait for ever. What a person names may be one; a collection's files not.
+    """
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise FileProblem(f"{path}: expected a file, found a pipe, a device or a socket")
 
 
 def _reads_once(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -28,6 +29,25 @@ def test_a_signal_during_the_last_calls_stops_what_would_follow(
     with pytest.raises(raised):
         run_until_stopped(work)
     assert finished == [True]
+
+
+@pytest.mark.parametrize(
+    ("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
+)
+def test_one_signal_ends_work_that_hangs_where_no_event_is_noticed(
+    tmp_path: Path, number: int, raised: type[BaseException]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
+
+    async def work(_stop: StopSignal) -> None:
+        (tmp_path / "pipe").read_bytes()
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(raised):
+        run_until_stopped(work, stuck_after=0.2)
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
 def test_work_that_nothing_stops_gives_its_result() -> None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from labeler.errors import BadInput, FileProblem
+from labeler.files.read import check_regular
 from labeler.store.sqlite.schema import APPLICATION_ID, TABLES, VERSION
 
 BUSY_SECONDS = 30.0
@@ -59,11 +60,12 @@ def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
     Who is only `reading` may have one that cannot be written.
     """
     with store_problems(path):
-        if reading and path.exists() and path.stat().st_size and not _may_write(path):
+        if reading and path.is_file() and path.stat().st_size and not _may_write(path):
             return _read_only(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink() and not path.exists():
             raise FileProblem(f"{path}: a link to {path.readlink()}, which is not there")
+        check_regular(path)
         while not path.exists() or path.stat().st_size == 0:
             create(path)
         _check_head(path)
