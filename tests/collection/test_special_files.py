@@ -44,8 +44,16 @@ def pipe_at(path: Path) -> None:
     os.mkfifo(path)
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [("judge", place) for place in PLACES]
+    + [(command, "replies.db") for command in COMMANDS]
+    + [
+        pytest.param(command, place, marks=pytest.mark.slow)
+        for command in COMMANDS
+        for place in PLACES
+    ],
+)
 def test_a_pipe_in_a_file_s_place_is_one_line_and_no_wait(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -582,3 +582,16 @@ def test_pruned_replies_are_gone_and_their_room_comes_back(tmp_path: Path) -> No
         assert maintain.verify(store) == (0, ())
         with pytest.raises(BadInput, match="not a day"):
             maintain.prune(store, None, "yesterday")
+
+
+def test_many_replies_are_forgotten_in_several_transactions(tmp_path: Path) -> None:
+    path, count = tmp_path / "replies.db", 2 * maintain.FORGOTTEN_AT_ONCE + 1
+    rows = [KeyedReply(n.to_bytes(32, "big"), "ab"[n % 2], "", Reply("x")) for n in range(count)]
+    with open_store(path) as store:
+        store.write(WriteBatch(rows))
+        began: list[str] = []
+        store._connection.set_trace_callback(began.append)
+        assert maintain.prune(store, "a", None) == maintain.FORGOTTEN_AT_ONCE + 1
+        assert sum(statement.startswith("BEGIN") for statement in began) == 3
+        store._connection.set_trace_callback(None)
+        assert (len(store), maintain.verify(store).problems) == (count // 2, ())

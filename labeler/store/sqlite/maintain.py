@@ -14,6 +14,8 @@ from labeler.store.keys import checksum
 from labeler.store.sqlite.schema import REPLY
 from labeler.store.sqlite.store import SqliteStore
 
+FORGOTTEN_AT_ONCE = 10_000
+
 
 class Verified(NamedTuple):
     """How many replies there are, and what is not as it was written."""
@@ -100,19 +102,28 @@ def statistics_table(counts: Sequence[ModelCount], note: str = "") -> Table:
 
 
 def prune(store: SqliteStore, model: str | None, before: str | None) -> int:
-    """Forget the replies of a model, or from before a day (`2026-01-31`); how many."""
-    conditions, values = ["1"], list[Any]()
+    """Forget the replies of a model, or from before a day (`2026-01-31`); how many.
+
+    Each transaction forgets some of them, so that processes that judge meanwhile wait for none
+    long.
+    """
+    conditions, values = ["id > ?"], list[Any]()
     if model is not None:
         conditions.append("model = ?")
         values.append(model)
     if before is not None:
         conditions.append("at < ?")
         values.append(_timestamp(before))
-    where = " AND ".join(conditions)
-    with store.writing() as connection:
-        wires = f"DELETE FROM wires WHERE id IN (SELECT id FROM replies WHERE {where})"
-        connection.execute(wires, values)
-        return connection.execute(f"DELETE FROM replies WHERE {where}", values).rowcount
+    query = f"SELECT id FROM replies WHERE {' AND '.join(conditions)} ORDER BY id LIMIT ?"
+    forgotten, last = 0, 0
+    while True:
+        with store.writing() as connection:
+            ids = connection.execute(query, (last, *values, FORGOTTEN_AT_ONCE)).fetchall()
+            connection.executemany("DELETE FROM wires WHERE id = ?", ids)
+            connection.executemany("DELETE FROM replies WHERE id = ?", ids)
+        if not ids:
+            return forgotten
+        forgotten, last = forgotten + len(ids), ids[-1][0]
 
 
 def _timestamp(day: str) -> float:
