@@ -15,9 +15,10 @@ from labeler.collection.judgements import read_judgements
 from labeler.data import Failure
 from labeler.errors import Misconfigured, NoAnswer
 from labeler.model import Message, Reply, Request
-from labeler.models.server.answers import read_answer, without_key
+from labeler.models.server.answers import read_answer
 from labeler.models.server.client import server_model
 from labeler.models.server.http import LARGE_AT_ONCE, LARGEST_ANSWER
+from labeler.models.server.masking import without_key
 from labeler.testing import Answer, Call, FakeServer, completion
 
 KEY = "sk-canary-7d1f0a"
