@@ -235,6 +235,42 @@ def test_the_demo_goes_on_without_an_llm(
     )
     shown = capsys.readouterr()
     assert "going on without an LLM" in shown.err
+    assert "the publisher's, 1d9614638d18" in shown.err
+    assert "What three systems find for: how do I sort a list by a key" in shown.out
     assert "origin: heading" in shown.out
     queries = read_queries(Collection(tmp_path / "demo").queries)
     assert [query.metadata["origin"] for query in queries.values()] == ["heading"] * 3
+
+
+@pytest.mark.parametrize("more", [[], ["--model", "local"]], ids=["the default", "named"])
+def test_a_dry_run_of_the_embedded_model_needs_no_file_of_it(
+    more: list[str],
+    documents: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("LABELER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    out = tmp_path / "coll"
+    arguments = ["build", str(documents), "-o", str(out), "--queries", "2", *more]
+    assert execute([*arguments, "--dry-run"]) == 0
+    assert "model: local" in (said := capsys.readouterr()).err
+    assert "# judging" in said.out
+    assert execute(arguments) == 78
+    assert "the embedded model is not here yet" in capsys.readouterr().err
+
+
+def test_the_embedded_model_s_file_may_be_the_user_s_own(
+    documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "own.gguf"
+    arguments = ["build", str(documents), "-o", str(tmp_path / "coll"), "--model-file", str(own)]
+    assert execute(arguments) == 78
+    assert f"{own}: no such model file" in capsys.readouterr().err
+    own.write_bytes(b"GGUF")
+    assert execute([*arguments, "--queries", "2", "--dry-run"]) == 0
+    assert f"model: gguf:{own}" in capsys.readouterr().err
+    assert execute([*arguments, "--model", "gpt-4.1-mini"]) == 2
+    assert "--model-file: a file is of the embedded model" in capsys.readouterr().err

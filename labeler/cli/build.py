@@ -47,6 +47,7 @@ def command(
     depth: Annotated[int, number(COUNT, help="Documents of each run to pool.")] = 10,
     prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "umbrela",
     model: model_options.ModelName = None,
+    model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
     name: model_options.NewName = None,
     seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
@@ -56,8 +57,10 @@ def command(
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels."""
     from labeler.collection.layout import Collection
     from labeler.judging.session import JudgeOptions
+    from labeler.models.choose import model_in
     from labeler.pipeline import Build, BuildOptions, rehearsal
 
+    model = model_in(model, model_file)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     judging = JudgeOptions(prompt, model, base_url, name, *settings)
     reading = (max_file_size << 20, follow_links, force)

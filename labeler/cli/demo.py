@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.ingest import note_ingested
-from labeler.cli.model_options import ModelName
+from labeler.cli.model_options import ModelFile, ModelName
 from labeler.cli.numbers import COUNT, number
 from labeler.cli.options import Force
 from labeler.cli.output import show
@@ -22,6 +23,7 @@ from labeler.cli.signals import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
 
 if TYPE_CHECKING:
+    from labeler.agreement.assessor_report import AssessorReport
     from labeler.collection.layout import Collection
     from labeler.judging.result import JudgeResult
     from labeler.pipeline import Build
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
 DEPTH = 5
 MEASURES = ("nDCG@5", "P@5", "RR@5")
 STATISTICS = ("agreement", "kappa", "kappa-quadratic")
+QUESTION = "how do I sort a list by a key"
+FIRST = 3
+SAMPLE = 24
+"""Pairs that the LLM judges: so few that the demo ends soon, enough to see how far it agrees."""
+
 LLM = "umbrela-local"
 SIMILARITY = "similarity"
 
@@ -36,6 +43,7 @@ SIMILARITY = "similarity"
 def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
     model: ModelName = None,
+    model_file: ModelFile = None,
     queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 8,
     force: Force = False,
 ) -> None:
@@ -48,6 +56,8 @@ def command(
 
     if model not in {None, "local"}:
         raise Misuse("the demo runs offline: --model local; for another model: labeler build")
+    own = model_file or Path(os.environ.get("LABELER_MODEL_FILE") or os.devnull)
+    llm = f"gguf:{own}" if own.is_file() else "local"
     if not can_encode():
         raise Misconfigured(DENSE_EXTRA)
     started, collection = time.monotonic(), Collection(out)
@@ -56,19 +66,21 @@ def command(
         collection.folder / "documents", force=force or collection.card.exists()
     )
     asked = BuildOptions(
-        [str(documents)], queries, depth=DEPTH, judging=JudgeOptions(model="local"), force=force
+        [str(documents)], queries, depth=DEPTH, judging=JudgeOptions(model=llm), force=force
     )
     steps = Build(collection, asked, control_of())
     note_ingested(steps.ingest())
-    has_llm = can_ask_llm()
+    say_first_look(collection)
+    has_llm = llm != "local" or can_ask_llm()
     say_step(2, "queries" + ("" if has_llm else ": headings, since no model can write any"))
     make_queries(steps, has_llm)
     say_step(3, "retrieval by BM25, by dense vectors and by their fusion, and a pool")
     note_pooled(steps.pool())
-    say_step(4, "judging: similarity" + (", then the embedded LLM with umbrela" if has_llm else ""))
+    sample = f", then {SAMPLE} drawn pairs by the embedded LLM with umbrela"
+    say_step(4, "judging: similarity" + (sample if has_llm else ""))
     results = {SIMILARITY: judge(steps, SIMILARITY, SIMILARITY)}
     if has_llm:
-        results[LLM] = judge(steps, "local", LLM)
+        results[LLM] = judge_sample(steps)
     summary(collection, results)
     say(
         f"\nthis took {time.monotonic() - started:.0f} s; the same again is answered from the store"
@@ -78,6 +90,24 @@ def command(
 def say_step(number: int, what: str) -> None:
     """Say where in the demo we are."""
     note(f"== {number}/4 {what}")
+
+
+def say_first_look(collection: Collection) -> None:
+    """What three systems retrieve for one question, before any model has been asked."""
+    from labeler.collection.corpus import read_corpus
+    from labeler.data import Query
+    from labeler.report.table import Column, Table
+    from labeler.runs.retrieve import retrieve
+    from labeler.trec.order import ranking
+
+    documents = read_corpus(collection.corpus)
+    runs = retrieve(documents, {"q": Query("q", QUESTION)})
+    columns = [Column("rank"), *(Column(name, align="left", widest=40) for name in runs)]
+    ranked = [ranking(run.get("q", {}))[:FIRST] for run in runs.values()]
+    titles = zip(*([documents[doc].title for doc in docs] for docs in ranked), strict=False)
+    say(f"\nWhat three systems find for: {QUESTION}")
+    show([Table("found", columns, [[n, *row] for n, row in enumerate(titles, start=1)])])
+    say("Which of them is best? That is what a test collection tells.\n")
 
 
 def can_ask_llm() -> bool:
@@ -117,12 +147,24 @@ def judge(steps: Build, model: str, name: str) -> JudgeResult:
     return result
 
 
+def judge_sample(steps: Build) -> JudgeResult:
+    """Let the LLM judge some pairs of the pool, drawn by chance, and print what was done."""
+    from labeler.judging.judge import ajudge_sample
+
+    judging = replace(steps.options.judging, name=LLM)
+    control = steps.control
+    result = run_until_stopped(
+        lambda stop: ajudge_sample(steps.collection, SAMPLE, judging, control.with_stop(stop))
+    )
+    show_judging(result)
+    return result
+
+
 def summary(collection: Collection, results: dict[str, JudgeResult]) -> None:
     """Print what there is now: files, queries, scores, agreement, cost, and what to do next."""
     say_files(collection)
     say_queries(collection)
-    for name in results:
-        say_scores(collection, name)
+    say_scores(collection, SIMILARITY)
     if LLM in results:
         say_agreement(collection)
     say_cost(results)
@@ -193,11 +235,26 @@ def say_agreement(collection: Collection) -> None:
     sources = open_sources([str(collection.folder), SIMILARITY, LLM])
     (report,) = agree_all(sources, AgreeOptions(statistics=StatisticOptions(STATISTICS)))
     agreement = report.agreement
-    say(f"\nHow far the two assessors agree ({SIMILARITY} in rows, {LLM} in columns)")
+    pairs = f"{SAMPLE} pairs drawn from the pool"
+    say(f"\nHow far two assessors agree on {pairs} ({SIMILARITY} in rows, {LLM} in columns)")
     show([confusion_table(agreement, SIMILARITY, LLM, {}), statistics_table(agreement)])
     for assessor, measured in MEASURED.items():
         say(f"{assessor}: {measured}")
     say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
+    draw_agreement(report, collection.folder / "agreement.png")
+
+
+def draw_agreement(report: AssessorReport, path: Path) -> None:
+    """Draw the agreement of the two assessors, where pictures can be drawn."""
+    from labeler.agreement.plot import plot
+    from labeler.collection.outputs import Output
+
+    try:
+        plot([report], Output(path))
+    except LabelerError as error:
+        note(f"no picture: {error}")
+        return
+    say(f"As a picture: {path}")
 
 
 def say_cost(results: dict[str, JudgeResult]) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def command(
     model: model_options.ModelName = None,
+    model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
     pairs: Annotated[int, number(COUNT, help="How many pairs to estimate for.")] = 1000,
     prices: model_options.Prices = None,
@@ -28,10 +29,10 @@ def command(
     import asyncio
 
     from labeler.models.check import has_key, try_call
-    from labeler.models.choose import choose
+    from labeler.models.choose import choose, model_in
 
     say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
-    choice = asyncio.run(choose("judge", model, base_url))
+    choice = asyncio.run(choose("judge", model_in(model, model_file), base_url))
     say(f"model            {choice}")
     _show_call(asyncio.run(try_call(choice, timeout, note)))
     _show_estimate(choice, pairs, prices)

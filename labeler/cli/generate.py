@@ -22,6 +22,7 @@ def command(
     queries: Annotated[int, number(COUNT, help="How many queries to have.")] = 50,
     prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "question",
     model: model_options.ModelName = None,
+    model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
     samples: Annotated[
         int | None,
@@ -36,8 +37,10 @@ def command(
 ) -> None:
     """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
     from labeler.collection.layout import open_collection
+    from labeler.models.choose import model_in
     from labeler.queries.generate import GenerateOptions, agenerate, aplan_generation
 
+    model = model_in(model, model_file)
     collection, control = open_collection(folder), control_of()
     asked = GenerateOptions(
         queries, prompt, model, base_url, samples, seed, limits=limits, force=force

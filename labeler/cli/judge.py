@@ -19,6 +19,7 @@ def command(
     *,
     prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "umbrela",
     model: model_options.ModelName = None,
+    model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
     name: model_options.NewName = None,
     limits: Limits,
@@ -31,7 +32,9 @@ def command(
     from labeler.collection.layout import open_collection
     from labeler.judging.judge import ajudge, aplan_judging
     from labeler.judging.session import JudgeOptions
+    from labeler.models.choose import model_in
 
+    model = model_in(model, model_file)
     collection, control = open_collection(folder), control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     asked = JudgeOptions(prompt, model, base_url, name, *settings)

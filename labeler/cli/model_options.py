@@ -33,6 +33,15 @@ ModelName = Annotated[
     ),
 ]
 
+ModelFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The embedded LLM's file, where you have one (LABELER_MODEL_FILE).",
+        rich_help_panel=MODEL,
+    ),
+]
+
 BaseUrl = Annotated[
     str | None,
     typer.Option(

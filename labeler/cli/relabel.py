@@ -29,6 +29,7 @@ def command(
         str | None, typer.Option(help="A prompt's name, or a file's path; else umbrela.")
     ] = None,
     model: model_options.ModelName = None,
+    model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
     reparse: Annotated[
         bool, typer.Option("--reparse", help="Read the stored replies anew; ask nothing.")
@@ -40,7 +41,9 @@ def command(
     from labeler.collection.layout import open_collection
     from labeler.judging.relabel import aplan_relabeling, arelabel, areparse
     from labeler.judging.session import JudgeOptions
+    from labeler.models.choose import model_in
 
+    model = model_in(model, model_file)
     collection = open_collection(folder)
     if reparse:
         new = _checked(name, model or base_url)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 from labeler.collection.layout import Collection, open_collection
+from labeler.data import Pair
+from labeler.judging.assessor import Texts
 from labeler.judging.job import pool_of
 from labeler.judging.plan import JudgingPlan
 from labeler.judging.result import JudgeResult
@@ -55,6 +58,26 @@ async def ajudge(
     """Judge the pairs of a collection's pool: `judge` for callers that are asynchronous."""
     opened = open_collection(collection)
     return await judge_set(opened, pool_of, options or JudgeOptions(), control or Control())
+
+
+async def ajudge_sample(
+    collection: Collection | Path | str,
+    pairs: int,
+    options: JudgeOptions | None = None,
+    control: Control | None = None,
+    seed: int = 0,
+) -> JudgeResult:
+    """Judge so many pairs of the pool, drawn by chance, each as likely as any; or all of fewer.
+
+    The same seed draws the same pairs of the same pool.
+    """
+
+    def sample_of(opened: Collection, texts: Texts) -> list[Pair]:
+        pool = sorted(pool_of(opened, texts))
+        return sorted(Random(seed).sample(pool, min(pairs, len(pool))))
+
+    opened = open_collection(collection)
+    return await judge_set(opened, sample_of, options or JudgeOptions(), control or Control())
 
 
 async def aplan_judging(

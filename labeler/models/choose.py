@@ -13,10 +13,10 @@ from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.cache import sha256_of
 from labeler.files.home import expanded
-from labeler.model import Model
+from labeler.model import Model, Reply, Request
 from labeler.models.local.caveats import caveat
 from labeler.models.local.file import EMBEDDED, model_path
-from labeler.models.local.serve import engine_id, serving
+from labeler.models.local.serve import can_serve, engine_id, serving
 from labeler.models.server.addresses import masked, server_address
 from labeler.models.server.client import (
     Calls,
@@ -88,7 +88,7 @@ async def choose(
     model_name = model or environment.get("LABELER_MODEL")
     name_from = "model given" if model else "LABELER_MODEL is set"
     if model_name and is_embedded_name(model_name):
-        return _embedded(task, model_name, base_url, name_from)
+        return _with_own_file(_embedded(task, model_name, base_url, name_from), environment)
     _check_name(model_name or "")
     server = await _server(base_url, environment)
     if server is None:
@@ -98,7 +98,7 @@ async def choose(
                 "name an embedded model: local, similarity, gguf:PATH",
             )
         why = "no key in the environment, no server at Ollama's port"
-        return Choice(DEFAULTS[task], why)
+        return _with_own_file(Choice(DEFAULTS[task], why), environment)
     address, why = server
     if not model_name:
         raise Misuse(await _models_to_name(address, why), parameter="model")
@@ -126,6 +126,24 @@ def _embedded(task: Task, name: str, base_url: str | None, name_from: str) -> Ch
         problem = "'similarity' can only judge; queries need an LLM: local, gguf:PATH, a server"
         raise Misuse(problem, parameter="model")
     return Choice(name, name_from)
+
+
+def _with_own_file(choice: Choice, environment: Mapping[str, str]) -> Choice:
+    """The choice, with the user's own file where it is the embedded LLM and one is named."""
+    path = environment.get("LABELER_MODEL_FILE")
+    if choice.name != "local" or not path:
+        return choice
+    return Choice(f"gguf:{path}", f"{choice.why}; LABELER_MODEL_FILE is set")
+
+
+def model_in(model: str | None, file: Path | None) -> str | None:
+    """The model, where the file of the embedded LLM may be named beside it."""
+    if file is None:
+        return model
+    if model not in {None, "local"}:
+        problem = f"a file is of the embedded model 'local', and the model is {model!r}"
+        raise Misuse(problem, parameter="model_file")
+    return f"gguf:{file}"
 
 
 async def _server(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:
@@ -175,9 +193,29 @@ async def ready(
         yield Ready(model, inputs, concurrency=256)  # so that replies are stored in large batches
     else:
         path, sha256 = _gguf(choice.name)
-        identity = f"gguf {sha256} {engine_id()}"
+        identity = _identity(sha256, engine_id())
         with serving(path) as served:
             yield Ready(server_model(path.name, *served, identity=identity))
+
+
+def rehearsed(choice: Choice) -> Ready:
+    """An embedded LLM as the store knows it, for counting calls: it needs no file and no engine."""
+    sha256 = EMBEDDED.sha256 if choice.name == "local" else _gguf(choice.name)[1]
+    engine = engine_id() if can_serve() else "no engine"
+
+    async def ask(_request: Request) -> Reply:
+        raise NotImplementedError("a rehearsal asks nothing")
+
+    return Ready(Model(_identity(sha256, engine), ask, is_server=True))
+
+
+def is_llm(choice: Choice) -> bool:
+    """Whether the choice is an embedded model with a file and an engine."""
+    return choice.is_embedded and choice.name != "similarity"
+
+
+def _identity(sha256: str, engine: str) -> str:
+    return f"gguf {sha256} {engine}"
 
 
 def _gguf(name: str) -> tuple[Path, str]:
@@ -190,5 +228,8 @@ def _gguf(name: str) -> tuple[Path, str]:
     cached = model_path()
     if cached is None:
         size = f"{EMBEDDED.size / 1e6:.0f} MB"
-        raise Misconfigured(f"the embedded model is not here yet: labeler fetch model ({size})")
+        raise Misconfigured(
+            f"the embedded model is not here yet ({size}): labeler fetch model, or name a file of "
+            "your own in LABELER_MODEL_FILE"
+        )
     return cached, EMBEDDED.sha256

@@ -14,7 +14,16 @@ from labeler.errors import Misconfigured, Misuse
 from labeler.files.network import network_file_system
 from labeler.files.numbers import count
 from labeler.model import Model
-from labeler.models.choose import SERVER_CONCURRENCY, Choice, Ready, Task, choose, ready
+from labeler.models.choose import (
+    SERVER_CONCURRENCY,
+    Choice,
+    Ready,
+    Task,
+    choose,
+    is_llm,
+    ready,
+    rehearsed,
+)
 from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.models.policies.budget import Budget
@@ -149,6 +158,9 @@ async def _started(
     model = selection.options.model
     if isinstance(model, Model):
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
+        return
+    if selection.options.rehearsal and is_llm(selection.choice):
+        yield rehearsed(selection.choice)
         return
     calls = Calls.watched(selection.options.limits.timeout, control.note)
     async with ready(selection.choice, documents, calls) as started:

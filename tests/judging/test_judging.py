@@ -16,10 +16,19 @@ from labeler.data import Document, Judged, Pair, Query
 from labeler.errors import Stopped
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.judge import ajudge_sample
+from labeler.judging.session import JudgeOptions
 from labeler.model import Reply, Request
 from labeler.models.policies.stop import StopSignal
 from labeler.prompt import find_prompt
-from labeler.testing import Answer, Call, FakeServer, completion, fake_model
+from labeler.testing import (
+    Answer,
+    Call,
+    FakeServer,
+    completion,
+    fake_model,
+    small_collection,
+)
 from labeler.trec.qrels import read_qrels
 
 
@@ -243,3 +252,16 @@ def test_the_readme_says_how_far_an_embedded_judge_is_to_be_trusted(tmp_path: Pa
     said = collection.readme.read_text()
     assert "not an LLM" in said
     assert "- queries by origin: 2 unknown" in said
+
+
+@pytest.mark.parametrize(("asked", "judged"), [(1, 1), (3, 3), (9, 4)])
+def test_a_sample_of_the_pool_is_judged_and_the_same_seed_draws_the_same(
+    asked: int, judged: int
+) -> None:
+    collection = small_collection()
+    for name in ("first", "second"):
+        options = JudgeOptions(model=fake_model('{"grade": 2}'), name=name)
+        result = asyncio.run(ajudge_sample(collection, asked, options))
+        assert (result.tally.judged, result.tally.pairs) == (judged, judged)
+    first, second = (qrels_of(collection.judgements(name)) for name in ("first", "second"))
+    assert first == second

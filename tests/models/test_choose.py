@@ -85,3 +85,13 @@ def test_a_password_in_an_address_is_not_shown() -> None:
         choice("judge", "m", "http://user:secret@127.0.0.1:1/v1?key=secret")
     found = choice("judge", "m", "http://127.0.0.1:1/v1?key=secret")
     assert "secret" not in f"{caught.value} {found}"
+
+
+@pytest.mark.parametrize("model", [None, "local"])
+def test_the_environment_can_name_the_embedded_llm_s_file(model: str | None) -> None:
+    environment = {**NOBODY, "LABELER_MODEL_FILE": "/models/own.gguf"}
+    chosen = choice("generate", model, environment=environment)
+    assert chosen.name == "gguf:/models/own.gguf"
+    assert chosen.why.endswith("LABELER_MODEL_FILE is set")
+    assert "not measured" in (chosen.caveat or "")
+    assert choice("judge", "similarity", environment=environment).name == "similarity"

