@@ -235,7 +235,7 @@ def test_the_demo_goes_on_without_an_llm(
     )
     shown = capsys.readouterr()
     assert "going on without an LLM" in shown.err
-    assert "the publisher's, 1d9614638d18" in shown.err
+    assert "the publisher's SHA-256, 1d9614638d18" in shown.err
     assert "What three systems find for: how do I sort a list by a key" in shown.out
     assert "origin: heading" in shown.out
     queries = read_queries(Collection(tmp_path / "demo").queries)
