@@ -45,7 +45,7 @@ from labeler.trec.tags import last_tag, read_tag
 from labeler.trec.verdicts import read_verdicts
 
 SOME = 120
-MANY = 20_000
+MANY = 5_000
 
 REFUSED = object()
 """What a plain reader makes of a file that no reader should take."""

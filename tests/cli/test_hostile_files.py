@@ -19,7 +19,7 @@ from labeler.testing import small_collection
 Capture = pytest.CaptureFixture[str]
 
 FEW = 3
-MANY = 400
+MANY = 100
 
 RUN = """q1 Q0 cats 1 2.5 x
 q1 Q0 fish 2 1e-1 x
