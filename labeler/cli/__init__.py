@@ -192,6 +192,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["--"]:  # it ends the options of `labeler` itself, and there were none
         del words[0]
     try:
+        _refuse_no_text(words)
         app = make_app(words[0] if words and words[0] in COMMANDS else None)
         with rereadable():
             result = app(words or ["--help"], prog_name="labeler", standalone_mode=False)
@@ -216,6 +217,14 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     if result == INTERRUPTED:
         complain("interrupted; run the same command again to go on")
     return result if isinstance(result, int) else 0
+
+
+def _refuse_no_text(words: Sequence[str]) -> None:
+    """`Misuse` of an argument that is not UTF-8, unless a file is called so."""
+    for word in words:
+        is_text = not any("\ud800" <= character <= "\udfff" for character in word)
+        if not (is_text or os.path.lexists(word)):
+            raise Misuse(f"the argument {word!r:.80} is not UTF-8")
 
 
 def complain_of_file(error: OSError) -> int:

@@ -102,11 +102,12 @@ def merge(
     """Put qrels together; pairs with several grades are listed."""
     from labeler.cli.output import lines_to
     from labeler.errors import Misuse
+    from labeler.files.paths import true_path
     from labeler.messages import count_of
     from labeler.qrels.edit import LISTED, merge_qrels
 
     listed = Output(conflicts, force, (*paths, output)) if conflicts else None
-    if conflicts and conflicts.resolve() == output.resolve():
+    if conflicts and true_path(conflicts) == true_path(output):
         raise Misuse("the list and the qrels need two files", parameter="conflicts")
     with lines_to(listed) as each:
         merged = merge_qrels(paths, Output(output, force), conflict, caution, each)

@@ -101,8 +101,9 @@ class UnknownIds:
         kind, unknown = ("query", query) if is_query else ("document", document)
         ids = self.ids.queries if is_query else self.ids.documents
         examples = ", ".join(text.decode() for text in ids[:_SHOWN].tolist())
+        has = f"whose ids are as {examples}" if examples else f"which has no {kind}"
         lines = count_of(self.lines, "line names", "lines name")
         return (
-            f"the {kind} {unknown.decode()!r} is not in {self.ids.folder}, whose ids are as"
-            f" {examples}; {lines} unknown ids"
+            f"the {kind} {unknown.decode()!r} is not in {self.ids.folder}, {has};"
+            f" {lines} unknown ids"
         )

@@ -12,6 +12,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.lock import check_locked
 from labeler.collection.queries import read_queries
 from labeler.files.atomic import replacing
+from labeler.files.paths import true_path
 from labeler.models.local.caveats import caveat, embedded_name
 from labeler.report.neutral import markdown_text
 from labeler.report.printable import flat
@@ -34,7 +35,7 @@ def write_readme(collection: Collection) -> None:
 def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     fetched = card_section(card, "fetch")
     yield MARK
-    yield f"# {_inline(fetched.get('title') or collection.folder.resolve().name)}"
+    yield f"# {_inline(fetched.get('title') or true_path(collection.folder).name)}"
     yield ""
     yield "A test collection for retrieval: the corpus and the queries are in BEIR's format,"
     yield "the runs and the qrels in TREC's."

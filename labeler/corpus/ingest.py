@@ -24,6 +24,7 @@ from labeler.corpus.read import KINDS, LARGEST_FILE, WHOLE, kind_of, read_docume
 from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misuse, TooLarge
+from labeler.files.paths import true_path
 from labeler.files.read import file_problems
 from labeler.messages import Advance
 from labeler.models.control import Control
@@ -323,7 +324,7 @@ def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
 
 def _refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
     for path in map(Path, inputs):
-        if path.is_dir() and collection.folder.resolve() == path.resolve():
+        if path.is_dir() and true_path(collection.folder) == true_path(path):
             raise Misuse(
                 f"{collection.folder} is the input itself; choose another directory",
                 parameter="out",

@@ -13,6 +13,7 @@ from labeler.collection.choose import collection_qrels, collection_runs, run_nam
 from labeler.collection.layout import Collection
 from labeler.data import Qrels, Run
 from labeler.errors import Misuse
+from labeler.files.paths import true_path
 from labeler.metrics import Rankings
 from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
 
@@ -99,7 +100,7 @@ def query_texts_beside(qrels: AnyQrels) -> dict[str, str]:
     folder = folder_of(qrels)
     path = qrels_path(qrels) if folder is None else None
     if path is not None:
-        folder = path.resolve().parent.parent
+        folder = true_path(path).parent.parent
     file = None if folder is None else Collection(folder).queries
     if file is None or not file.is_file():
         return {}

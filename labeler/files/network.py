@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from labeler.files.paths import true_path
+
 _KINDS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph", "glusterfs", "afs"}
 
 
@@ -14,7 +16,7 @@ def network_file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) ->
         deepest, deepest_kind = -1, None
         for line in mounts.read_text(encoding="utf-8").splitlines():
             _, point, kind, *_ = line.split(" ")
-            below = path.resolve().is_relative_to(point.replace("\\040", " "))
+            below = true_path(path).is_relative_to(point.replace("\\040", " "))
             if below and len(point) > deepest:
                 deepest, deepest_kind = len(point), kind
         return deepest_kind if deepest_kind in _KINDS else None

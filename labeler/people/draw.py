@@ -35,6 +35,8 @@ def draw(
     """
     rng = np.random.default_rng(seed)
     pooled = sorted({pair.query_id for pair in strata})
+    if not pooled:
+        raise Misuse("no pair to draw from", parameter="strata")
     if queries is not None and not 0 < queries <= len(pooled):
         raise Misuse(f"cannot draw {queries} of {len(pooled)} queries", parameter="queries")
     sampled = pooled if queries is None else sorted(rng.choice(pooled, queries, replace=False))

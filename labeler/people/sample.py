@@ -25,6 +25,7 @@ from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.data import Document, Failure, Pair, Query
 from labeler.errors import BadInput, Misuse, about
+from labeler.files.paths import true_path
 from labeler.people.draw import DrawnPair, draw, share_out
 from labeler.people.sheet import SheetRow, write_sheet
 from labeler.trec.qrels import read_qrels
@@ -70,11 +71,13 @@ def draw_sheets(
     line that says which process is waited for.
     """
     outputs = [Output.of(sheet, [collection.folder]) for sheet in sheets]
-    if len({output.path.resolve() for output in outputs}) < len(outputs):
+    if len({true_path(output.path) for output in outputs}) < len(outputs):
         raise Misuse("two sheets have the same path")
     for output in outputs:
         output.check()
     strata, names = _strata(collection, source)
+    if not strata:
+        raise BadInput(f"{collection.folder}: {source or 'the pool'} holds no pair to draw from")
     drawn = draw(strata, design.pairs, design.queries, design.seed)
     corpus, queries = read_corpus(collection.corpus), read_queries(collection.queries)
     scale = design.scale or names or DEFAULT_SCALE

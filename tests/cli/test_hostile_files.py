@@ -182,6 +182,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 )
 
 
+ONE_OF_EACH_FILE = tuple({file: (file, command) for file, command in COMMANDS}.values())
 OUTCOMES = {0, 2, 3, 4, 5, 65, 69, 74, 78}
 
 
@@ -258,6 +259,33 @@ def test_no_file_makes_a_command_fail_without_saying_why(
     workspace: Path, tmp_path: Path, capsys: Capture, name: tuple[str, str]
 ) -> None:
     sweep(workspace, tmp_path / "w", capsys, name, FEW)
+
+
+def in_its_place(path: Path, kind: str) -> None:
+    """Put something that is no such file where a file was."""
+    path.unlink()
+    if kind == "a folder":
+        path.mkdir()
+    elif kind == "a loop of links":
+        path.symlink_to(path.name)
+    elif kind == "an empty file":
+        path.touch()
+
+
+@pytest.mark.usefixtures("mirror")
+@pytest.mark.parametrize("kind", ["nothing", "a folder", "a loop of links", "an empty file"])
+def test_what_is_no_file_in_its_place_is_said_in_one_line(
+    workspace: Path, tmp_path: Path, capsys: Capture, kind: str
+) -> None:
+    for name in ONE_OF_EACH_FILE:
+        file, command = name
+        folder = tmp_path / "w"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(workspace, folder, symlinks=True)
+        in_its_place(folder / file, kind)
+        with chdir(folder):
+            code = execute(command.split())
+        check(code, capsys.readouterr().err)
 
 
 @pytest.mark.slow

@@ -77,6 +77,29 @@ def test_the_option_that_cannot_be_meant_stands_in_front(
     assert line.startswith(f"labeler: {begin}")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fuse a.trec b.trec -o out.trec --tag \udcff",
+        "judge coll --model \udcff",
+        "judge coll --model similarity --as=\udcff",
+        "explain coll \udcff cats",
+        "sample coll --pairs 2 --from \udcff -o \udcff.csv",
+        "evaluate a.qrels \udcff",
+    ],
+)
+def test_an_argument_that_is_not_utf_8_is_named_as_python_writes_it(
+    workspace: Path, capsys: Capture, command: str
+) -> None:
+    error = said(workspace, command, capsys, 2)
+    assert "\\udcff' is not UTF-8" in error or "\\udcff.csv' is not UTF-8" in error
+
+
+def test_a_file_may_have_a_name_that_is_not_utf_8(workspace: Path, capsys: Capture) -> None:
+    (workspace / "a.trec").rename(workspace / "\udcff.trec")
+    said(workspace, "evaluate a.qrels \udcff.trec", capsys, 0)
+
+
 @pytest.mark.parametrize("group", ["qrels", "run", "store"])
 def test_a_group_of_commands_alone_shows_them_and_says_that_one_was_expected(
     workspace: Path, capsys: Capture, group: str

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from labeler.errors import BadInput, FileProblem
+from labeler.files.paths import true_path
 from labeler.files.read import check_regular
 from labeler.store.sqlite.schema import APPLICATION_ID, TABLES, VERSION
 
@@ -114,7 +115,7 @@ def _read_only(path: Path) -> sqlite3.Connection:
     log = Path(f"{path}-wal")
     how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     return sqlite3.connect(
-        f"{path.resolve().as_uri()}?{how}", uri=True, isolation_level=None, check_same_thread=False
+        f"{true_path(path).as_uri()}?{how}", uri=True, isolation_level=None, check_same_thread=False
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.errors import FileProblem, LabelerError
+from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.store.base import KeyedReply
 from labeler.store.sqlite.open import create, store_problems
@@ -172,7 +173,7 @@ def take_in(path: Path, connection: sqlite3.Connection, note: Callable[[str], No
 
 
 def _taken(saved: Path, target: sqlite3.Connection) -> int:
-    address = f"{saved.resolve().as_uri()}?mode=rw"
+    address = f"{true_path(saved).as_uri()}?mode=rw"
     with closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as source:
         source.execute("BEGIN EXCLUSIVE")
         target.execute("BEGIN IMMEDIATE")
