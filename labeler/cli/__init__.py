@@ -13,8 +13,10 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from labeler import __version__
+from labeler.cli.completion import completed_command
 from labeler.cli.options import option_names
 from labeler.cli.screen import complain
+from labeler.cli.settings import defaults_of
 from labeler.cli.signals import Terminated, terminate
 from labeler.cli.streams import prepare_streams
 from labeler.errors import FileProblem, LabelerError, Misuse
@@ -49,6 +51,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "demo": Command("demo", BUILD, "pipeline", "labeler demo -o demo/ --model local"),
+    "init": Command("init", BUILD, "files.settings", "labeler init"),
     "build": Command("build", BUILD, "pipeline", "labeler build docs/ -o coll/ --queries 50"),
     "ingest": Command("ingest", BUILD, "corpus.ingest", "labeler ingest docs/ -o coll/"),
     "generate": Command(
@@ -168,7 +171,6 @@ def make_app(only: str | None = None) -> typer.Typer:
     app = typer.Typer(
         name="labeler",
         callback=_options,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["--help", "-h"]},
@@ -193,9 +195,12 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         del words[0]
     try:
         _refuse_no_text(words)
-        app = make_app(words[0] if words and words[0] in COMMANDS else None)
+        first = completed_command(os.environ, COMMANDS) or (words[0] if words else "")
+        app = make_app(first if first in COMMANDS else None)
         with rereadable():
-            result = app(words or ["--help"], prog_name="labeler", standalone_mode=False)
+            defaults = defaults_of(words[0] if words else "", words)
+            how = {"prog_name": "labeler", "standalone_mode": False, "default_map": defaults}
+            result = app(words or ["--help"], **how)
     except LabelerError as error:
         complain(f"{_option_of(error, words)}{error}{_how_to_go_on(error, words)}")
         return error.exit_code

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from labeler.cli import model_options
 from labeler.cli.numbers import COUNT, number
 from labeler.cli.screen import note, say
+from labeler.cli.settings import project_settings, shown
 from labeler.messages import dollars
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def command(
     from labeler.models.choose import choose, model_in
 
     say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
+    settings = project_settings()
+    say(f"settings         {shown(settings) if settings.path else 'no labeler.toml here'}")
     choice = asyncio.run(choose("judge", model_in(model, model_file), base_url))
     say(f"model            {choice}")
     _show_call(asyncio.run(try_call(choice, timeout, note)))

@@ -1,0 +1,24 @@
+"""`labeler init`: a commented file of settings for the commands that are started here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from labeler.cli.options import Force
+from labeler.cli.screen import say
+from labeler.files.settings import NAME, TEMPLATE
+
+
+def command(force: Force = False) -> None:
+    """Write a commented labeler.toml: settings for the commands that are started in this folder.
+
+    An option beats the environment, and the environment beats the file. Every command that uses a
+    setting says so. LABELER_CONFIG names another file; set to nothing, no file is read.
+    """
+    from labeler.collection.outputs import Output
+    from labeler.files.atomic import replacing
+
+    path = Path(NAME)
+    with Output(path, force).writing(), replacing(path) as out:
+        out.write(TEMPLATE)
+    say(f"wrote {path}: every setting is commented out; remove the # of those that you want")
