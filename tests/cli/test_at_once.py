@@ -29,8 +29,8 @@ from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 
 READ_ONLY = {
-    "agree", "correct", "diff", "doctor", "evaluate", "explain", "fuse", "init", "leaderboard", "mmr",
-    "power", "prompts", "qrels", "run", "status", "trec-eval",
+    "agree", "correct", "diff", "doctor", "evaluate", "explain", "fuse", "init", "leaderboard",
+    "mmr", "power", "prompts", "qrels", "run", "status", "trec-eval",
 }  # fmt: skip
 """Commands that change no collection, but for a file that `-o` names."""
 
