@@ -20,7 +20,47 @@ ON_AN_EDGE = ("kappa-max", "bias-index")
 
 Their intervals covered .06 to .09 and .79 to .85 in the world of scripts/simulate_coverage.py.
 """
-ALIASES = {"qwk": "kappa-quadratic"}
+ALIASES = {
+    "accuracy": "agreement",
+    "alpha": "alpha-ordinal",
+    "cohen": "kappa",
+    "cohen-kappa": "kappa",
+    "fleiss-kappa": "fleiss",
+    "gwet": "ac1",
+    "gwet-ac1": "ac1",
+    "icc(2,1)": "icc",
+    "icc(a,1)": "icc",
+    "icc2": "icc",
+    "kendall": "tau-b",
+    "kendall-tau": "tau-b",
+    "kendalltau": "tau-b",
+    "krippendorff": "alpha-ordinal",
+    "krippendorff-alpha": "alpha-ordinal",
+    "linear-kappa": "kappa-linear",
+    "linear-weighted-kappa": "kappa-linear",
+    "mean-absolute-error": "mae",
+    "pearsonr": "pearson",
+    "percent-agreement": "agreement",
+    "quadratic-kappa": "kappa-quadratic",
+    "quadratic-weighted-kappa": "kappa-quadratic",
+    "qwk": "kappa-quadratic",
+    "scott": "pi",
+    "scott-pi": "pi",
+    "spearman-rho": "spearman",
+    "spearmanr": "spearman",
+    "tau": "tau-b",
+}
+"""What sklearn, scipy, statsmodels and papers call statistics; grades are ordered, so alpha is."""
+
+_POSSESSIVE = re.compile(
+    r"['’]s?(?=-)|(?<=cohen)s(?=-)|(?<=scott)s(?=-)|(?<=krippendorff)s(?=-)|(?<=gwet)s(?=-)"
+)
+"""What is left out of Cohen's kappa and cohens_kappa."""
+_REFUSED = {
+    "weighted-kappa": "its weights are kappa-linear or kappa-quadratic",
+    "ac2": "its weights are ac2-linear or ac2-quadratic",
+    "gwet-ac2": "its weights are ac2-linear or ac2-quadratic",
+}
 
 
 @dataclass(frozen=True)
@@ -84,6 +124,7 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
     inner, grade = parse_name(name)
     if grade is None:
         return STATISTICS[inner]
+    name = f"{inner.removesuffix('-nominal')}>={grade}"
     if grade not in grades[1:]:
         cuts = ", ".join(map(str, grades[1:])) or "none"
         raise Misuse(f"cannot cut at {grade} in {name!r}; this scale's cuts: {cuts}")
@@ -92,15 +133,25 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
 
 def parse_name(name: str) -> tuple[str, int | None]:
     """The registered statistic that a name stands for, and the grade at which `kappa>=G` cuts."""
-    name = ALIASES.get(name, name)
-    if name in STATISTICS:
-        return name, None
+    whole = _registered(name)
+    if whole in STATISTICS:
+        return whole, None
+    if whole in _REFUSED:
+        raise Misuse(f"no statistic {name!r} alone: {_REFUSED[whole]}")
     match = _CUT.fullmatch(name)
-    inner = ALIASES.get(match["name"], match["name"]) if match else ""
-    inner = "alpha-nominal" if inner == "alpha" else inner
+    inner = _registered(match["name"]) if match else ""
+    # two classes have one order: all of Krippendorff's alphas are the nominal one there
+    inner = "alpha-nominal" if inner.startswith("alpha-") else inner
     if match is None or inner not in STATISTICS:
         raise Misuse(f"no statistic {name!r}{_nearest(name)}; known: {', '.join(all_names())}")
     return inner, int(match["grade"])
+
+
+def _registered(name: str) -> str:
+    """A name in the registry's spelling, if it is one in anybody's; else as it was given."""
+    plain = re.sub(r"[\s_-]+", "-", name.strip().lower())
+    plain = plain.removesuffix("-score")
+    return ALIASES.get(_POSSESSIVE.sub("", plain), plain)
 
 
 def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
@@ -117,12 +168,12 @@ def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
 
 
 def all_names() -> list[str]:
-    """Every registered name, the aliases, and the cuts as `kappa>=G`."""
-    return [*STATISTICS, *ALIASES, *(f"{name}>=G" for name in CUTTABLE)]
+    """Every registered name, and the cuts as `kappa>=G`."""
+    return [*STATISTICS, *(f"{name}>=G" for name in CUTTABLE)]
 
 
 def _nearest(name: str) -> str:
-    close = difflib.get_close_matches(name, all_names(), n=1)
+    close = difflib.get_close_matches(name, [*all_names(), *ALIASES], n=1)
     return f"; did you mean {close[0]!r}" if close else ""
 
 

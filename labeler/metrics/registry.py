@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.files.numbers import finite
+from labeler.metrics.names import SPELLINGS, canonical, refusal
 from labeler.metrics.rankings import Rankings
 
 Value = int | float | bool | str
@@ -21,38 +22,11 @@ Function = Callable[..., Floats]
 F = TypeVar("F", bound=Function)
 
 _NAME = re.compile(r"([A-Za-z][\w-]*?)(?:\((.*)\))?(?:@([\d.]+))?")
-_ALIASES = {
-    "BPref": "Bpref",
-    "HitRate": "Success",
-    "MAP": "AP",
-    "MRR": "RR",
-    "NDCG": "nDCG",
-    "Precision": "P",
-    "Q": "Q-measure",
-    "RPrec": "Rprec",
-    "Recall": "R",
-}
 _GAINS = {"linear": "log2", "exp": "exp-log2"}
 LOWER_IS_BETTER = frozenset({"MeanRank", "RBPresidual"})
 _CHOICES = {"dcg": tuple(_GAINS.values())}
 _RANGES = {"rel": (0, 2**31 - 1), "p": (0, 0.9999), "beta": (0, 1e9)}
 _WORD = re.compile(r"(?:[^\s,(]|\([^()]*\))+")
-_ELSEWHERE = {
-    "gm_map": "GMAP",
-    "hit_rate": "Success",
-    "iprec_at_recall": "IPrec",
-    "map_cut": "AP",
-    "ndcg_cut": "nDCG",
-    "num_ret": "NumRet",
-    "num_rel": "NumRel",
-    "num_rel_ret": "NumRelRet",
-    "r-precision": "Rprec",
-    "recip_rank": "RR",
-    "set_F": "SetF",
-    "set_P": "SetP",
-    "set_recall": "SetR",
-}
-"""What trec_eval and ranx call measures, where a glance at the letters would not tell."""
 
 
 @dataclass(frozen=True)
@@ -133,13 +107,9 @@ class Measure:
 
 def parse(text: str) -> Measure:
     """The measure that `text` names; `Misuse` says what is wrong and what is known."""
-    match = _NAME.fullmatch(text.strip())
-    if not match or text.count("(") != text.count(")"):
-        example = _guess(text) or "P@10 or P(rel=2)@10"
-        raise Misuse(f"cannot read the measure {text!r}; write it as {example}")
-    name, inside, cutoff = match.groups()
-    arguments = _parameters(text, inside or "")
-    definition = MEASURES.get(_ALIASES.get(name, name) if name != "NumRet" else _num_ret(arguments))
+    name, inside, cutoff = _split(text)
+    arguments = _parameters(text, inside)
+    definition = MEASURES.get(name if name != "NumRet" else _num_ret(arguments))
     if definition is None:
         raise Misuse(_unknown(name, text))
     judged_only = arguments.pop("judged_only", False)
@@ -157,6 +127,23 @@ def parse(text: str) -> Measure:
             f"{text}: {definition.name} has no parameter {next(iter(arguments))!r}: {names}"
         )
     return Measure(definition.name, _cutoff(definition, text, cutoff), parameters, judged_only)
+
+
+def _split(text: str) -> tuple[str, str, str | None]:
+    """The registry's name, what stands in parentheses, and the cutoff, in anybody's spelling."""
+    match = _NAME.fullmatch(text.strip())
+    if match is None or match[1] not in MEASURES:
+        if why := refusal(text):
+            raise Misuse(f"{text!r} {why}")
+        match = _NAME.fullmatch(canonical(text, _registered())) or match
+    if match is None or text.count("(") != text.count(")"):
+        raise Misuse(f"cannot read the measure {text!r}; write it as P@10 or P(rel=2)@10")
+    return match[1], match[2] or "", match[3]
+
+
+def _registered() -> dict[str, str]:
+    """The names of the registry by their lower case."""
+    return {name.lower(): name for name in MEASURES}
 
 
 def parse_all(texts: str | Sequence[object]) -> list[Measure]:
@@ -179,10 +166,10 @@ def _words(text: str) -> list[str]:
 
 
 def renamed(texts: Sequence[str]) -> dict[str, str]:
-    """The names as they were given to the names that they go by, where the two differ."""
+    """The names as they were given to the names that they go by, where more than case differs."""
     words = [word for text in texts for word in _words(text)]
     names = {word: str(parse(word)) for word in words}
-    return {word: name for word, name in names.items() if _plain(word) != name}
+    return {word: name for word, name in names.items() if _plain(word).lower() != name.lower()}
 
 
 def _plain(text: str) -> str:
@@ -195,22 +182,10 @@ def _num_ret(arguments: Mapping[str, Any]) -> str:
 
 
 def _unknown(name: str, text: str) -> str:
-    names = {spelled.lower(): spelled for spelled in [*_ALIASES, *MEASURES]}
+    names = _registered() | {spelled: spelled for spelled in SPELLINGS if spelled[-1] != "@"}
     close = difflib.get_close_matches(name.lower(), names, n=1)
-    meant = text.replace(name, names[close[0]], 1) if close else ""
-    meant = _guess(text) or meant
-    hint = f"did you mean {meant!r}? " if meant else ""
+    hint = f"did you mean {text.replace(name, names[close[0]], 1)!r}? " if close else ""
     return f"no measure {text!r}; {hint}known: {', '.join(MEASURES)}"
-
-
-def _guess(text: str) -> str:
-    """What `ndcg_cut.10`, `recall_100` or `hit_rate@5` would be called here; empty if unknown."""
-    parts = re.fullmatch(r"([A-Za-z][A-Za-z_-]*?)(?:[._@]([\d.]+))?", text)
-    if not parts:
-        return ""
-    names = {spelled.lower(): spelled for spelled in [*_ALIASES, *MEASURES]} | _ELSEWHERE
-    name = names.get(parts[1]) or names.get(parts[1].lower())
-    return (name + (f"@{parts[2]}" if parts[2] else "")) if name else ""
 
 
 def _parameters(text: str, inside: str) -> dict[str, Any]:

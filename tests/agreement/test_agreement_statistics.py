@@ -10,7 +10,7 @@ from statsmodels.stats import inter_rater
 
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import compare_qrels
-from labeler.agreement.registry import STATISTICS, default_names
+from labeler.agreement.registry import ALIASES, STATISTICS, default_names
 from labeler.agreement.statistics import find_statistic
 from labeler.errors import Misuse
 from labeler.stats.correlation import tau_ap_b
@@ -211,6 +211,58 @@ def test_an_unknown_statistic_names_the_nearest() -> None:
 def test_qwk_is_kappa_quadratic() -> None:
     assert find_statistic("qwk", [0, 1]).name == "kappa-quadratic"
     assert value(LARGE, "qwk>=2") == pytest.approx(value(LARGE, "kappa>=2"))
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        *((spelling, "kappa") for spelling in ("cohen", "Cohen's kappa", "cohens_kappa", "Kappa")),
+        *((spelling, "kappa") for spelling in ("cohen_kappa_score", "cohen-kappa")),
+        ("quadratic_weighted_kappa", "kappa-quadratic"),
+        ("linear-weighted-kappa", "kappa-linear"),
+        *((x, "alpha-ordinal") for x in ("krippendorff", "Krippendorff's alpha", "alpha")),
+        ("spearmanr", "spearman"),
+        ("pearsonr", "pearson"),
+        *((spelling, "tau-b") for spelling in ("kendall", "kendalltau", "tau", "Kendall's tau")),
+        ("Fleiss' kappa", "fleiss"),
+        ("Scott's pi", "pi"),
+        ("Gwet's AC1", "ac1"),
+        ("accuracy_score", "agreement"),
+        ("ICC(2,1)", "icc"),
+        ("cohen>=2", "kappa>=2"),
+        ("alpha-ordinal>=2", "alpha>=2"),
+    ],
+)
+def test_a_statistic_is_known_in_anybodys_spelling(spelling: str, name: str) -> None:
+    assert find_statistic(spelling, range(4)).name == name
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_every_alias_names_a_statistic(alias: str) -> None:
+    assert find_statistic(alias.upper(), range(4)).name == ALIASES[alias]
+
+
+def test_a_statistic_with_several_weights_asks_for_one() -> None:
+    with pytest.raises(Misuse, match="its weights are kappa-linear or kappa-quadratic"):
+        find_statistic("weighted_kappa", range(4))
+
+
+def test_spellings_of_scipy_and_sklearn_give_their_numbers() -> None:
+    table = np.array([[30, 7, 2], [4, 20, 9], [1, 5, 22]])
+    a, b = (np.repeat(x.ravel(), table.ravel()) for x in np.indices((3, 3)))
+    theirs = {
+        "cohen_kappa_score": metrics.cohen_kappa_score(a, b),
+        "accuracy_score": metrics.accuracy_score(a, b),
+        "quadratic_weighted_kappa": metrics.cohen_kappa_score(a, b, weights="quadratic"),
+        "linear_weighted_kappa": metrics.cohen_kappa_score(a, b, weights="linear"),
+        "kendalltau": stats.kendalltau(a, b).statistic,
+        "spearmanr": stats.spearmanr(a, b).statistic,
+        "pearsonr": stats.pearsonr(a, b).statistic,
+    }
+    for name, value in theirs.items():
+        statistic = find_statistic(name, range(3))
+        ours = statistic.compute(table.astype(float), np.arange(3.0))
+        assert float(ours) == pytest.approx(float(value)), name
 
 
 def test_tau_ap_of_labels_is_that_of_all_pairs_as_one_list() -> None:

@@ -263,11 +263,6 @@ def test_other_ways_to_write_a_name(other: str, name: str) -> None:
         ("nDCG(dcg='x')", "nDCG(dcg='x'): dcg is one of log2, exp-log2, not 'x'"),
         ("nDCG(gain=cubic)", "nDCG(gain=cubic): gain is linear or exp, not 'cubic'"),
         ("", "cannot read the measure ''"),
-        ("ndcg_cut.10", "cannot read the measure 'ndcg_cut.10'; write it as nDCG@10"),
-        ("recall_100", "no measure 'recall_100'; did you mean 'Recall@100'?"),
-        ("recip_rank", "no measure 'recip_rank'; did you mean 'RR'?"),
-        ("hit_rate@5", "no measure 'hit_rate@5'; did you mean 'Success@5'?"),
-        ("ndcg@10", "no measure 'ndcg@10'; did you mean 'nDCG@10'?"),
         ("P(rel=2@5", "cannot read the measure 'P(rel=2@5'"),
     ],
 )
