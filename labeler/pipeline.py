@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from labeler.collection.corpus import corpus_lines
 from labeler.collection.layout import Collection
 from labeler.corpus.ingest import Ingested, ingest
 from labeler.corpus.read import LARGEST_FILE
@@ -18,6 +19,7 @@ from labeler.judging.plan import JudgingPlan
 from labeler.judging.result import JudgeResult
 from labeler.judging.session import JudgeOptions
 from labeler.model import Model
+from labeler.models.call_plan import CallPlan
 from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
@@ -31,6 +33,7 @@ from labeler.queries.generate import (
     aplan_generation,
 )
 from labeler.queries.keep import write_heading_queries
+from labeler.runs.retrieve import BUILT_IN
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ class BuildOptions:
             redact=judging.redact,
             limits=judging.limits,
             force=self.force,
+            concurrency=judging.concurrency,
+            retry_failed=judging.retry_failed,
         )
 
 
@@ -143,8 +148,22 @@ class Rehearsal:
         """What judging would take; the first step has found out what the server accepts."""
         options, control = self.build.options, self.build.control.with_stop(stop)
         plan = await aplan_judging(self.build.collection, options.judging, control)
-        is_probed = self.build.writes_queries and options.generation.model == options.judging.model
-        return replace(plan, calls=replace(plan.calls, needs_probe=False)) if is_probed else plan
+        if not self.build.writes_queries:
+            return plan
+        calls = self._at_most(plan.calls)
+        if options.generation.model == options.judging.model:
+            calls = replace(calls, needs_probe=False)
+        return replace(plan, calls=calls)
+
+    def _at_most(self, calls: CallPlan) -> CallPlan:
+        """The calls with those of the largest pool that written queries may have."""
+        options = self.build.options
+        documents = sum(1 for _ in corpus_lines(self.build.collection.corpus))
+        pairs = options.queries * min(options.depth * len(BUILT_IN), documents)
+        if pairs <= calls.requests:
+            return calls
+        share = pairs / max(1, calls.requests)
+        return replace(calls, requests=pairs, at_most=calls.at_most.times(share))
 
 
 @contextmanager

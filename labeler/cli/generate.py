@@ -31,9 +31,9 @@ def command(
         ),
     ] = None,
     seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
-    dry_run: model_options.DryRun = False,
     force: options.Force = False,
     limits: Limits,
+    flags: model_options.RunFlags,
 ) -> None:
     """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
     from labeler.collection.layout import open_collection
@@ -41,11 +41,12 @@ def command(
     from labeler.queries.generate import GenerateOptions, agenerate, aplan_generation
 
     model = model_in(model, model_file)
-    collection, control = open_collection(folder), control_of()
+    collection, control = open_collection(folder), control_of(flags)
     asked = GenerateOptions(
-        queries, prompt, model, base_url, samples, seed, limits=limits, force=force
+        *(queries, prompt, model, base_url, samples, seed, flags.redact),
+        *(limits, force, flags.concurrency, flags.retry_failed),
     )
-    if dry_run:
+    if flags.dry_run:
         plan = run_until_stopped(
             lambda stop: aplan_generation(collection, asked, control.with_stop(stop))
         )

@@ -135,7 +135,7 @@ OPTIONS_OF[Limits] = LIMITS
 
 @dataclass(frozen=True, slots=True)
 class RunFlags:
-    """How judging goes about it, and what it shows meanwhile."""
+    """How a model is asked, and what is shown meanwhile."""
 
     concurrency: Annotated[
         int | None,
@@ -150,7 +150,7 @@ class RunFlags:
         bool,
         typer.Option(
             "--retry-failed",
-            help="Ask again where a reply was no grade.",
+            help="Ask again where a reply could not be used.",
             rich_help_panel=RETRYING,
         ),
     ] = False

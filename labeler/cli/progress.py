@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from labeler.cli.screen import note, progress
+from labeler.cli.screen import Advance, note, progress
 from labeler.data import Failure
 from labeler.errors import Misuse
 from labeler.messages import cost_of, dollars
@@ -39,7 +39,28 @@ def control_of(flags: RunFlags | None = None) -> Control:
     from labeler.models.control import Control
 
     how = how_shown(flags.quiet, flags.json_progress) if flags else "panel"
-    return Control(note, progress, lambda run: _watched(run, how))
+    steps = {"panel": progress, "json": _json_steps, "quiet": _no_steps}
+    return Control(note, steps[how], lambda run: _watched(run, how))
+
+
+@contextmanager
+def _json_steps(step: str) -> Iterator[Advance]:
+    """A line of JSON whenever more of a step is done, a hundred of them at most, and a last one."""
+    shown = -1
+
+    def advance(done: int, total: int) -> None:
+        nonlocal shown
+        percent = 100 * done // total if total else 100
+        if percent > shown:
+            shown = percent
+            note(json.dumps({"step": step, "done": done, "total": total}))
+
+    yield advance
+
+
+@contextmanager
+def _no_steps(_step: str) -> Iterator[Advance]:
+    yield lambda _done, _total: None
 
 
 def _watched(run: Underway, how: ProgressForm) -> AbstractContextManager[OnJudged]:
@@ -92,6 +113,7 @@ class RunProgress:
         spent = self.budget.spent.since(self.before)
         cost, most = (spent.cost, spent.cost_at_most) if self.budget.price else (None, None)
         return {
+            "step": "judging",
             "done": self.done,
             "total": self.total,
             "remembered": self.remembered,

@@ -26,7 +26,8 @@ def show_judging_plan(plan: JudgingPlan) -> None:
 
 def show_generation_plan(plan: GenerationPlan) -> None:
     """Print the same of writing queries."""
-    say(f"passages    {plan.passages:,}, more where a candidate is no good")
+    more = f", at most {plan.most_passages:,} where candidates are no good"
+    say(f"passages    {plan.passages:,}{more if plan.most_passages > plan.passages else ''}")
     show_calls(plan.calls)
 
 
@@ -38,7 +39,10 @@ def show_calls(plan: CallPlan) -> None:
         full = f"about {dollars(plan.about_cost)} with replies of full length, "
         most = plan.at_most_cost
         cost = f"{full if most else ''}at most {dollars(most)}, {plan.price.basis}"
-    say(f"calls       {plan.calls:,}, without re-asks{probe if plan.calls else ''}")
+        cost += ", without re-asks" if plan.tries > 1 else ""
+    reasks = " with re-asks" if plan.tries > 1 else ""
+    most_calls = f", at most {plan.most_calls:,}{reasks}" if plan.most_calls > plan.calls else ""
+    say(f"calls       {plan.calls:,}{most_calls}{probe if plan.calls else ''}")
     say(f"tokens      about {plan.about.inside:,} in, at most {plan.at_most.outside:,} out")
     say(f"cost        {cost if plan.calls else '$0: nothing to ask'}")
     for role, content in plan.example.messages if plan.example else ():
@@ -52,7 +56,7 @@ def note_generated(result: GenerateResult, queries: int) -> None:
     if result.spent.calls:
         cost = cost_of(result.cost, result.cost_at_most)
         note(f"cost of writing: {cost}; calls: {result.spent.calls:,}")
-    if result.missing and result.total and not result.has_failed:
+    if result.missing and result.total and not (result.has_failed or result.stopped):
         from labeler.queries.passages import MIN_WORDS
 
         note(f"{queries} were asked for; the corpus has no more passages of {MIN_WORDS} words")

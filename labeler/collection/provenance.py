@@ -54,7 +54,7 @@ def making(collection: Collection, paths: Iterable[Path], *, force: bool = False
         others = card_section(read_card(collection), SECTION)
         left = {key: value for key, value in others.items() if key not in pending}
         same = {key: value for key, value in earlier.items() if key in pending}
-        update_card(collection, SECTION, {**left, **same, **now})
+        update_card(collection, SECTION, dict(sorted({**left, **same, **now}.items())))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeler.judging.assessor import Assessor
-from labeler.judging.attempts import Task, in_chunks, recalled
+from labeler.judging.attempts import TRIES, Task, in_chunks, recalled
 from labeler.judging.job import Job
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
@@ -33,7 +33,8 @@ def plan_job(
     """What judging the pairs would take, with every reply right at the first attempt."""
     pair = next(iter(job.pairs), None)
     example = assessor.request(*job.texts.of(pair)) if pair else None
-    calls = plan_calls(_unanswered(job, assessor, retry_failed), session, example)
+    requests = _unanswered(job, assessor, retry_failed)
+    calls = plan_calls(requests, session, example, tries=TRIES)
     return JudgingPlan(len(job.pairs), len(job.pairs) - calls.calls, calls)
 
 

@@ -16,8 +16,9 @@ from labeler.models.tokens import Tokens, about, at_most
 class CallPlan:
     """How many calls there would be, each right at the first attempt, and what they would take.
 
-    `about` and `at_most` are the tokens of all of them; `price` is None where it is not known;
-    `needs_probe` is true where one more call before them finds out what the server accepts;
+    `about` is the tokens of all of them. There are `requests` at most, of `at_most` tokens, each
+    of which is asked `tries` times where its replies are of no use. `price` is None where it is not
+    known; `needs_probe` is true where one more call before them finds out what the server accepts;
     `example` is one of the requests, or what would be asked were it not remembered.
     """
 
@@ -27,6 +28,13 @@ class CallPlan:
     price: Price | None = None
     needs_probe: bool = False
     example: Request | None = None
+    requests: int = 0
+    tries: int = 1
+
+    @property
+    def most_calls(self) -> int:
+        """How many calls there would be at most; a call that fails counts once."""
+        return self.requests * self.tries
 
     @property
     def about_cost(self) -> float | None:
@@ -35,13 +43,14 @@ class CallPlan:
 
     @property
     def at_most_cost(self) -> float | None:
-        """What the calls cost in dollars at most."""
-        return self.price.of(*self.at_most, self.calls) if self.price else None
+        """What all requests cost in dollars at most, each right at the first attempt."""
+        return self.price.of(*self.at_most, self.requests) if self.price else None
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; a cost that is not known is None."""
         return {
             "calls": self.calls,
+            "calls_at_most": self.most_calls,
             "tokens_in": self.about.inside,
             "tokens_out_at_most": self.at_most.outside,
             "cost": self.about_cost,
@@ -50,14 +59,23 @@ class CallPlan:
 
 
 def plan_calls(
-    requests: Iterable[Request], session: Session, example: Request | None = None
+    requests: Iterable[Request],
+    session: Session,
+    example: Request | None = None,
+    *,
+    likely: int | None = None,
+    tries: int = 1,
 ) -> CallPlan:
-    """What these requests would take; the first of them is the example where none is given."""
-    calls, estimate, most = 0, Tokens(0, 0), Tokens(0, 0)
-    for request in requests:
-        calls += 1
+    """What these requests would take, of which the first `likely` ones suffice if all goes well.
+
+    The first of them is the example where none is given.
+    """
+    calls = count = 0
+    estimate, most = Tokens(0, 0), Tokens(0, 0)
+    for count, request in enumerate(requests, start=1):
         example = example or request
-        estimate = estimate.plus(about(request))
         most = most.plus(at_most(request))
+        if likely is None or count <= likely:
+            calls, estimate = count, estimate.plus(about(request))
     price, needs_probe = session.selection.price, session.needs_probe
-    return CallPlan(calls, estimate, most, price, needs_probe, example)
+    return CallPlan(calls, estimate, most, price, needs_probe, example, count, tries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import ceil
 from typing import NamedTuple
 
 from labeler.model import Request
@@ -30,6 +31,10 @@ class Tokens(NamedTuple):
     def plus(self, tokens: Tokens) -> Tokens:
         """The sum of both."""
         return Tokens(self.inside + tokens.inside, self.outside + tokens.outside)
+
+    def times(self, factor: float) -> Tokens:
+        """So many times both, rounded up."""
+        return Tokens(ceil(self.inside * factor), ceil(self.outside * factor))
 
 
 NOTHING = Tokens(0, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from labeler.collection.lock import locked_in_loop
 from labeler.collection.provenance import check_made
 from labeler.data import Document
 from labeler.errors import Incomplete
-from labeler.model import Model
+from labeler.model import Model, Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.control import Control
 from labeler.models.limits import Limits
@@ -24,13 +24,15 @@ from labeler.models.policies.budget import Spending
 from labeler.models.session import Session, SessionOptions, open_session, select_model
 from labeler.prompt import find_prompt
 from labeler.queries.keep import generated_before, keep_generated
-from labeler.queries.passages import MIN_WORDS, passages_in_order
+from labeler.queries.passages import MIN_WORDS
 from labeler.queries.write import (
-    FRUITLESS,
     Writer,
     closeness,
     generate_queries,
     generation_requests,
+    is_no_query,
+    most_passages,
+    unused_passages,
 )
 
 EMBEDDED_SAMPLES = 5
@@ -43,7 +45,8 @@ class GenerateOptions:
     `prompt` is a shipped prompt's name or the path of a file; `model` is as `JudgeOptions` say.
     `samples` is the number of candidates for each passage, of which the closest is kept: None is
     1, or 5 of an embedded model. `seed` decides which passages are asked about. With `force` the
-    list of rejected queries is replaced even where somebody else wrote it.
+    list of rejected queries is replaced even where somebody else wrote it. `concurrency`,
+    `retry_failed` (of replies that were no queries) and `redact` are as `JudgeOptions` say.
     """
 
     queries: int = 50
@@ -55,11 +58,15 @@ class GenerateOptions:
     redact: bool = False
     limits: Limits = field(default_factory=Limits)
     force: bool = False
+    concurrency: int | None = None
+    retry_failed: bool = False
 
     @property
     def session(self) -> SessionOptions:
         """Which model to ask, and how."""
-        return SessionOptions(self.model, self.base_url, self.limits, redacted=self.redact)
+        return SessionOptions(
+            self.model, self.base_url, self.limits, self.concurrency, redacted=self.redact
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +74,9 @@ class GenerateResult:
     """How many queries were written now, and how many generated ones the collection has.
 
     `rejected` counts the candidates that were dropped now, `reasons` those that were no queries;
-    `missing` the queries that there are too few. `has_failed` is true where replies failed, or so
-    many were no queries that no more were asked for. `spent` is what this took.
+    `missing` the queries that there are too few. `has_failed` is true where replies failed.
+    `stopped` says why no more passages were asked about, where the corpus has some: too many gave
+    no query. `spent` is what this took.
     """
 
     queries: Path
@@ -80,6 +88,7 @@ class GenerateResult:
     is_priced: bool = False
     reasons: Mapping[str, int] = field(default_factory=dict)
     has_failed: bool = False
+    stopped: str = ""
 
     @property
     def cost(self) -> float | None:
@@ -93,11 +102,12 @@ class GenerateResult:
 
     def check(self) -> None:
         """Raise `Incomplete` where queries are missing because replies failed, or none came."""
-        if self.missing and (self.has_failed or not self.total):
+        if self.missing and (self.has_failed or self.stopped or not self.total):
             counts = [f"{count:,} {reason}" for reason, count in self.reasons.items()]
             reasons = ", ".join(counts) or f"no passage has {MIN_WORDS} words"
             queries = f"{self.total:,} of {self.total + self.missing:,} queries were written"
-            raise Incomplete(f"{queries} ({reasons}); rejected.jsonl lists them")
+            why = f"; stopped, since {self.stopped}" if self.stopped else ""
+            raise Incomplete(f"{queries} ({reasons}); rejected.jsonl lists them{why}")
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file and the cost by name."""
@@ -108,6 +118,7 @@ class GenerateResult:
             "total": self.total,
             "missing": self.missing,
             "reasons": dict(self.reasons),
+            "stopped": self.stopped,
             "calls": self.spent.calls,
             "cost": self.cost,
             "cost_at_most": self.cost_at_most,
@@ -116,14 +127,19 @@ class GenerateResult:
 
 @dataclass(frozen=True, slots=True)
 class GenerationPlan:
-    """How many passages would be asked about, and what the calls would take."""
+    """How many passages would be asked about, and what the calls would take.
+
+    `most_passages` counts those that are asked about where many candidates are no good.
+    """
 
     passages: int
     calls: CallPlan
+    most_passages: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
-        return {"passages": self.passages, **self.calls.as_json()}
+        passages = {"passages": self.passages, "passages_at_most": self.most_passages}
+        return {**passages, **self.calls.as_json()}
 
 
 def generate(  # noqa: PLR0913  the keywords of a public function are its settings
@@ -139,6 +155,8 @@ def generate(  # noqa: PLR0913  the keywords of a public function are its settin
     limits: Limits | None = None,
     control: Control | None = None,
     force: bool = False,
+    concurrency: int | None = None,
+    retry_failed: bool = False,
 ) -> GenerateResult:
     """Write queries that the corpus answers; `GenerateOptions` says what the settings mean.
 
@@ -150,7 +168,8 @@ def generate(  # noqa: PLR0913  the keywords of a public function are its settin
     1
     """
     options = GenerateOptions(
-        queries, prompt, model, base_url, samples, seed, redact, limits or Limits(), force
+        *(queries, prompt, model, base_url, samples, seed, redact),
+        *(limits or Limits(), force, concurrency, retry_failed),
     )
     control = control or Control()
     return run_to_end(lambda stop: agenerate(collection, options, control.with_stop(stop)))
@@ -193,7 +212,8 @@ async def agenerate(
         spent,
         is_priced,
         generated.reasons,
-        bool(generated.failures or generated.in_a_row >= FRUITLESS),
+        bool(generated.failures),
+        generated.stopped,
     )
 
 
@@ -212,11 +232,25 @@ async def aplan_generation(
     opened, options = open_collection(collection), options or GenerateOptions()
     rehearsal = replace(options.session, rehearsal=True)
     async with _prepared(opened, options, rehearsal, control or Control()) as prepared:
-        passages = passages_in_order(prepared.documents, prepared.writer.seed)[: options.queries]
-        requests = [
-            r for passage in passages for r in generation_requests(passage, prepared.writer)
-        ]
-        return GenerationPlan(len(passages), plan_calls(requests, prepared.session))
+        already = tuple(generated_before(opened, prepared.writer))
+        writer = replace(prepared.writer, already=already)
+        missing = max(0, options.queries - len(already))
+        passages = unused_passages(prepared.documents, writer)[: most_passages(missing)]
+        likely = _unanswered(passages[:missing], writer)
+        more = _unanswered(passages[missing:], writer)
+        calls = plan_calls([*likely, *more], prepared.session, likely=len(likely))
+        return GenerationPlan(min(missing, len(passages)), calls, len(passages))
+
+
+def _unanswered(passages: Sequence[Document], writer: Writer) -> list[Request]:
+    """The requests about passages to which the store has no reply that would do."""
+    requests = [request for passage in passages for request in generation_requests(passage, writer)]
+    replies = writer.model.recall(requests)
+    return [
+        request
+        for request, reply in zip(requests, replies, strict=True)
+        if reply is None or (writer.retry_failed and is_no_query(reply))
+    ]
 
 
 class _Prepared(NamedTuple):
@@ -239,5 +273,6 @@ async def _prepared(
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
     async with open_session(selection, documents, collection.store, control) as session:
-        writer = Writer(prompt, session.model, closeness(documents), samples, options.seed)
+        settings = samples, options.seed, (), options.retry_failed
+        writer = Writer(prompt, session.model, closeness(documents), *settings)
         yield _Prepared(documents, writer, session)

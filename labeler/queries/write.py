@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
 from labeler.data import Document, Query
 from labeler.errors import CallFailed, ProviderError
 from labeler.messages import Advance
-from labeler.model import NO_COMPLETION, Model, Reply, Request
+from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request
 from labeler.models.ending import status_of_ending
 from labeler.prompt import Prompt
 from labeler.queries.filter import reason_to_reject, tidied
@@ -24,11 +24,17 @@ from labeler.text.vectors import can_encode, encode
 T = TypeVar("T")
 
 BEATEN = "another was closer"
-FRUITLESS = 50
-"""Passages in a row without a query, after which no more are asked about and paid for."""
+IN_A_ROW, FEWEST = 20, 2
+"""So many passages in a row that give fewer queries than this are the last to be paid for."""
+
+PASSAGES_OF_A_QUERY = 3
+"""So many passages for each missing query, and `IN_A_ROW` more, are asked about at most."""
 
 MAX_WORDS = 260
 """The words of a passage that the model is shown, counted from its beginning."""
+
+_NOTHING = {NO_COMPLETION: "no completion", NO_TEXT: "no text"}
+"""Endings of replies that hold nothing, in words."""
 
 Closeness = Callable[[str, Sequence[str]], Sequence[float]]
 """How close each of some candidates is to a passage; the highest wins."""
@@ -47,14 +53,21 @@ class Rejected:
 class Generated:
     """The queries that were kept, in order, and the candidates that were not.
 
-    `failures` counts the passages whose every reply failed, by the reason of the first;
-    `in_a_row` the passages that gave no query since the last that gave one.
+    `failures` counts the passages whose every reply failed, by the reason of the first. `latest`
+    says of each of the last passages whether it gave a query. `stopped` says why no more passages
+    were asked about, though the corpus has some; it is empty where that was no reason to end.
     """
 
     queries: list[Query] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
-    in_a_row: int = 0
+    latest: deque[bool] = field(default_factory=lambda: deque(maxlen=IN_A_ROW))
+    stopped: str = ""
+
+    @property
+    def is_fruitless(self) -> bool:
+        """Whether the last passages gave next to nothing."""
+        return len(self.latest) == IN_A_ROW and sum(self.latest) < FEWEST
 
     @property
     def reasons(self) -> Counter[str]:
@@ -65,7 +78,10 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """All that decides which queries come out of a corpus; `already` are the first of them."""
+    """All that decides which queries come out of a corpus; `already` are the first of them.
+
+    With `retry_failed`, a remembered reply that is no query is not taken, but asked for again.
+    """
 
     prompt: Prompt
     model: Model
@@ -73,6 +89,7 @@ class Writer:
     samples: int = 5
     seed: int = 0
     already: tuple[Query, ...] = ()
+    retry_failed: bool = False
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -110,26 +127,46 @@ async def generate_queries(
 ) -> Generated:
     """Write queries until there are `total` with those that the writer has `already`.
 
-    At most one a passage; fewer where the passages run out, or many in a row give none. What comes
-    out does not depend on `concurrency`: passages are asked in waves, and a wave's results are
-    taken in order.
+    At most one a passage; fewer where the passages run out, or many in a row give next to none.
+    What comes out does not depend on `concurrency`: passages are asked in waves, and a wave's
+    results are taken in order.
     """
     result = Generated(list(writer.already))
-    used = {source["doc_id"] for query in writer.already for source in query.metadata["source"]}
-    ordered = passages_in_order(documents, writer.seed)
-    passages = iter([document for document in ordered if document.id not in used])
+    unused = unused_passages(documents, writer)
+    most = most_passages(total - len(writer.already))
+    passages = iter(unused[:most])
     limit = asyncio.Semaphore(concurrency)
-    while len(result.queries) < total and result.in_a_row < FRUITLESS:
+    while len(result.queries) < total and not result.is_fruitless:
         wave = _next_wave(passages, min(total - len(result.queries), max(1, concurrency)))
         if not wave:
             break
         answers = await _ask_all(wave, writer, limit)
         _check_that_some_call_worked(answers)
         for document, replies in zip(wave, answers, strict=True):
-            if result.in_a_row < FRUITLESS:
+            if not result.is_fruitless:
                 _keep_best(document, replies, writer, result)
         advance(len(result.queries), total)
+    if len(result.queries) < total:
+        result.stopped = _why_stopped(result, most, len(unused))
     return result
+
+
+def unused_passages(documents: Iterable[Document], writer: Writer) -> list[Document]:
+    """The passages that the queries there are already do not come from, in the seed's order."""
+    used = {source["doc_id"] for query in writer.already for source in query.metadata["source"]}
+    return [d for d in passages_in_order(documents, writer.seed) if d.id not in used]
+
+
+def most_passages(missing: int) -> int:
+    """About how many passages a model is asked at most, for so many queries."""
+    return PASSAGES_OF_A_QUERY * missing + IN_A_ROW if missing > 0 else 0
+
+
+def _why_stopped(result: Generated, most: int, passages: int) -> str:
+    """Why the passages that are left are not asked about; empty where none is left."""
+    if result.is_fruitless:
+        return f"of the last {IN_A_ROW} passages {sum(result.latest) or 'none'} gave a query"
+    return f"{most:,} passages are the most that are asked about" if passages > most else ""
 
 
 def _next_wave(passages: Iterator[Document], size: int) -> list[Document]:
@@ -142,7 +179,7 @@ async def _ask_all(
     async def ask(request: Request) -> Reply | CallFailed:
         async with limit:
             try:
-                return await writer.model.ask(request)
+                return await _answer(request, writer)
             except CallFailed as error:
                 return error
 
@@ -150,6 +187,20 @@ async def _ask_all(
         return await _all_ended(map(ask, generation_requests(document, writer)))
 
     return await _all_ended(map(ask_for, wave))
+
+
+async def _answer(request: Request, writer: Writer) -> Reply:
+    """The reply to a request; asked anew where the remembered one is no query, if that is asked."""
+    reply = await writer.model.ask(request)
+    while writer.retry_failed and reply.remembered and is_no_query(reply):
+        request = replace(request, attempt=request.attempt + 1)
+        reply = await writer.model.ask(request)
+    return reply
+
+
+def is_no_query(reply: Reply) -> bool:
+    """Whether a reply is none at all: refused, cut short or empty."""
+    return bool(_candidate(reply)[1])
 
 
 async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -182,9 +233,9 @@ def _keep_best(
             fit[text] = None
     if not fit:
         result.failures.update(failures[:1] if len(failures) == len(replies) else ())
-        result.in_a_row += 1
+        result.latest.append(False)
         return
-    result.in_a_row = 0
+    result.latest.append(True)
     scores = writer.closeness(document.text, list(fit))
     ordered = sorted(zip(scores, fit, strict=True), key=lambda scored: -scored[0])
     best, *rest = (text for _, text in ordered)
@@ -202,8 +253,8 @@ def _candidate(reply: Reply | CallFailed) -> tuple[str, str]:
         return reply.refusal or "", "refused"
     if status == "filtered":
         return "", "filtered"
-    if reply.finish_reason == NO_COMPLETION:
-        return "", "no completion"
+    if reply.finish_reason in _NOTHING:
+        return "", _NOTHING[reply.finish_reason]
     text = tidied(reply.text)
     if status:
         return text, "cut at the token limit" if status == "truncated" else "broken off"

@@ -3,6 +3,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -245,8 +246,114 @@ def test_a_model_that_writes_no_query_is_not_asked_about_a_whole_corpus() -> Non
 
         work = generate_queries(documents, writer(refuse, 1), 4, concurrency)
         result = asyncio.run(work)
-        assert len(result.rejected) == 50
-        assert asked < 50 + 16
+        assert len(result.rejected) == 20
+        assert asked < 20 + 16
+        assert result.stopped == "of the last 20 passages none gave a query"
+
+
+def test_few_queries_of_many_passages_are_an_end_too_and_a_poor_writer_has_its_bound() -> None:
+    documents = [replace(DOCUMENTS[0], id=f"d{n}") for n in range(900)]
+    for good_one_in, total, asked_about, stopped in (
+        (20, 9, 20, "of the last 20 passages 1 gave a query"),
+        (6, 20, 80, "80 passages are the most that are asked about"),
+        (2, 20, 40, ""),
+    ):
+        asked = 0
+
+        async def write(_request: Request, good_one_in: int = good_one_in) -> Reply:
+            nonlocal asked
+            asked += 1
+            return Reply(f"what is {asked}", "" if asked % good_one_in == 1 else "length")
+
+        result = asyncio.run(generate_queries(documents, writer(write, 1), total))
+        assert (result.stopped, asked <= asked_about) == (stopped, True)
+        assert asked >= asked_about - 1
+
+
+def test_the_dry_run_says_how_many_calls_there_are_at_most_and_there_are_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = corpus_of(tmp_path / "docs", 90)
+    texts = cycle(f"what is it {n}" for n in range(4))
+    with FakeServer() as server:
+        server.answer = lambda call: (
+            '{"grade": 1}' if "response_format" in call.body else next(texts)
+        )
+        where = ["--model", "fake", "--base-url", server.base_url, "--queries", "8"]
+        assert execute(["generate", str(collection.folder), *where, "--dry-run"]) == 0
+        shown = capsys.readouterr().out
+        assert "passages    8, at most 44 where candidates are no good" in shown
+        assert "calls       8, at most 44 (and 1 before them" in shown
+        assert not server.calls
+        assert execute(["generate", str(collection.folder), *where]) == 3
+        assert len(server.calls) <= 45
+    shown = capsys.readouterr().err
+    assert "4 of 8 queries were written (19 asked already); rejected.jsonl lists them; " in shown
+    assert "stopped, since of the last 20 passages 1 gave a query" in shown
+
+
+def test_a_dry_run_counts_what_is_left_to_ask(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = corpus_of(tmp_path / "docs", 9)
+    number = iter(range(99))
+    with FakeServer(lambda _call: f"what is word{next(number)}x1") as server:
+        where = ["--model", "fake", "--base-url", server.base_url]
+        asked = ["generate", str(collection.folder), *where, "--queries"]
+        assert execute([*asked, "3"]) == 0
+        calls = len(server.calls)
+        capsys.readouterr()
+        assert execute([*asked, "3", "--dry-run"]) == 0
+        assert "calls       0\n" in capsys.readouterr().out
+        assert execute([*asked, "5", "--dry-run"]) == 0
+        assert "calls       2, at most 6\n" in capsys.readouterr().out
+        assert len(server.calls) == calls
+
+
+def test_the_calls_of_a_build_are_no_more_than_its_dry_run_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus_of(tmp_path / "docs", 30)
+    with FakeServer() as server:
+        numbers = iter(range(999))
+        server.answer = lambda call: (
+            "no grade" if "response_format" in call.body else f"what is word{next(numbers)}x1"
+        )
+        where = ["--model", "fake", "--base-url", server.base_url, "--queries", "3", "--depth", "4"]
+        building = ["build", str(tmp_path / "docs"), "-o", str(tmp_path / "new"), *where]
+        assert execute([*building, "--dry-run"]) == 0
+        calls = re.findall(r"calls .*at most ([\d,]+)", capsys.readouterr().out)
+        assert list(map(int, calls)) == [29, 3 * 3 * 4 * 3]
+        assert execute(building) == 3
+        assert len(server.calls) <= sum(map(int, calls)) + 5
+        generated = json.loads((tmp_path / "new" / "card.json").read_text())["generate"]
+        assert generated["queries"] == 3
+
+
+def test_generating_takes_the_options_of_judging(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = corpus_of(tmp_path / "docs", 12)
+    number = iter(range(99))
+    with FakeServer() as server:
+        server.answer = after_the_probe(server, Answer(NO_QUERIES["refused"]))
+        where = ["--model", "fake", "--base-url", server.base_url, "--queries", "4"]
+        asked = ["generate", str(collection.folder), *where]
+        assert execute([*asked, "--quiet", "--redact", "--concurrency", "2"]) == 3
+        assert server.most_under_way <= 2
+        assert "writing queries" not in capsys.readouterr().err
+        assert b"word1x59" not in collection.store.read_bytes()
+        calls = len(server.calls)
+        server.answer = lambda _call: f"what is word{next(number)}x1"
+        assert execute(asked) == 3
+        assert len(server.calls) == calls
+        capsys.readouterr()
+        assert execute([*asked, "--retry-failed", "--dry-run"]) == 0
+        assert "calls       4, at most 12\n" in capsys.readouterr().out
+        assert execute([*asked, "--retry-failed", "--json-progress"]) == 0
+        assert len(server.calls) == calls + 4
+    lines = re.findall("^{.*}$", capsys.readouterr().err, re.MULTILINE)
+    assert json.loads(lines[-1]) == {"step": "writing queries", "done": 4, "total": 4}
 
 
 def test_a_build_shows_the_calls_of_judging_apart_from_those_of_writing(
@@ -263,7 +370,8 @@ def test_a_build_shows_the_calls_of_judging_apart_from_those_of_writing(
         assert execute(["build", *paths, *where, "--json-progress"]) == 0
         calls = len(server.calls)
     shown = capsys.readouterr()
-    first, *_, last = map(json.loads, re.findall("^{.*}$", shown.err, re.MULTILINE))
+    lines = map(json.loads, re.findall("^{.*}$", shown.err, re.MULTILINE))
+    first, *_, last = (line for line in lines if line["step"] == "judging")
     assert (first["calls"], first["tokens"]) == (0, 0)
     assert last["calls"] == last["done"] == calls - 3
     assert last["tokens"] == 110 * last["done"]
