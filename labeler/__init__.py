@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from labeler.pipeline import BuildOptions as BuildOptions
     from labeler.pipeline import abuild as abuild
     from labeler.pipeline import build as build
+    from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.pool import pool as pool
     from labeler.queries.generate import GenerateOptions as GenerateOptions
     from labeler.queries.generate import agenerate as agenerate
@@ -66,6 +67,7 @@ _PUBLIC = {
     "diff": "judging.diff:diff",
     "evaluate": "evaluation.evaluate:evaluate",
     "generate": "queries.generate:generate",
+    "import_qrels": "pools.import_qrels:import_qrels",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
     "leaderboard": "evaluation.leaderboard:leaderboard",

@@ -67,6 +67,12 @@ COMMANDS: dict[str, Command] = {
         "people.import_labels",
         "labeler import-labels sheet.csv coll/ --as human2",
     ),
+    "import-qrels": Command(
+        "import_qrels",
+        JUDGE,
+        "pools.import_qrels",
+        "labeler import-qrels qrels/test.tsv coll/ --as human",
+    ),
     "judge": Command(
         "judge",
         JUDGE,

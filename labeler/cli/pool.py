@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,14 +26,26 @@ def command(
         list[Path] | None,
         typer.Option(metavar="FILE", help="A TREC run of your own to pool too; may be repeated."),
     ] = None,
+    qrels: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Judgements of people, whose pairs to pool too; may be repeated.",
+        ),
+    ] = None,
+    only: Annotated[
+        bool, typer.Option("--only", help="Retrieve nothing: pool --run and --qrels alone.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
     from labeler.pools.pool import pool
 
-    result = pool(folder, depth=depth, runs=run or (), control=control_of(), force=force)
+    sources: dict[str, Any] = {"runs": run or (), "qrels": qrels or (), "only": only}
+    result = pool(folder, depth=depth, **sources, control=control_of(), force=force)
     note_pooled(result)
-    say(f"pool: {result.pool}; runs: {', '.join(result.runs)}")
+    judged = f"; qrels: {', '.join(result.qrels)}" if result.qrels else ""
+    say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}{judged}")
 
 
 def note_pooled(result: PoolResult) -> None:

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from labeler.collection.lock import check_locked
-from labeler.collection.rows import pair_of
+from labeler.collection.rows import check_exists, pair_of
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.jsonl import read_rows, write_rows
-from labeler.files.read import check_regular
 
 
 def read_pool(path: Path) -> list[Pooled]:
     """The pairs of a `pool.jsonl`, of which only `query_id` and `doc_id` are required."""
     pool: list[Pooled] = []
     pairs: set[Pair] = set()
-    check_regular(path)
+    check_exists(path)
     with reading(path) as position:
         for number, row in position.follow(read_rows(path)):
             pair = pair_of(path, number, row)
@@ -62,7 +61,7 @@ def pool_pairs(
     not among them.
     """
     codes, query_numbers, doc_numbers = array("q"), dict[str, int](), dict[str, int]()
-    check_regular(path)
+    check_exists(path)
     with reading(path) as position:
         for number, row in position.follow(read_rows(path)):
             query, document = pair_of(path, number, row)

@@ -66,9 +66,21 @@ def _made(card: Mapping[str, Any]) -> Iterator[str]:
         writer = f"{_inline(generated.get('model'))} with {_inline(generated.get('prompt'))}"
         yield f"- {_count(generated, 'queries')} queries written by {writer}"
     if pooled := card_section(card, "pool"):
-        runs = ", ".join(map(_inline, card_section(pooled, "runs")))
-        depth = _inline(pooled.get("depth"))
-        yield f"- pooled: {_count(pooled, 'pairs')} pairs, the first {depth} of each run ({runs})"
+        yield f"- pooled: {_count(pooled, 'pairs')} pairs, {_origins_of_pool(pooled)}"
+    for name, entry in sorted(card_section(card, "imported").items()):
+        if isinstance(entry, dict):
+            kept = f"{_count(entry, 'pairs')} pairs of {_count(entry, 'queries')} queries"
+            source = _inline(entry.get("source"))
+            yield f"- qrels {_inline(name)}: {kept}, judged by people ({source})"
+
+
+def _origins_of_pool(pooled: Mapping[str, Any]) -> str:
+    """What the pairs of a pool came from: runs, and people's judgements."""
+    runs = ", ".join(map(_inline, card_section(pooled, "runs")))
+    qrels = ", ".join(map(_inline, card_section(pooled, "qrels")))
+    of_runs = f"the first {_inline(pooled.get('depth'))} of each run ({runs})"
+    of_qrels = f"those that people judged ({qrels})"
+    return " and ".join([of_runs] * bool(runs) + [of_qrels] * bool(qrels))
 
 
 def _origins(collection: Collection) -> Counter[str]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.choose import run_name
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import STEPS, Collection, open_collection
 from labeler.collection.lock import locked
+from labeler.collection.own_qrels import OwnQrels, own_qrels, pool_judged
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.provenance import check_made, making
 from labeler.collection.queries import read_queries
-from labeler.data import Pair, Pooled, Run
-from labeler.errors import BadInput
+from labeler.data import Pair, Pooled, Query, Run
+from labeler.errors import BadInput, Misuse
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.models.control import Control
+from labeler.pools.import_qrels import read_own_qrels
 from labeler.pools.own_runs import read_own_run
 from labeler.runs.retrieve import BUILT_IN, retrieve, tag_of
 from labeler.text.vectors import DENSE_EXTRA, can_encode
@@ -28,38 +30,47 @@ from labeler.trec.write import write_run
 
 @dataclass(frozen=True, slots=True)
 class PoolResult:
-    """How many pairs the pool has and how many of them are new, and the runs that it came from."""
+    """How many pairs the pool has and how many of them are new, and what it came from.
+
+    `runs` are those of the collection; `qrels` the files whose pairs were added now.
+    """
 
     pool: Path
     pairs: int
     new: int
     queries: int
     runs: tuple[str, ...]
+    qrels: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The counts, the file and the runs by name."""
+        """The counts, the file, the runs by name and the qrels."""
         return {
             "pool": str(self.pool),
             "pairs": self.pairs,
             "new": self.new,
             "queries": self.queries,
             "runs": list(self.runs),
+            "qrels": list(self.qrels),
         }
 
 
-def pool(
+def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     collection: Collection | Path | str,
     *,
     depth: int = 10,
     runs: Iterable[Path | str] = (),
+    qrels: Iterable[Path | str] = (),
+    only: bool = False,
     control: Control | None = None,
     force: bool = False,
 ) -> PoolResult:
     """Retrieve with BM25, dense vectors and their fusion, and pool what these and `runs` find.
 
-    `runs` are files of runs of your own. No pair leaves the pool: the first `depth` documents of
-    each query in each run are added to it. A run of yours that stands where one of these is written
-    is replaced with `force` alone.
+    `runs` are files of runs of your own; `qrels` are files of people's judgements, or names of the
+    collection's own, whose pairs are added whatever finds them. With `only`, nothing is retrieved:
+    the pairs are those of `runs` and `qrels`. No pair leaves the pool: the first `depth` documents
+    of each query in each run are added to it. A run of yours that stands where one of these is
+    written is replaced with `force` alone.
 
     >>> from labeler.testing import small_collection
     >>> collection = small_collection()
@@ -68,34 +79,78 @@ def pool(
     """
     opened, control = open_collection(collection), control or Control()
     own = [Path(path) for path in runs]
+    judged = [_qrels_path(opened, path) for path in qrels]
+    if only and not (own or judged):
+        raise Misuse("there is nothing else to pool: neither runs nor qrels", parameter="only")
+    options = _PoolOptions(depth, own, judged, only, force)
     with rereadable():
-        for path in own:  # a pipe is read before the lock is taken, as nobody knows how long it is
+        for path in own + judged:  # before the lock is taken: a pipe may end at any time
             with file_problems(path):
                 file_of(path)
         with locked(opened, control.note):
-            return _pool(opened, depth, own, control, force)
+            return _pool(opened, options, control)
 
 
-def _pool(
-    collection: Collection, depth: int, runs: Iterable[Path], control: Control, force: bool
-) -> PoolResult:
-    documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)
+class _PoolOptions(NamedTuple):
+    """What to pool: runs and qrels of one's own, and unless these alone, what is retrieved."""
+
+    depth: int
+    runs: list[Path]
+    qrels: list[Path]
+    only: bool
+    force: bool
+
+
+def _qrels_path(collection: Collection, qrels: Path | str) -> Path:
+    """A file of qrels, or the collection's own of that name."""
+    is_own = str(qrels) in collection.qrels_names() and not Path(qrels).exists()
+    return collection.qrels(str(qrels)) if is_own else Path(qrels)
+
+
+def _pool(collection: Collection, options: _PoolOptions, control: Control) -> PoolResult:
+    queries = read_queries(collection.queries)
     if not queries:
         how = STEPS["queries.jsonl"].format(collection.folder)
         raise BadInput(f"{collection.queries}: no queries; next: {how}")
-    own = {run_name(path): read_own_run(path, collection, depth, control.note) for path in runs}
-    if not force:
+    depth = options.depth
+    runs = {run_name(p): read_own_run(p, collection, depth, control.note) for p in options.runs}
+    judged = {str(path): _own_qrels(collection, path, control) for path in options.qrels}
+    if not options.only:
+        runs = {**_retrieved(collection, queries, options, control), **runs}
+    before = len(read_pool(collection.pool)) if collection.pool.exists() else 0
+    pairs = before
+    if runs:
+        pairs = len(add_runs(collection, runs, depth, force=options.force)[0])
+    if judged:
+        by_name = {Path(path).name: own for path, own in judged.items()}
+        pairs, _ = pool_judged(collection, by_name, control.note)
+    names = (collection.run_names(), tuple(judged))
+    return PoolResult(collection.pool, pairs, pairs - before, len(queries), *names)
+
+
+def _own_qrels(collection: Collection, path: Path, control: Control) -> OwnQrels:
+    """People's judgements in a file, of pairs that the collection has."""
+    own = own_qrels(collection, read_own_qrels(path, control.note), path)
+    for line in own.warnings(path):
+        control.note(line)
+    return own
+
+
+def _retrieved(
+    collection: Collection, queries: dict[str, Query], options: _PoolOptions, control: Control
+) -> dict[str, Run]:
+    """The runs of the retrievers that can be had; one that finds nothing is none."""
+    documents = read_corpus(collection.corpus)
+    if not options.force:
         check_made(collection, map(collection.run, BUILT_IN if can_encode() else BUILT_IN[:1]))
     if not can_encode():
         control.note(f"BM25 only: {DENSE_EXTRA}")
     with control.progress("retrieving") as advance:
         built_in = retrieve(documents, queries, advance)
-    empty = [name for name, run in built_in.items() if not any(run.values())]
-    for name in empty:
+    for name in [name for name, run in built_in.items() if not any(run.values())]:
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]
-    pooled, new = add_runs(collection, {**built_in, **own}, depth, force=force)
-    return PoolResult(collection.pool, len(pooled), new, len(queries), collection.run_names())
+    return built_in
 
 
 def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
@@ -125,7 +180,8 @@ def add_runs(
     old = read_pool(collection.pool) if collection.pool.exists() else []
     merged = merge_pools(old, pool_runs(runs, depth))
     write_pool(collection.pool, merged)
-    earlier = card_section(card_section(read_card(collection), "pool"), "runs")
-    entry = {"depth": depth, "runs": {**earlier, **tags}, "pairs": len(merged)}
+    section = card_section(read_card(collection), "pool")
+    all_runs = {**card_section(section, "runs"), **tags}
+    entry = {**section, "depth": depth, "runs": all_runs, "pairs": len(merged)}
     update_card(collection, "pool", entry)
     return merged, len(merged) - len(old)

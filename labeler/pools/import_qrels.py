@@ -1,0 +1,119 @@
+"""`import-qrels`: people's judgements become qrels of a collection, and their pairs its pool."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from labeler import __version__
+from labeler.collection.card import update_card_entry
+from labeler.collection.layout import Collection, check_name, open_collection
+from labeler.collection.lock import locked
+from labeler.collection.own_qrels import OwnQrels, own_qrels, pool_judged
+from labeler.collection.people import people_path
+from labeler.collection.provenance import making
+from labeler.data import Qrels
+from labeler.errors import Misuse
+from labeler.exchange.beir import is_beir_qrels, read_beir_qrels
+from labeler.files.read import rereadable
+from labeler.trec.memory import Source, as_qrels
+from labeler.trec.write import write_qrels
+
+SECTION = "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedQrels:
+    """How many pairs and queries were kept as qrels, and how the pool grew.
+
+    `left_out` counts the pairs that name a query or a document which the collection has not.
+    """
+
+    qrels: Path
+    pairs: int
+    queries: int
+    pool: int
+    new: int
+    left_out: int
+    unknown_queries: tuple[str, ...]
+    unknown_documents: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, the file, and the ids that are unknown."""
+        return {**asdict(self), "qrels": str(self.qrels)}
+
+
+def import_qrels(
+    source: Source,
+    collection: Collection | Path | str,
+    *,
+    name: str = "human",
+    warn: Callable[[str], None] = lambda _message: None,
+    force: bool = False,
+) -> ImportedQrels:
+    """Keep people's judgements as the qrels `name` of a collection, and pool their pairs.
+
+    `source` is a file, `{query: {document: grade}}`, a DataFrame or rows. Pairs that name a query
+    or a document which the collection has not are left out, counted and listed. What stands under
+    the name already is replaced where this wrote it, or with `force`.
+
+    >>> from labeler.testing import small_collection
+    >>> collection = small_collection()
+    >>> import_qrels({"q1": {"cats": 2, "fish": 0}}, collection).pairs
+    2
+    >>> collection.qrels_names()
+    ('human',)
+    """
+    opened, check = open_collection(collection), check_name(name)
+    with rereadable():
+        qrels = read_own_qrels(source, warn)
+        own = own_qrels(opened, qrels, shown(source))
+        for line in own.warnings(shown(source)):
+            warn(line)
+        with locked(opened, warn):
+            if not _is_kept_there(source, opened.qrels(check)):
+                _refuse_others(opened, name)
+                with making(opened, [opened.qrels(name)], force=force):
+                    write_qrels(opened.qrels(name), own.qrels)
+                update_card_entry(opened, SECTION, name, _entry(source, own))
+            pool, new = pool_judged(opened, {name: own}, warn)
+    unknown = (own.unknown_queries, own.unknown_documents)
+    counts = (own.pairs, len(own.qrels), pool, new, own.left_out)
+    return ImportedQrels(opened.qrels(name), *counts, *unknown)
+
+
+def read_own_qrels(source: Source, warn: Callable[[str], None]) -> Qrels:
+    """The grades of a file, or of what a program holds."""
+    if isinstance(source, str | os.PathLike) and is_beir_qrels(Path(source)):
+        return read_beir_qrels(Path(source))
+    return as_qrels(source, warn)
+
+
+def shown(source: Source) -> str:
+    """What messages call a source: its path, or `qrels`."""
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "qrels"
+
+
+def _is_kept_there(source: Source, qrels: Path) -> bool:
+    """Whether the source is the very file in which the collection would keep it."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    return qrels.exists() and Path(source).samefile(qrels)
+
+
+def _refuse_others(collection: Collection, name: str) -> None:
+    """`Misuse` where the name is that of judgements, or of a sheet's grades."""
+    for path in (collection.judgements(name), people_path(collection.folder, name)):
+        if path.exists():
+            problem = f"{path} holds judgements of that name; give another name"
+            raise Misuse(problem, parameter="name")
+
+
+def _entry(source: Source, own: OwnQrels) -> dict[str, Any]:
+    """What the card says of imported qrels."""
+    origin = Path(shown(source)).name
+    counts = {"pairs": own.pairs, "queries": len(own.qrels), "left_out": own.left_out}
+    return {"labeler": __version__, "source": origin, **counts}
