@@ -14,10 +14,9 @@ from labeler.agreement.sources import (
     Sources,
     open_sources,
     refuse_same_names,
-    run_paths,
     source_of_file,
 )
-from labeler.collection.choose import runs_by_name
+from labeler.collection.choose import run_paths, runs_by_name
 from labeler.errors import Misuse
 from labeler.trec.memory import Source, as_qrels, as_run
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from labeler.agreement.align import AssessorLabels
 from labeler.agreement.calibration import Distributions
 from labeler.collection.card import card_section, read_card
-from labeler.collection.choose import RUN_SUFFIXES, runs_by_name
+from labeler.collection.choose import run_paths, runs_by_name
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.data import Failure, Pair, Qrels, Run
-from labeler.errors import FileProblem, Misuse
+from labeler.errors import Misuse
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
@@ -120,18 +120,6 @@ def _pooled_tags(collection: Collection | None) -> dict[str, str]:
     card = {} if collection is None else read_card(collection)
     runs = card_section(card_section(card, "pool"), "runs")
     return {name: tag for name, tag in runs.items() if isinstance(tag, str)}
-
-
-def run_paths(sources: Sequence[Path]) -> list[Path]:
-    """Run files as they stand, and in place of a folder the runs in it."""
-    return [file for path in sources for file in (_run_files(path) if path.is_dir() else [path])]
-
-
-def _run_files(folder: Path) -> list[Path]:
-    paths = sorted(path for path in folder.iterdir() if path.name.casefold().endswith(RUN_SUFFIXES))
-    if not paths:
-        raise FileProblem(f"{folder}: no run in it (*.trec, *.run, *.txt, also .gz)")
-    return paths
 
 
 def source_of_file(path: Path, name: str) -> AssessorSource:

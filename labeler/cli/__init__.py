@@ -240,8 +240,9 @@ def _refuse_no_text(words: Sequence[str]) -> None:
 
 def complain_of_file(error: OSError) -> int:
     """Print the one line of a file that could not be read or written; its exit code."""
-    name = f"{error.filename}: " if error.filename is not None else ""
-    complain(f"{name}{error.strerror or error}")
+    from labeler.files.paths import worded
+
+    complain(worded(error, error.filename) if error.filename else str(error.strerror or error))
     return FileProblem.exit_code
 
 

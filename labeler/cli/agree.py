@@ -182,7 +182,7 @@ def command(
         tuple(gate.name for gate in gates),
     )
     opened = open_sources(sources, more_humans or (), runs or ())
-    name_unread_runs(sources[0])
+    name_unread_runs(sources[0], *(runs or ()))
     to = None
     if picture is not None:
         from labeler.agreement.plot import check_picture

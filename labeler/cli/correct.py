@@ -54,7 +54,7 @@ def command(
     from labeler.evaluation.options import CorrectionOptions, Scoring
 
     to = output.made_from(*paths)
-    name_unread_runs(paths[0])
+    name_unread_runs(*paths)
     bounds = gates.score_gates()
     how = Scoring(scoring.missing, ties=scoring.ties, max_grade=scoring.max_grade)
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
@@ -77,6 +77,7 @@ def _sources(
     paths: Sequence[Path], human: str | None, assessor: str | None
 ) -> tuple[Path, Path, Sequence[Path] | Collection]:
     """People's qrels, the assessor's, and runs: files, or those of a collection."""
+    from labeler.collection.choose import run_paths
     from labeler.collection.layout import Collection
     from labeler.errors import Misuse
     from labeler.evaluation.correct import qrels_of_both
@@ -95,4 +96,4 @@ def _sources(
     if len(rest) < 2:
         expected = "expected people's qrels, the assessor's and a run or more"
         raise Misuse(f"{expected}; as in: labeler correct HUMAN.qrels LLM.qrels RUN...")
-    return first, rest[0], rest[1:]
+    return first, rest[0], run_paths(rest[1:])

@@ -106,7 +106,7 @@ def command(
     from labeler.evaluation.options import EvaluationOptions, Scoring
 
     to = output.made_from(*paths, *([verdicts] if verdicts else []))
-    name_unread_runs(paths[0])
+    name_unread_runs(*paths)
     bounds = gates.score_gates()
     passed = _verdicts(verdicts) if verdicts else None
     how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed)
@@ -137,7 +137,7 @@ def _verdicts(path: Path) -> dict[str, bool]:
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
     """Qrels and runs: files, or those of a collection."""
-    from labeler.collection.choose import collection_qrels
+    from labeler.collection.choose import collection_qrels, run_paths
     from labeler.collection.layout import Collection
     from labeler.errors import Misuse, about
 
@@ -154,7 +154,7 @@ def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Pa
         raise Misuse(problem, parameter="qrels")
     if not runs:
         raise Misuse(f"no run to score against {first}; as in: labeler evaluate QRELS RUN...")
-    return first, runs
+    return first, run_paths(runs)
 
 
 def _check_several(report: Report, **options: object) -> None:

@@ -19,7 +19,10 @@ Norm = Literal["min-max", "max", "sum", "zscore", "zmuv", "rank", "borda", "none
 
 def command(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUNS...", help="Two runs or more (.json, .parquet too)")
+        list[Path],
+        typer.Argument(
+            metavar="RUNS...", help="Two runs or more (.json, .parquet too), or a folder of them."
+        ),
     ],
     *,
     output: Annotated[
@@ -55,11 +58,13 @@ def command(
     force: Force = False,
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
+    from labeler.collection.choose import run_paths
     from labeler.collection.outputs import Output
     from labeler.messages import count_of
     from labeler.runs.fuse import fuse_files, weights_of
     from labeler.runs.fusion import Fusion
 
+    runs = run_paths(runs)
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
     queries, lines = fuse_files(runs, Output(output, force), fusion, tag, caution)
     shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line', 'lines')}"

@@ -24,8 +24,12 @@ def command(
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""
     from labeler.collection.layout import open_collection
+    from labeler.errors import Misuse
     from labeler.people.import_labels import ImportOptions, import_sheet
 
+    if sheet.is_dir():
+        problem = f"{sheet} is a folder: the sheet comes first"
+        raise Misuse(f"{problem}, as in: labeler import-labels SHEET.csv {sheet} --as {name}")
     now = datetime.now(UTC).isoformat(timespec="seconds")
     collection = open_collection(folder)
     counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace), caution)

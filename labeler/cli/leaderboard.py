@@ -43,7 +43,7 @@ def command(
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
     to = output.made_from(*qrels, *runs)
-    name_unread_runs(sources[0])
+    name_unread_runs(*sources)
     board = leaderboard(qrels[0], qrels[1], runs, measure, seed=seed)
     warn(context, board.findings)
     if output.format == "json":

@@ -61,7 +61,13 @@ class OutputFlags:
         return "json" if self.as_json else self.form
 
     def made_from(self, *inputs: Path) -> Output | None:
-        """The file to write, found not to destroy anything; None is standard output."""
+        """The file to write, found not to destroy anything; None is standard output.
+
+        Raises `FileProblem` where an input does not exist, before anything else is said of it.
+        """
+        from labeler.files.paths import check_existing
+
+        check_existing(inputs)
         if self.output is None:
             return None
         from labeler.collection.outputs import Output

@@ -21,12 +21,12 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
     from labeler.report.table import Table
 
 
-def name_unread_runs(source: Path | str) -> None:
-    """Warn of files among a collection's runs whose names do not say that they are runs."""
-    if Path(source).is_dir():
-        from labeler.collection.layout import Collection
+def name_unread_runs(*sources: Path | str) -> None:
+    """Warn of files among the runs of folders whose names do not say that they are runs."""
+    for folder in filter(Path.is_dir, map(Path, sources)):
+        from labeler.collection.choose import unread_in
 
-        if unread := Collection(Path(source)).unread_runs():
+        if unread := unread_in(folder):
             names = ", ".join(str(path) for path in unread[:_NAMED])
             more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
             caution(f"not read as runs: {names}{more}; runs are called .trec, .run or .txt")

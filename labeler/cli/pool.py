@@ -24,7 +24,9 @@ def command(
     ] = 10,
     run: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A TREC run of your own to pool too; may be repeated."),
+        typer.Option(
+            metavar="RUN", help="A run of your own to pool too, or a folder of runs; repeatable."
+        ),
     ] = None,
     qrels: Annotated[
         list[str] | None,

@@ -48,7 +48,7 @@ def command(
 
     (qrels, *_), runs = qrels_and_runs(sources, 1)
     to = output.made_from(qrels, *runs)
-    name_unread_runs(sources[0])
+    name_unread_runs(*sources)
     chance = {"power": power, "level": level}
     plan = planned(
         qrels, runs, measure, queries=queries or (), differences=differences or (), **chance

@@ -22,7 +22,10 @@ File = Annotated[
     Path,
     typer.Argument(metavar="RUN", help=f"A run ({FORMATS_HELP}; gzip too); - is standard input."),
 ]
-Files = Annotated[list[Path], typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}).")]
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}), or a folder of them."),
+]
 ToWrite = Annotated[
     Path,
     typer.Option(
@@ -42,10 +45,11 @@ Tag = Annotated[
 def stats(paths: Files, *, output: OutputFlags) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
     from labeler.cli.output import show_counts
+    from labeler.collection.choose import run_paths
     from labeler.runs.stats import run_stats, stats_table
 
     to = output.made_from(*paths)
-    show_counts([run_stats(path) for path in paths], stats_table, output.format, to)
+    show_counts([run_stats(path) for path in run_paths(paths)], stats_table, output.format, to)
 
 
 @app.command(epilog="Example: labeler run validate bm25.trec.gz")
@@ -58,12 +62,13 @@ def validate(
     ] = None,
 ) -> None:
     """Read runs strictly; warn of ties and of ranks that contradict their scores."""
+    from labeler.collection.choose import run_paths
     from labeler.collection.ids import CollectionIds
     from labeler.messages import count_of
     from labeler.runs.stats import run_stats
 
     ids = CollectionIds.of(collection) if collection else None
-    for path in paths:
+    for path in run_paths(paths):
         counts = run_stats(path, ids)
         queries = count_of(counts["queries"], "query", "queries")
         note(f"{path}: sound: {queries}, {count_of(counts['documents'], 'document', 'documents')}")

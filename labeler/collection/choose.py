@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from labeler.collection.layout import next_step, open_collection
-from labeler.errors import Misuse
+from labeler.collection.layout import Collection, is_collection, next_step, open_collection
+from labeler.errors import FileProblem, Misuse
 
 RUN_SUFFIXES = (".gz", ".trec", ".run", ".txt")
+OTHER_SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
+"""What runs of other tools are called, in a folder that is no collection."""
+
+
+def run_paths(sources: Iterable[Path]) -> list[Path]:
+    """Files of runs as they stand; in place of a folder the runs in it."""
+    return [file for path in sources for file in (runs_in(path) if path.is_dir() else [path])]
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The runs of a collection; of another folder, the files in it that are called as runs are."""
+    if is_collection(folder) or (folder / "runs").is_dir():
+        return collection_runs(folder)
+    runs = sorted(path for path in folder.glob("[!.]*") if _is_called_a_run(path))
+    if not runs:
+        raise FileProblem(f"{folder}: no run in it (*.trec, *.run, *.txt, also .gz)")
+    return runs
+
+
+def _is_called_a_run(path: Path) -> bool:
+    name = path.name.casefold()
+    bare = name.removesuffix(".gz")
+    return name.endswith(RUN_SUFFIXES) or bare.endswith(OTHER_SUFFIXES)
+
+
+def unread_in(folder: Path) -> list[Path]:
+    """The files among runs whose names do not say that they are runs."""
+    collection = Collection(folder)
+    if is_collection(folder) or (folder / "runs").is_dir():
+        return [*collection.unread_runs()]
+    files = sorted(path for path in folder.glob("[!.]*") if path.is_file())
+    return [path for path in files if not _is_called_a_run(path)]
 
 
 def collection_runs(folder: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.errors import FileProblem, Misuse
+from labeler.files.paths import did_you_mean
 from labeler.files.read import check_regular, file_problems
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -153,7 +154,9 @@ def open_collection(folder: Collection | Path | str) -> Collection:
     if isinstance(folder, Collection):
         return folder
     if not Path(folder).is_dir():
-        raise FileProblem(f"{folder}: no such collection directory")
+        if os.path.exists(folder):
+            raise FileProblem(f"{folder}: a file, where a collection's directory belongs")
+        raise FileProblem(f"{folder}: no such collection directory{did_you_mean(Path(folder))}")
     collection = Collection(Path(folder))
     check_files(collection)
     return collection
@@ -196,11 +199,12 @@ def is_own_file(path: Path) -> bool:
 
 def _is_own(path: Path) -> bool:
     if path.parent.name.casefold() in _OWN_FOLDERS:
-        return _is_collection(path.parent.parent)
-    return bool(_OWN.fullmatch(path.name)) and _is_collection(path.parent, besides=path.name)
+        return is_collection(path.parent.parent)
+    return bool(_OWN.fullmatch(path.name)) and is_collection(path.parent, besides=path.name)
 
 
-def _is_collection(folder: Path, besides: str = "") -> bool:
+def is_collection(folder: Path, besides: str = "") -> bool:
+    """Whether a folder holds a file that only collections have, other than `besides`."""
     return any((folder / part).exists() for part in _PARTS if part != besides)
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from labeler.collection.choose import collection_qrels, collection_runs, run_name
+from labeler.collection.choose import (
+    collection_qrels,
+    collection_runs,
+    run_name,
+    run_paths,
+    runs_in,
+)
 from labeler.collection.layout import Collection
 from labeler.data import Qrels, Run
 from labeler.errors import Misuse
-from labeler.files.paths import true_path
+from labeler.files.paths import check_existing, true_path
 from labeler.metrics import Rankings
 from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
 
@@ -117,13 +123,19 @@ def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
     """
     folder = folder_of(qrels if runs is None else runs)
     if folder is not None:
-        return _by_name(collection_runs(folder))
+        return _by_name(runs_in(folder))
     if runs is None:
         against = f" against {qrels}" if isinstance(qrels, str | os.PathLike) else ""
         raise Misuse(f"no run to score{against}", parameter="runs")
     if isinstance(runs, Mapping) and not _is_run(runs):
         return {name: _run(run, name) for name, run in runs.items()}
-    return _by_name(_listed(runs))
+    return _by_name([*_with_those_of_folders(_listed(runs))])
+
+
+def _with_those_of_folders(runs: Iterable[Any]) -> Iterator[Any]:
+    """Runs, and in place of each folder the runs in it."""
+    for run in runs:
+        yield from run_paths([Path(run)]) if folder_of(run) else [run]
 
 
 def _is_run(runs: Mapping[Any, Any]) -> bool:
@@ -191,7 +203,8 @@ def qrels_and_runs(words: Sequence[str], qrels: int) -> tuple[list[Path], list[P
     folder, names = Path(words[0]), list(words[1:])
     if not folder.is_dir():
         paths = [Path(word) for word in words]
-        return paths[:qrels], paths[qrels:]
+        check_existing(paths)
+        return paths[:qrels], run_paths(paths[qrels:])
     if len(names) > qrels or (qrels > 1 and len(names) < qrels):
         raise Misuse(f"after the collection {folder} come the names of {qrels} of its qrels")
     asked: list[str | None] = [*names] or [None]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, cast
 
 from labeler.errors import BadInput, FileProblem, TooLarge
 from labeler.files.encoding import refuse_other_encodings
+from labeler.files.paths import worded
 from labeler.files.temporary import scratch_file
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def file_problems(path: Path) -> Iterator[None]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise BadInput(f"{path}: damaged gzip file ({error})") from error
     except OSError as error:
-        raise FileProblem(f"{error.filename or path}: {error.strerror or error}") from error
+        raise FileProblem(worded(error, path)) from error
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card
-from labeler.collection.choose import run_name
+from labeler.collection.choose import run_name, run_paths
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import STEPS, Collection, open_collection
 from labeler.collection.lock import locked
@@ -78,7 +78,7 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     4
     """
     opened, control = open_collection(collection), control or Control()
-    own = [Path(path) for path in runs]
+    own = run_paths([Path(path) for path in runs])
     judged = [_qrels_path(opened, path) for path in qrels]
     if only and not (own or judged):
         raise Misuse("there is nothing else to pool: neither runs nor qrels", parameter="only")

@@ -165,7 +165,7 @@ def test_every_format_holds_the_scores(
             2,
             "--missing': 'no' is not one of 'zero', 'skip'",
         ),
-        (["h.qrels", "missing.trec"], 74, "No such file"),
+        (["h.qrels", "missing.trec"], 74, "no such file or folder"),
         (["good.trec", "h.qrels"], 65, "expected 4 columns"),
     ],
 )

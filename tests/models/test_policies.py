@@ -571,7 +571,7 @@ def test_a_file_of_prices_that_is_not_there_is_a_mistake_whatever_is_asked(
     where = ["--base-url", "http://127.0.0.1:1/v1"] if model == "fake" else []
     judge = ["judge", str(tmp_path / "c"), "--model", model, *where]
     assert execute([*judge, "--prices", str(tmp_path / "none.toml")]) == 74
-    assert capsys.readouterr().err.count("none.toml: No such file") == 1
+    assert capsys.readouterr().err.count("none.toml: no such file") == 1
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_a_truncated_gzip_and_a_missing_file_are_one_line_each(tmp_path: Path) -
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(BadInput, match="damaged gzip file"):
         read_run(path)
-    with pytest.raises(FileProblem, match="No such file"):
+    with pytest.raises(FileProblem, match="no such file or folder"):
         read_run(tmp_path / "b.trec")
 
 
