@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib.util import find_spec
@@ -195,3 +196,8 @@ def test_no_message_of_the_library_names_an_option(module: str, path: Path) -> N
 
 def test_python_is_recent_enough_for_this_suite() -> None:
     assert sys.version_info >= (3, 11)
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    names = Counter(path.name for path in (ROOT / "tests").rglob("*.py"))
+    assert [name for name, count in names.items() if count > 1 and name != "conftest.py"] == []

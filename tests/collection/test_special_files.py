@@ -30,7 +30,7 @@ COMMANDS = {
     "pool": ["pool", "c"],
     "sample": ["sample", "c", "-o", "sheet.csv"],
     "import-labels": ["import-labels", "sheet.csv", "c", "--as", "human"],
-    "ingest": ["ingest", "docs", "-o", "c"],
+    "ingest": ["ingest", "docs", "-o", "c", "--force"],
     "status": ["status", "c"],
     "evaluate": ["evaluate", "c"],
     "agree": ["agree", "c", "a", "b"],
