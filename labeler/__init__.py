@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions as AgreeOptions
     from labeler.agreement.agree import agree as agree
+    from labeler.collection.export import ExportOptions as ExportOptions
+    from labeler.collection.export import export as export
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
     from labeler.corpus.ingest import ingest as ingest
@@ -52,6 +54,7 @@ _PUBLIC = {
     "BuildOptions": "pipeline:BuildOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.control:Control",
+    "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
     "JudgeOptions": "judging.session:JudgeOptions",
     "LabelerError": "errors:LabelerError",
@@ -65,6 +68,7 @@ _PUBLIC = {
     "compare": "evaluation.compare:compare",
     "correct": "evaluation.correct:correct",
     "diff": "judging.diff:diff",
+    "export": "collection.export:export",
     "evaluate": "evaluation.evaluate:evaluate",
     "generate": "queries.generate:generate",
     "import_qrels": "pools.import_qrels:import_qrels",

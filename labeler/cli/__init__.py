@@ -121,6 +121,9 @@ COMMANDS: dict[str, Command] = {
     "qrels": Command("qrels", MEASURE, "qrels", "labeler qrels stats human.qrels"),
     "run": Command("run", MEASURE, "runs", "labeler run cut bm25.trec -o top.trec --depth 100"),
     "fetch": Command("fetch", FETCH, "catalog.fetch", "labeler fetch model"),
+    "export": Command(
+        "export", FETCH, "collection.export", "labeler export coll/ --to beir -o beir/"
+    ),
     "prompts": Command("prompts", FETCH, "prompt", "labeler prompts show umbrela"),
     "doctor": Command(
         "doctor", JUDGE, "models.check", "labeler doctor --model gpt-4.1-mini --pairs 5000"

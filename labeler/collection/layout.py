@@ -208,6 +208,11 @@ def is_collection(folder: Path, besides: str = "") -> bool:
     return any((folder / part).exists() for part in _PARTS if part != besides)
 
 
+def is_worked_on(folder: Path) -> bool:
+    """Whether a folder holds what this tool's commands alone make: a card, a pool or replies."""
+    return any((folder / part).exists() for part in ("card.json", "pool.jsonl", "replies.db"))
+
+
 def collection_files(folder: Path) -> Iterator[Path]:
     """The files of a collection that are there."""
     return (path for path in _own_paths(folder) if path.is_file())

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from labeler.collection.layout import collection_files, is_own_file
+from labeler.collection.layout import collection_files, is_own_file, is_worked_on
 from labeler.errors import Misuse
 from labeler.files.atomic import refuse_read_only
 from labeler.files.read import STANDARD
@@ -24,12 +24,14 @@ from labeler.files.written import is_as_written, recording
 class Output:
     """A path to write to, as a user named it; with `force` whatever stands there is replaced.
 
-    `inputs` are the files and collections that the result is made from.
+    `inputs` are the files and collections that the result is made from. With `of_export` it may be
+    called as a collection's file is, in a folder that holds no collection of this tool's making.
     """
 
     path: Path
     force: bool = False
     inputs: tuple[Path, ...] = ()
+    of_export: bool = False
 
     @classmethod
     def of(cls, output: Output | Path | str, inputs: Iterable[Path | str] = ()) -> Output:
@@ -44,7 +46,8 @@ class Output:
         """
         if is_special(self.path):
             return
-        if is_own_file(self.path):
+        is_exported = self.of_export and not is_worked_on(self.path.parent)
+        if is_own_file(self.path) and not is_exported:
             problem = "a file of a collection's own, which its commands write; name another file"
             raise Misuse(f"{self.path}: {problem}")
         if self.force or not self.path.exists():

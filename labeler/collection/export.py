@@ -1,0 +1,161 @@
+"""`export`: a collection's texts and grades as files of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labeler.collection.choose import collection_qrels
+from labeler.collection.corpus import read_corpus
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.outputs import Output
+from labeler.collection.own_qrels import own_qrels
+from labeler.collection.queries import read_queries
+from labeler.data import Failure, Qrels, Run
+from labeler.errors import BadInput, Misuse
+from labeler.exchange.export.content import Content, Export
+from labeler.exchange.export.formats import EXPORTS
+from labeler.exchange.export.names import FormatName
+from labeler.files.paths import true_path
+from labeler.messages import count_of
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
+
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """Which qrels and runs to export, and where grades become relevant or not.
+
+    `qrels` and `runs` are names of the collection's; without `qrels` it is `human`, else the only
+    one. `relevant` is the lowest grade of a relevant document, for tools that know no grades;
+    `depth` is how many documents of a run they are given.
+    """
+
+    qrels: str | None = None
+    runs: tuple[str, ...] = ()
+    relevant: int = 1
+    depth: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("relevant", "depth"):
+            if getattr(self, name) < 1:
+                raise Misuse(f"{name} counts from 1", parameter=name)
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The files that were written, how much is in them, and a line that says who reads them how."""
+
+    files: tuple[Path, ...]
+    qrels: str
+    documents: int
+    queries: int
+    pairs: int
+    reader: str
+    losses: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The same, for a program."""
+        counts = {"documents": self.documents, "queries": self.queries, "pairs": self.pairs}
+        written = {"files": list(map(str, self.files)), "qrels": self.qrels}
+        return {**written, **counts, "reader": self.reader, "losses": list(self.losses)}
+
+
+def export(
+    collection: Collection | Path | str,
+    output: Output | Path | str,
+    to: FormatName,
+    options: ExportOptions | None = None,
+    warn: Warn = lambda _line: None,
+) -> Exported:
+    """Write a collection's texts and grades as files that the tool `to` reads.
+
+    `output` is a folder; of a tool that reads one file, it may be that file. Only judgements are
+    exported: a pair that failed has no grade, and of what a format cannot hold `warn` is told.
+
+    >>> from tempfile import mkdtemp
+    >>> import labeler
+    >>> from labeler.testing import small_collection
+    >>> collection = small_collection()
+    >>> _ = labeler.import_qrels({"q1": {"cats": 2}}, collection)
+    >>> [path.name for path in export(collection, mkdtemp(), "beir").files]
+    ['corpus.jsonl', 'queries.jsonl', 'test.tsv']
+    """
+    if to not in EXPORTS:
+        raise Misuse(f"no format {to!r}; known: {', '.join(EXPORTS)}", parameter="to")
+    opened, tool, options = open_collection(collection), EXPORTS[to], options or ExportOptions()
+    if options.runs and not tool.takes_runs:
+        raise Misuse(f"{to} takes no runs", parameter="runs")
+    path = collection_qrels(opened.folder, options.qrels)
+    content = _content(opened, path, options, tool, warn)
+    losses = tuple(tool.losses(content))
+    for line in losses:
+        warn(line)
+    whole = Output.of(output, [opened.folder])
+    writers = tool.files(content)
+    outputs = {name: _output(whole, name, alone=len(writers) == 1) for name in writers}
+    for file in outputs.values():
+        file.check()
+    for name, file in outputs.items():
+        with file.writing():
+            writers[name](file.path)
+    files = tuple(file.path for file in outputs.values())
+    read = tool.reader.format(files[0] if len(files) == 1 else whole.path)
+    pairs = sum(map(len, content.qrels.values()))
+    counts = (len(content.documents), len(content.queries), pairs)
+    return Exported(files, path.stem, *counts, read, losses)
+
+
+def _output(whole: Output, name: str, *, alone: bool) -> Output:
+    """Where a file of an export goes: into the folder; a file that is alone may be the path."""
+    is_folder = not alone or whole.path.is_dir() or not whole.path.suffix
+    path = whole.path / name if is_folder else whole.path
+    return Output(path, whole.force, whole.inputs, of_export=True)
+
+
+def _content(
+    collection: Collection, path: Path, options: ExportOptions, tool: Export, warn: Warn
+) -> Content:
+    """What is exported: the pairs whose query and document the collection has."""
+    own = own_qrels(collection, read_qrels(path, warn), path)
+    for line in [*own.warnings(path), *_failed(collection, path.stem)]:
+        warn(line)
+    qrels = own.qrels
+    if own.unjudged and not tool.keeps_negative:
+        pairs = count_of(own.unjudged, "pair has", "pairs have")
+        warn(f"{path}: {pairs} a negative grade, by which nobody judged it: left out")
+        qrels = _judged(qrels)
+    if not qrels:
+        raise BadInput(f"{path}: no pair is judged")
+    texts = (read_corpus(collection.corpus), read_queries(collection.queries))
+    runs = {name: _run(collection, name) for name in options.runs}
+    name = true_path(collection.folder).name
+    return Content(name, *texts, qrels, runs, options.relevant, options.depth)
+
+
+def _judged(qrels: Qrels) -> Qrels:
+    judged = {q: {d: grade for d, grade in g.items() if grade >= 0} for q, g in qrels.items()}
+    return {query_id: grades for query_id, grades in judged.items() if grades}
+
+
+def _failed(collection: Collection, name: str) -> Iterable[str]:
+    """A line that counts the pairs which were asked about, and have no grade to export."""
+    path = collection.judgements(name)
+    if path.exists():
+        failed = sum(isinstance(row.judged.outcome, Failure) for row in read_judgements(path))
+        if failed:
+            pairs = count_of(failed, "pair failed and has", "pairs failed and have")
+            yield f"{path}: {pairs} no grade: not exported"
+
+
+def _run(collection: Collection, name: str) -> Run:
+    if name not in collection.run_names():
+        names = ", ".join(collection.run_names()) or "none"
+        problem = f"{collection.folder} has no run {name!r}; there are: {names}"
+        raise Misuse(problem, parameter="runs")
+    return read_run(collection.run(name))

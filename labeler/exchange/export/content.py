@@ -1,0 +1,95 @@
+"""What of a collection is exported, and what a format cannot hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labeler.data import Document, Qrels, Query, Run
+from labeler.errors import BadInput
+from labeler.files.atomic import replacing
+from labeler.messages import count_of
+
+Write = Callable[[Path], None]
+"""Writes one file of an export."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A collection's texts and grades; every pair of the qrels has both of its texts here.
+
+    `runs` are those to export with it; `relevant` is the lowest grade of a relevant document, for
+    tools that know no grades; `depth` is how many documents of a run such tools are given.
+    """
+
+    name: str
+    documents: Mapping[str, Document]
+    queries: Mapping[str, Query]
+    qrels: Qrels
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    relevant: int = 1
+    depth: int = 10
+
+    def grades(self) -> Iterator[tuple[str, str, int]]:
+        """Query, document and grade of every pair, sorted by query and document."""
+        for query_id, grades in sorted(self.qrels.items()):
+            for doc_id, grade in sorted(grades.items()):
+                yield query_id, doc_id, grade
+
+
+class Export(NamedTuple):
+    """The files of a format by their names, what it loses of a content, and who reads it how.
+
+    `reader` is one line with `{}` for the file or the folder. With `takes_runs`, runs are exported
+    too.
+    """
+
+    files: Callable[[Content], dict[str, Write]]
+    losses: Callable[[Content], list[str]]
+    reader: str
+    takes_runs: bool = False
+    keeps_negative: bool = False
+
+
+def passage(document: Document) -> str:
+    """A document's title and text, for tools that know one text alone."""
+    return f"{document.title}\n{document.text}" if document.title else document.text
+
+
+def nothing_lost(_content: Content) -> list[str]:
+    """A format that holds all of it."""
+    return []
+
+
+def lost(count: int, singular: str, plural: str, what: str) -> list[str]:
+    """`3 texts lose their tabs`; nothing where the count is 0."""
+    return [f"{count_of(count, singular, plural)} {what}"] if count else []
+
+
+def write_json_lines(
+    path: Path, rows: Iterable[Mapping[str, Any]], *, is_ascii: bool = False
+) -> None:
+    """Write an object a line; `is_ascii` for readers that open files in the machine's encoding."""
+    with replacing(path) as out:
+        out.writelines(json.dumps(row, ensure_ascii=is_ascii) + "\n" for row in rows)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write one JSON value, in ASCII, which every reader's encoding holds."""
+    with replacing(path) as out:
+        json.dump(value, out, indent=1)
+        out.write("\n")
+
+
+def refuse_equal_texts(content: Content, tool: str) -> None:
+    """`BadInput` where two judged queries have one text, by which the tool knows them."""
+    first_by_text: dict[str, str] = {}
+    for query_id in content.qrels:
+        text = content.queries[query_id].text
+        first = first_by_text.setdefault(text, query_id)
+        if first != query_id:
+            problem = f"the queries {first} and {query_id} have one text, {text[:60]!r}"
+            raise BadInput(f"{problem}, by which {tool} knows them; export one of them")
