@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from labeler.evaluation.evaluate import evaluate as evaluate
     from labeler.evaluation.leaderboard import leaderboard as leaderboard
     from labeler.evaluation.power import power as power
+    from labeler.exchange.qrels import read_qrels as read_qrels
+    from labeler.exchange.queries import read_query_list as read_query_list
+    from labeler.exchange.runs import read_run as read_run
     from labeler.judging.diff import diff as diff
     from labeler.judging.judge import ajudge as ajudge
     from labeler.judging.judge import judge as judge
@@ -44,8 +47,6 @@ if TYPE_CHECKING:
     from labeler.queries.generate import GenerateOptions as GenerateOptions
     from labeler.queries.generate import agenerate as agenerate
     from labeler.queries.generate import generate as generate
-    from labeler.trec.qrels import read_qrels as read_qrels
-    from labeler.trec.runs import read_run as read_run
 
 __version__ = "0.1.0"
 
@@ -78,8 +79,9 @@ _PUBLIC = {
     "open_collection": "collection.layout:open_collection",
     "pool": "pools.pool:pool",
     "power": "evaluation.power:power",
-    "read_qrels": "trec.qrels:read_qrels",
-    "read_run": "trec.runs:read_run",
+    "read_qrels": "exchange.qrels:read_qrels",
+    "read_query_list": "exchange.queries:read_query_list",
+    "read_run": "exchange.runs:read_run",
     "relabel": "judging.relabel:relabel",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""

@@ -8,7 +8,8 @@
     ├── Stopped            1   told to stop before it was done; the command ends as interrupted
     ├── AskedElsewhere     1   another process is asking this very request; never ends a run
     ├── BadInput          65   a file says something wrong; the message: where, and what would work
-    │   └── TooLarge           … of more than may be read at once: a line, a document's file
+    │   ├── TooLarge           … of more than may be read at once: a line, a document's file
+    │   └── SaysTooLittle      … nothing wrong, but grades or ids that a person has to explain
     ├── ProviderError     69   the model's provider failed
     │   └── CallFailed         … for one request; the pair becomes a Failure, the run goes on
     │       └── Retryable      … in a way that another try may mend
@@ -111,6 +112,14 @@ class BadInput(LabelerError):
     def at(cls, path: Path | str, line: int, problem: str) -> Self:
         """The error of one line, as `runs/a.trec:7: expected 6 columns, found 5`."""
         return cls(f"{path}:{line}: {problem}")
+
+
+class SaysTooLittle(BadInput):
+    """Qrels whose grades or queries mean what a person has to say, as `parameters` propose."""
+
+    def __init__(self, message: str, path: Path, parameters: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.path, self.parameters = path, parameters
 
 
 class TooLarge(BadInput):

@@ -7,8 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from labeler.collection.query_list import read_query_list
+
 from labeler.corpus.readers.rows import documents_of_rows
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.parquet import read_parquet_run

@@ -25,11 +25,11 @@ from labeler.collection.lock import locked
 from labeler.collection.people import read_people, read_sample
 from labeler.collection.pool import pool_pairs, read_pool
 from labeler.collection.queries import read_queries
-from labeler.collection.query_list import read_query_list
 from labeler.collection.readme import write_readme
 from labeler.collection.scale import card_top_grade, grade_names
 from labeler.data import Failure, Qrels, Run
 from labeler.errors import BadInput
+from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
 from labeler.models.prices import price_of
@@ -73,8 +73,9 @@ def plain_columns(data: bytes, width: int) -> Any:
         lines = lines_of(data)
     except (OSError, EOFError, zlib.error):
         return REFUSED
-    if lines[0].startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+    if lines[0].startswith((b"\xff\xfe", b"\xfe\xff")):
         return REFUSED
+    lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
     for line in lines:
         columns = line.split()
         if not columns or columns[0].startswith(b"#"):
@@ -107,13 +108,14 @@ def plain_qrels(data: bytes) -> Any:
     if rows is REFUSED:
         return REFUSED
     for query, _, document, grade in rows:
-        if not re.fullmatch(rb"[+-]?\d{1,10}", grade) or abs(int(grade)) >= 2**31:
+        if not re.fullmatch(rb"[+-]?\d{1,10}(\.0{0,10})?", grade) or abs(float(grade)) >= 2**31:
             return REFUSED
+        whole = int(grade.partition(b".")[0])
         try:
             grades, name = qrels.setdefault(query.decode(), {}), document.decode()
         except UnicodeDecodeError:
             return REFUSED
-        if grades.setdefault(name, int(grade)) != int(grade):
+        if grades.setdefault(name, whole) != whole:
             return REFUSED
     return qrels
 

@@ -17,8 +17,10 @@ from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import Misuse
+from labeler.exchange.qrels import hold_labels, read_qrels
+from labeler.exchange.runs import hold_run
+from labeler.files.read import rereadable
 from labeler.trec.labels import read_labels
-from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 from labeler.trec.tags import read_tag
 
@@ -106,13 +108,15 @@ def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
     paths = run_paths(run_sources)
     if not run_sources and opened.collection is not None:
         paths = [*opened.collection.run_files().values()]
-    runs = runs_by_name(paths)
     pooled = _pooled_tags(opened.collection)
-    return replace(
-        opened,
-        runs={name: read_run(path) for name, path in runs.items()},
-        tags={name: f"{read_tag(path)} {pooled.get(name, '')}" for name, path in runs.items()},
-    )
+    runs: dict[str, Run] = {}
+    tags: dict[str, str] = {}
+    for name, path in runs_by_name(paths).items():
+        with rereadable():
+            hold_run(path)
+            runs[name] = read_run(path)
+            tags[name] = f"{read_tag(path)} {pooled.get(name, '')}"
+    return replace(opened, runs=runs, tags=tags)
 
 
 def _pooled_tags(collection: Collection | None) -> dict[str, str]:
@@ -128,7 +132,9 @@ def source_of_file(path: Path, name: str) -> AssessorSource:
         rows = _read_judged(path)
         judged = AssessorLabels(rows.grades, rows.failures)
         return AssessorSource(name, judged, rows.model(path.stem), rows.distributions)
-    read = read_labels(path)
+    with rereadable():
+        hold_labels(path)
+        read = read_labels(path)
     notes = [f"{path}: {read.repeated} {_lines(read.repeated)} of a pair a second time"]
     judged = AssessorLabels(read.labels, read.failures)
     return AssessorSource(name, judged, path.stem, notes=tuple(notes[: read.repeated]))

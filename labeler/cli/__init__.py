@@ -15,11 +15,12 @@ import typer
 from labeler import __version__
 from labeler.cli.completion import completed_command
 from labeler.cli.options import option_names
-from labeler.cli.screen import complain
+from labeler.cli.screen import complain, note
 from labeler.cli.settings import defaults_of
 from labeler.cli.signals import Terminated, terminate
 from labeler.cli.streams import prepare_streams
-from labeler.errors import FileProblem, LabelerError, Misuse
+from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
+from labeler.exchange.taken import told_what_files_are
 from labeler.files.read import rereadable
 
 BUILD = "Build a collection"
@@ -206,7 +207,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         _refuse_no_text(words)
         first = completed_command(os.environ, COMMANDS) or (words[0] if words else "")
         app = make_app(first if first in COMMANDS else None)
-        with rereadable():
+        with rereadable(), told_what_files_are(note):
             defaults = defaults_of(words[0] if words else "", words)
             how = {"prog_name": "labeler", "standalone_mode": False, "default_map": defaults}
             result = app(words or ["--help"], **how)
@@ -267,6 +268,13 @@ def options_by_parameter(arguments: Sequence[str]) -> dict[str, str]:
 
 def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
     """The command that goes on after an error; addresses in it hold no secret."""
+    if isinstance(error, SaysTooLittle):
+        own = options_by_parameter(arguments)
+        if error.parameters.keys() <= own.keys():
+            return f"; for example: {shlex.join(words_of(error.parameters, own))}"
+        words = words_of(error.parameters, options_by_parameter(["qrels", "map"]))
+        command = ["labeler", "qrels", "map", str(error.path), "-o", "NEW.qrels", *words]
+        return f"; this makes qrels of it: {shlex.join(command)}"
     if error.again is None:
         return ""
     from labeler.models.server.addresses import HIDDEN, identity

@@ -7,18 +7,20 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import AsJson, Folder, Force
+from labeler.cli.options import AsJson, Folder, Force, GradeMap, Scale
 from labeler.cli.screen import caution, note, say
 
 
 def command(
     qrels: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="People's judgements: TREC qrels, or BEIR's TSV."),
+        typer.Argument(metavar="FILE", help="People's judgements: qrels of any kind."),
     ],
     folder: Folder,
     *,
     name: Annotated[str, typer.Option("--as", help="The name of the qrels.")] = "human",
+    grade_map: GradeMap = "",
+    scale: Scale = "",
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -27,7 +29,8 @@ def command(
     from labeler.messages import count_of
     from labeler.pools.import_qrels import import_qrels
 
-    imported = import_qrels(qrels, folder, name=name, warn=caution, force=force)
+    meaning = {"grade_map": grade_map, "scale": scale}
+    imported = import_qrels(qrels, folder, name=name, warn=caution, force=force, **meaning)
     if as_json:
         show_json(imported.as_json())
         return

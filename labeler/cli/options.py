@@ -41,6 +41,12 @@ Force = Annotated[
     ),
 ]
 
+GradeMap = Annotated[str, typer.Option("--map", help="Each rating and its grade: 0:0,0.5:1,1:2.")]
+
+Scale = Annotated[
+    str, typer.Option(help="The highest rating and its grade, by a rule of three: 100:3.")
+]
+
 FollowLinks = Annotated[
     bool, typer.Option("--follow-links", help="Read links that lead out of a folder, too.")
 ]

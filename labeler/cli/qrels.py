@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from labeler.cli.numbers import COUNT, GRADE, SEED, number
-from labeler.cli.options import OUTPUT, AsJson, Force, OutputFlags, unfolded
+from labeler.cli.options import OUTPUT, AsJson, Force, GradeMap, OutputFlags, Scale, unfolded
 from labeler.cli.screen import caution, note
 from labeler.collection.outputs import Output
 
@@ -134,18 +134,29 @@ def binarise(
     _wrote(output, regrade_qrels(path, Output(output, force), binarised(at), caution))
 
 
-@app.command("map", epilog="Example: labeler qrels map a.qrels -o b.qrels --grades 1:0,2:1,3:2")
+@app.command("map", epilog="Example: labeler qrels map a.csv -o b.qrels --map 0:0,0.5:1,1:2")
 def map_grades(
     path: File,
     *,
     output: ToWrite,
-    grades: Annotated[str, typer.Option(help="Each grade and what becomes of it: 1:0,2:1.")],
+    grade_map: GradeMap = "",
+    grades: Annotated[str, typer.Option("--grades", hidden=True)] = "",
+    scale: Scale = "",
+    queries: Annotated[
+        Path | None,
+        typer.Option(help="A collection or file of queries: whose ids stand for their texts."),
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Replace grades by others; a grade that the mapping lacks is an error."""
-    from labeler.qrels.edit import map_qrels, mapping_of
+    """Turn ratings of any kind into grades, and queries' texts into ids."""
+    from labeler.errors import Misuse
+    from labeler.exchange.qrels import Meaning
+    from labeler.qrels.edit import map_qrels
 
-    _wrote(output, map_qrels(path, Output(output, force), mapping_of(grades), caution))
+    meaning = Meaning.of(grade_map or grades, scale, queries)
+    if meaning == Meaning():
+        raise Misuse("say what becomes of the file: --map, --scale or --queries")
+    _wrote(output, map_qrels(path, Output(output, force), meaning, caution))
 
 
 @app.command(epilog="Example: labeler qrels clip llm.qrels -o clipped.qrels --low 0 --high 3")

@@ -17,13 +17,13 @@ from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
 from labeler.collection.provenance import check_made, making
 from labeler.collection.queries import read_queries, write_queries
-from labeler.collection.query_list import read_query_list
 from labeler.corpus.chunk import passages
 from labeler.corpus.find import InputFiles, find_files
 from labeler.corpus.read import KINDS, LARGEST_FILE, WHOLE, kind_of, read_documents_of
 from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misuse, TooLarge
+from labeler.exchange.queries import read_query_list
 from labeler.files.paths import true_path
 from labeler.files.read import file_problems
 from labeler.messages import Advance

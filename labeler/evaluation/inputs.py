@@ -19,7 +19,10 @@ from labeler.collection.choose import (
 from labeler.collection.layout import Collection
 from labeler.data import Qrels, Run
 from labeler.errors import Misuse
+from labeler.exchange.qrels import judged_in, read_qrels
+from labeler.exchange.runs import hold_run
 from labeler.files.paths import check_existing, true_path
+from labeler.files.read import rereadable
 from labeler.metrics import Rankings
 from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
 
@@ -56,7 +59,9 @@ def pool_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qre
     """The pool of any qrels; messages call those without a file `name`."""
     path = qrels_path(qrels)
     if path is not None:
-        return read_pool(path, warn)
+        with rereadable():
+            is_trec = judged_in(path) is None
+        return read_pool(path, warn) if is_trec else pool_of(read_qrels(path, warn), str(path))
     return pool_of(qrels_from(qrels, warn, name), name)
 
 
@@ -64,7 +69,8 @@ def qrels_from(qrels: AnyQrels, warn: Callable[[str], None], name: str = "the qr
     """The grades of any qrels as a dict."""
     from labeler.trec.memory import as_qrels  # files are scored without it
 
-    return as_qrels(qrels_path(qrels) or _held(qrels), warn, name=name)
+    path = qrels_path(qrels)
+    return as_qrels(_held(qrels), warn, name=name) if path is None else read_qrels(path, warn)
 
 
 def _held(qrels: AnyQrels) -> Source:
@@ -190,7 +196,9 @@ def _run(run: Source, name: str) -> Path | Run:
 def rank(run: Path | Run, pool: Pool, ties: str) -> tuple[Rankings, Facts]:
     """A run's rankings of the queries of the qrels, and facts to warn of."""
     if isinstance(run, Path):
-        return read_rankings(run, pool, ties)
+        with rereadable():
+            hold_run(run)
+            return read_rankings(run, pool, ties)
     return rankings_of(run, pool, ties)
 
 

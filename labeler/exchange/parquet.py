@@ -1,17 +1,18 @@
-"""Runs in parquet, with the columns of ir_measures' DataFrames: `query_id`, `doc_id`, `score`."""
+"""Tables in parquet; runs are written with ir_measures' columns: `query_id`, `doc_id`, `score`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, Misconfigured
+from labeler.exchange.tables import Rows
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
-from labeler.files.read import file_problems
+from labeler.files.read import file_of, file_problems
 from labeler.messages import missing_extra
-from labeler.trec.values import ids_of, score_of
 from labeler.trec.write import RankedPart
 
 NEEDS = missing_extra("parquet", "parquet files need")
@@ -19,29 +20,42 @@ _COLUMNS = ["query_id", "doc_id", "score"]
 _ROWS = 1 << 16
 
 
-def read_parquet_run(path: Path) -> Iterator[tuple[str, str, float]]:
-    """The query, document and score of each row of a parquet file."""
-    arrow, parquet = _pyarrow()
-    with file_problems(path), reading(path) as position:
-        try:
-            with parquet.ParquetFile(path) as file:
-                _check_columns(path, file.schema_arrow.names)
-                for batch in file.iter_batches(_ROWS, columns=_COLUMNS):
-                    columns = [batch.column(name).to_pylist() for name in _COLUMNS]
-                    for query, document, score in zip(*columns, strict=True):
-                        position.line += 1
-                        where = f"{path}:{position.line}"
-                        yield *ids_of(where, query, document), score_of(where, score)
-        except arrow.ArrowException as error:
-            raise BadInput(f"{path}: not parquet: {problem_of(error)}") from error
+def rows_of_parquet(path: Path) -> Rows:
+    """The rows of a parquet file, numbered from 1, of which a batch is held."""
+    _, parquet = _pyarrow()
+    with file_problems(path), _problems(path), parquet.ParquetFile(file_of(path)) as file:
+        names = tuple(file.schema_arrow.names)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadInput(f"{path}: two columns are called {twice}")
+
+    def selected(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        return _cells(path, columns)
+
+    rows = ((number, dict(zip(names, cells, strict=True))) for number, cells in _cells(path, names))
+    return Rows("Parquet", names, rows, selected)
 
 
-def _check_columns(path: Path, names: Sequence[str]) -> None:
-    """`BadInput` where a column is missing, or stands there twice."""
-    for name in _COLUMNS:
-        if names.count(name) != 1:
-            problem = f"no column {name}" if name not in names else f"two columns are called {name}"
-            raise BadInput(f"{path}: {problem}; expected {', '.join(_COLUMNS)}")
+def _cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    _, parquet = _pyarrow()
+    number = 0
+    with file_problems(path), _problems(path), parquet.ParquetFile(file_of(path)) as file:
+        for batch in file.iter_batches(_ROWS, columns=list(names)):
+            columns = [batch.column(name).to_pylist() for name in names]
+            for cells in zip(*columns, strict=True):
+                number += 1
+                yield number, cells
+
+
+@contextmanager
+def _problems(path: Path) -> Iterator[None]:
+    """`BadInput` of what pyarrow raises."""
+    arrow, _ = _pyarrow()
+    try:
+        with reading(path):
+            yield
+    except arrow.ArrowException as error:
+        raise BadInput(f"{path}: not parquet: {problem_of(error)}") from error
 
 
 def write_parquet_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:

@@ -1,34 +1,50 @@
-"""The formats of runs: TREC's columns, BEIR's JSON and parquet, read as lines of a TREC run."""
+"""The formats of runs: TREC's columns, BEIR's JSON, tables; read as lines of a TREC run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from labeler.data import Run
 from labeler.errors import BadInput, Misuse
+from labeler.exchange.columns import (
+    DOCUMENT_ID,
+    GRADE,
+    QUERY_ID,
+    QUERY_TEXT,
+    RANK,
+    SCORE,
+    column_of,
+    has_column,
+    in_words,
+)
 from labeler.exchange.json_runs import read_json_run, write_json_run
-from labeler.exchange.parquet import read_parquet_run, write_parquet_run
-from labeler.files.temporary import scratch_file
+from labeler.exchange.pairs import rows_of_pairs
+from labeler.exchange.parquet import write_parquet_run
+from labeler.exchange.ratings import number_of, shown
+from labeler.exchange.shapes import JSON, head_of, shape_of
+from labeler.exchange.tables import Rows, first_line
+from labeler.exchange.taken import tell
+from labeler.files.boundary import reading
+from labeler.files.read import numbered_lines, read_instead, rereadable
+from labeler.trec import runs as trec_runs
 from labeler.trec.index import RUN, Index, indexed
+from labeler.trec.values import ids_of, score_of
 from labeler.trec.write import RankedPart, write_ranked
 
 
 class RunFormat(NamedTuple):
-    """How runs of a format are read and written: rows come out, and parts with a tag go in.
+    """How runs of a format are written: parts come in with a tag."""
 
-    `read` is None of TREC's own columns, which need no reading of another kind.
-    """
-
-    read: Callable[[Path], Iterable[tuple[str, str, float]]] | None
     write: Callable[[Path, Iterable[RankedPart], str], int]
 
 
 FORMATS = {
-    "trec": RunFormat(None, write_ranked),
-    "json": RunFormat(read_json_run, write_json_run),
-    "parquet": RunFormat(read_parquet_run, write_parquet_run),
+    "trec": RunFormat(write_ranked),
+    "json": RunFormat(write_json_run),
+    "parquet": RunFormat(write_parquet_run),
 }
 """The formats of runs by what a file's name ends in; `trec` is also any other ending."""
 
@@ -45,7 +61,7 @@ UNSUPPORTED = (
     "zip",
     "bz2",
 )
-"""Endings of files that hold something else than a run as TREC has it."""
+"""Endings of files in which nobody expects a run as TREC has it."""
 
 _FORMATS_IN_WORDS = "known: .json (BEIR's), .parquet, .trec (also .trec.gz)"
 
@@ -54,7 +70,7 @@ def format_of(path: Path) -> str:
     """The format that a file's name says; `Misuse` where that is none of ours."""
     ending = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").casefold()
     if ending in UNSUPPORTED or path.name.casefold().endswith(".parquet.gz"):
-        raise Misuse(f"{path}: runs are not read or written as .{ending}; {_FORMATS_IN_WORDS}")
+        raise Misuse(f"{path}: runs are not written as .{ending}; {_FORMATS_IN_WORDS}")
     return ending if ending in FORMATS else "trec"
 
 
@@ -65,17 +81,131 @@ def write_run_as(path: Path, parts: Iterable[RankedPart], tag: str, form: str = 
 
 @contextmanager
 def indexed_run(path: Path, form: str = "") -> Iterator[Index]:
-    """The index of a run in the format that its name says, or in `form`."""
-    read = FORMATS[form or format_of(path)].read
-    if read is None:
+    """The index of a run of any kind, which its content tells unless `form` is `trec`."""
+    with rereadable():
+        if form != "trec":
+            hold_run(path)
         with indexed(path, RUN) as index:
             yield index
-        return
-    with scratch_file() as lines:
-        with lines.open("w", encoding="utf-8", newline="\n") as out:
-            rows = (f"{query} Q0 {doc} 1 {score!r} -\n" for query, doc, score in read(path))
-            out.writelines(rows)
-        if not lines.stat().st_size:
-            raise BadInput(f"{path}: no query with a document in it")
-        with indexed(path, RUN, copy=lines) as index:
-            yield index
+
+
+def read_run(path: Path | str) -> Run:
+    """Read a run as `{query: {document: score}}`, in the file's order.
+
+    It is TREC's columns, MS MARCO's three, a table with a header (CSV, TSV, Parquet, JSON Lines)
+    or BEIR's JSON, which its content tells. Where a table has ranks and no scores, the score falls
+    with the rank.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "bm25.csv"
+    >>> _ = path.write_text("qid,docno,score\\nq1,d1,2.5\\nq1,d2,1\\n")
+    >>> read_run(path)
+    {'q1': {'d1': 2.5, 'd2': 1.0}}
+    """
+    path = Path(path)
+    with rereadable():
+        hold_run(path)
+        return trec_runs.read_run(path)
+
+
+def hold_run(path: Path) -> None:
+    """Let a run of any kind be read as TREC's columns, until the block of `rereadable` ends."""
+    with reading(path):
+        scored = scored_in(path)
+    if scored is not None:
+        tell(path, scored.kind)
+        read_instead(path, lambda copy: _write(path, scored, copy))
+
+
+class Scored(NamedTuple):
+    """The rows of a run: line or number, query, document, score; and what it was taken for."""
+
+    kind: str
+    rows: Iterable[tuple[int, Any, Any, Any]]
+
+
+def scored_in(path: Path) -> Scored | None:
+    """The rows of a run that is not in TREC's columns; `None` of one that may be."""
+    head = head_of(path)
+    shape = shape_of(path, head)
+    rows = rows_of_pairs(path, shape, head, "query_id,doc_id,score")
+    if rows is not None:
+        return _of_rows(path, rows)
+    if shape == JSON:
+        numbered = ((number, *row) for number, row in enumerate(read_json_run(path), start=1))
+        return Scored("a run from JSON ({query: {document: score}})", numbered)
+    cells = first_line(head).split()
+    if len(cells) == len(_MS_MARCO) and cells[2].isascii() and cells[2].isdigit():
+        return Scored("a run in MS MARCO's columns (query, document, rank)", _ms_marco(path))
+    return None
+
+
+_MS_MARCO = ("query", "document", "rank")
+
+
+def _ms_marco(path: Path) -> Iterator[tuple[int, Any, Any, Any]]:
+    """MS MARCO's three columns: the score falls with the rank."""
+    for number, line in numbered_lines(path):
+        cells = line.split()
+        if not cells:
+            continue
+        if len(cells) != len(_MS_MARCO):
+            problem = f"expected 3 columns ({' '.join(_MS_MARCO)}), found {len(cells)}"
+            raise BadInput.at(path, number, problem)
+        yield number, cells[0], cells[1], _of_rank(f"{path}:{number}", cells[2])
+
+
+def _of_rows(path: Path, rows: Rows) -> Scored:
+    names = rows.columns
+    query = column_of(path, names, QUERY_ID, "query's id") or column_of(
+        path, names, QUERY_TEXT, "query"
+    )
+    document = column_of(path, names, DOCUMENT_ID, "document's id")
+    score = column_of(path, names, SCORE, "score")
+    rank = None if score else column_of(path, names, RANK, "rank")
+    value = score or rank
+    if query is None or document is None or value is None:
+        hint = "; are these qrels?" if query and document and has_column(names, GRADE) else ""
+        have = f"{rows.form} with the columns {in_words(names)}"
+        raise BadInput(f"{path}: {have}; expected those of a run, as query_id, doc_id, score{hint}")
+    triple = (query, document, value)
+    return Scored(rows.kind("a run", triple), _values(path, rows.select(triple), by_rank=not score))
+
+
+def _values(
+    path: Path, cells: Iterable[tuple[int, tuple[Any, ...]]], *, by_rank: bool
+) -> Iterator[tuple[int, Any, Any, Any]]:
+    for number, (query, document, value) in cells:
+        where = f"{path}:{number}"
+        yield number, query, document, _of_rank(where, value) if by_rank else _number(value)
+
+
+def _number(value: Any) -> Any:
+    """A text as the number that it holds; as it stands where it holds none."""
+    if not isinstance(value, str):
+        return value
+    number = number_of(value)
+    return value if number is None else number
+
+
+def _of_rank(where: str, value: Any) -> float:
+    rank = number_of(value)
+    if rank is None or rank < 0 or not rank.is_integer():
+        raise BadInput(f"{where}: expected a rank, found {shown(value)}")
+    return 1 / (rank + 1)  # ranks count from 0 or from 1
+
+
+def _write(path: Path, scored: Scored, copy: Path) -> None:
+    written, at = 0, 1
+    with reading(path), copy.open("w", encoding="utf-8", newline="\n") as out:
+        for number, query, document, score in scored.rows:
+            where = f"{path}:{number}"
+            ids = (x.strip() if isinstance(x, str) else x for x in (query, document))
+            query_id, doc_id = ids_of(where, *ids)
+            line = f"{query_id} Q0 {doc_id} 1 {score_of(where, score)!r} -\n"
+            out.write("\n" * max(number - at, 0) + line)
+            at = max(number, at) + 1
+            written += 1
+    if not written:
+        raise BadInput(f"{path}: no query with a document in it")

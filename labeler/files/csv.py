@@ -96,8 +96,33 @@ def _rows(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
     first = next(lines, "")
     is_tsv = path.name.removesuffix(".gz").endswith(".tsv")
     delimiter = "\t" if is_tsv else max(_DELIMITERS, key=first.count)
+    yield from _quoted_cells(path, first, lines, delimiter)
+
+
+def read_cells(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of all rows, that of the columns' names too, with the lines where they end.
+
+    A quote is a letter like others where tabs or white space, " ", stand between the columns.
+    """
+    if delimiter == "\t":
+        split: Callable[[str], list[str]] = _at_tabs
+    elif delimiter == " ":
+        split = str.split
+    else:
+        yield from _quoted_cells(path, "", iter(lines), delimiter)
+        return
+    yield from ((n, split(line)) for n, line in enumerate(lines, start=1) if line.strip())
+
+
+def _at_tabs(line: str) -> list[str]:
+    return line.removesuffix("\r").split("\t")
+
+
+def _quoted_cells(
+    path: Path, first: str, lines: Iterator[str], delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(2 * LONGEST_LINE)  # rows have their bound; the default is 128 KiB
-    source = _Lines(path, chain([first], lines))
+    source = _Lines(path, chain([first] if first else [], lines))
     reader = csv.reader(source, delimiter=delimiter, strict=True)
     try:
         for row in reader:

@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -84,7 +84,7 @@ def rereadable() -> Iterator[None]:
 def file_of(path: Path) -> Path:
     """The file that holds a path's bytes: itself, or the copy of what can be read only once."""
     copies = _COPIES.get()
-    if copies is None or not _reads_once(path):
+    if copies is None or (path not in copies.files and not _reads_once(path)):
         return path
     if path not in copies.files:
         copy = copies.stack.enter_context(scratch_file())
@@ -92,6 +92,15 @@ def file_of(path: Path) -> Path:
             shutil.copyfileobj(source, out)
         copies.files[path] = copy
     return copies.files[path]
+
+
+def read_instead(path: Path, fill: Callable[[Path], None]) -> None:
+    """Let a path be read from a file that `fill` writes, until the block of `rereadable` ends."""
+    copies = _COPIES.get()
+    assert copies is not None, "whoever reads in place of a path does so in `rereadable`"
+    copy = copies.stack.enter_context(scratch_file())
+    fill(copy)
+    copies.files[path] = copy
 
 
 def check_regular(path: Path) -> None:

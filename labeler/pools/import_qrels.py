@@ -15,9 +15,10 @@ from labeler.collection.lock import locked
 from labeler.collection.own_qrels import OwnQrels, own_qrels, pool_judged
 from labeler.collection.people import people_path
 from labeler.collection.provenance import making
+from labeler.collection.queries import read_queries
 from labeler.data import Qrels
 from labeler.errors import Misuse
-from labeler.exchange.beir import is_beir_qrels, read_beir_qrels
+from labeler.exchange.qrels import read_qrels
 from labeler.files.read import rereadable
 from labeler.trec.memory import Source, as_qrels
 from labeler.trec.write import write_qrels
@@ -46,19 +47,22 @@ class ImportedQrels:
         return {**asdict(self), "qrels": str(self.qrels)}
 
 
-def import_qrels(
+def import_qrels(  # noqa: PLR0913  the keywords of a public function are its settings
     source: Source,
     collection: Collection | Path | str,
     *,
     name: str = "human",
     warn: Callable[[str], None] = lambda _message: None,
     force: bool = False,
+    grade_map: str = "",
+    scale: str = "",
 ) -> ImportedQrels:
     """Keep people's judgements as the qrels `name` of a collection, and pool their pairs.
 
     `source` is a file, `{query: {document: grade}}`, a DataFrame or rows. Pairs that name a query
     or a document which the collection has not are left out, counted and listed. What stands under
-    the name already is replaced where this wrote it, or with `force`.
+    the name already is replaced where this wrote it, or with `force`. Ratings that are no grades
+    become some by `grade_map` or `scale`, as `read_qrels` takes them.
 
     >>> from labeler.testing import small_collection
     >>> collection = small_collection()
@@ -69,7 +73,7 @@ def import_qrels(
     """
     opened, check = open_collection(collection), check_name(name)
     with rereadable():
-        qrels = read_own_qrels(source, warn)
+        qrels = read_own_qrels(source, warn, opened, grade_map, scale)
         own = own_qrels(opened, qrels, shown(source))
         for line in own.warnings(shown(source)):
             warn(line)
@@ -85,11 +89,21 @@ def import_qrels(
     return ImportedQrels(opened.qrels(name), *counts, *unknown)
 
 
-def read_own_qrels(source: Source, warn: Callable[[str], None]) -> Qrels:
-    """The grades of a file, or of what a program holds."""
-    if isinstance(source, str | os.PathLike) and is_beir_qrels(Path(source)):
-        return read_beir_qrels(Path(source))
-    return as_qrels(source, warn)
+def read_own_qrels(
+    source: Source,
+    warn: Callable[[str], None],
+    collection: Collection,
+    grade_map: str = "",
+    scale: str = "",
+) -> Qrels:
+    """The grades of a file of any kind, or of what a program holds.
+
+    Where a file names queries by their text, they are the collection's.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return as_qrels(source, warn)
+    texts = {id_: query.text for id_, query in read_queries(collection.queries).items()}
+    return read_qrels(Path(source), warn, grade_map=grade_map, scale=scale, queries=texts)
 
 
 def shown(source: Source) -> str:

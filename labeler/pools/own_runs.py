@@ -11,11 +11,11 @@ from labeler.collection.layout import Collection, check_name
 from labeler.collection.queries import read_queries
 from labeler.data import Run
 from labeler.errors import BadInput, Misuse
+from labeler.exchange.runs import read_run
 from labeler.messages import count_of, no_query_in_common
 from labeler.runs.retrieve import BUILT_IN
 from labeler.trec.order import ranking
 from labeler.trec.rows import RUN_COLUMNS, rows
-from labeler.trec.runs import read_run
 
 
 def read_own_run(

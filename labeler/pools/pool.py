@@ -18,6 +18,7 @@ from labeler.collection.provenance import check_made, making
 from labeler.collection.queries import read_queries
 from labeler.data import Pair, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
+from labeler.exchange.runs import hold_run
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.models.control import Control
 from labeler.pools.import_qrels import read_own_qrels
@@ -87,6 +88,8 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
         for path in own + judged:  # before the lock is taken: a pipe may end at any time
             with file_problems(path):
                 file_of(path)
+        for path in own:
+            hold_run(path)
         with locked(opened, control.note):
             return _pool(opened, options, control)
 
@@ -130,7 +133,7 @@ def _pool(collection: Collection, options: _PoolOptions, control: Control) -> Po
 
 def _own_qrels(collection: Collection, path: Path, control: Control) -> OwnQrels:
     """People's judgements in a file, of pairs that the collection has."""
-    own = own_qrels(collection, read_own_qrels(path, control.note), path)
+    own = own_qrels(collection, read_own_qrels(path, control.note, collection), path)
     for line in own.warnings(path):
         control.note(line)
     return own

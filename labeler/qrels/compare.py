@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Flags
+from labeler.exchange.qrels import indexed_qrels
 from labeler.qrels.stats import Warn
 from labeler.report.table import Column, Table
 from labeler.trec.blocks import files_per_query
 from labeler.trec.distinct import pair_batches
-from labeler.trec.index import QRELS, indexed
 from labeler.trec.spread import nothing_shared
 
 
@@ -29,7 +29,7 @@ def comparison_table(comparison: Mapping[str, Any]) -> Table:
 def compare_qrels(first: Path, second: Path, warn: Warn) -> dict[str, Any]:
     """How many pairs each has, and the grades of those that both have."""
     alone, table = [0, 0], Counter[tuple[int, int]]()
-    with indexed(first, QRELS) as ours, indexed(second, QRELS) as theirs:
+    with indexed_qrels(first) as ours, indexed_qrels(second) as theirs:
         for batch, lines, pair in pair_batches([ours, theirs], warn):
             grade, origin = batch.grade[lines], batch.origin[lines]
             both: Flags = np.append(pair[1:] == pair[:-1], False)

@@ -13,6 +13,8 @@ import numpy as np
 from labeler.arrays import Integers
 from labeler.collection.outputs import Output
 from labeler.errors import BadInput, Misuse
+from labeler.exchange.qrels import Meaning, hold_qrels, indexed_qrels
+from labeler.files.read import rereadable
 from labeler.messages import count_of
 from labeler.trec.blocks import Batch
 from labeler.trec.distinct import pair_batches
@@ -74,7 +76,7 @@ def merge_qrels(
 
     to = Output.of(output, paths)
     with to.writing(), ExitStack() as stack:
-        indexes = [stack.enter_context(indexed(path, QRELS)) for path in paths]
+        indexes = [stack.enter_context(indexed_qrels(path)) for path in paths]
         write_graded(to.path, graded())
     return merged
 
@@ -110,7 +112,7 @@ def _graded(batch: Batch, lines: Integers, grade: Integers) -> GradedPart:
 def regrade_qrels(path: Path, output: Output | Path, regrade: Regrade, warn: Warn) -> int:
     """Write the same pairs with other grades; how many there are."""
     to = Output.of(output, [path])
-    with to.writing(), indexed(path, QRELS) as index:
+    with to.writing(), indexed_qrels(path) as index:
         parts = (
             _graded(batch, lines, regrade(batch.grade[lines]))
             for batch, lines, _ in pair_batches([index], warn)
@@ -133,40 +135,20 @@ def clipped(low: int | None, high: int) -> Regrade:
     return lambda grade: np.where((grade < 0) & (low is None), grade, np.clip(grade, least, high))
 
 
-def mapping_of(text: str) -> dict[int, int]:
-    """`1:0,2:1` as a dict; each grade once."""
-    mapping: dict[int, int] = {}
-    for pair in text.split(","):
-        before, colon, after = pair.partition(":")
-        try:
-            if not colon or int(before) in mapping:
-                raise ValueError
-            mapping[int(before)] = int(after)
-        except ValueError as error:
-            problem = f"cannot read {pair!r}; write the mapping as 1:0,2:1,3:2"
-            raise Misuse(problem, parameter="grades") from error
-    return mapping
+def map_qrels(path: Path, output: Output | Path, meaning: Meaning, warn: Warn) -> int:
+    """Write the grades that a person says that ratings mean, and the ids that queries have.
 
-
-def map_qrels(path: Path, output: Output | Path, mapping: Mapping[int, int], warn: Warn) -> int:
-    """Write grades replaced; one that the mapping lacks is `BadInput`, not guessed."""
-    lacking: set[int] = set()
-
-    def regrade(grade: Integers) -> Integers:
-        present, inverse = np.unique(grade, return_inverse=True)
-        lacking.update(set(present.tolist()) - mapping.keys())
-        return np.array([mapping.get(old, 0) for old in present.tolist()], dtype=np.int64)[inverse]
-
-    def parts(index: Index) -> Iterator[GradedPart]:
-        for batch, lines, _ in pair_batches([index], warn):
-            yield _graded(batch, lines, regrade(batch.grade[lines]))
-        if lacking:
-            grades = ", ".join(map(str, sorted(lacking)))
-            raise BadInput(f"{path}: the mapping says nothing of the grades {grades}")
-
+    A rating that a mapping lacks is `BadInput`, not guessed.
+    """
     to = Output.of(output, [path])
-    with to.writing(), indexed(path, QRELS) as index:
-        return write_graded(to.path, parts(index))
+    with to.writing(), rereadable():
+        hold_qrels(path, warn, meaning)
+        with indexed(path, QRELS) as index:
+            parts = (
+                _graded(batch, lines, batch.grade[lines])
+                for batch, lines, _ in pair_batches([index], warn)
+            )
+            return write_graded(to.path, parts)
 
 
 @dataclass(frozen=True)
@@ -204,7 +186,7 @@ def subset_qrels(path: Path, output: Output | Path, subset: Subset, warn: Warn) 
             _refuse_unknown("documents", subset.documents, ids, f"document of {path}")
 
     to = Output.of(output, [path])
-    with to.writing(), indexed(path, QRELS) as index:
+    with to.writing(), indexed_qrels(path) as index:
         return write_graded(to.path, parts(index, _queries_to_keep(index, subset)))
 
 

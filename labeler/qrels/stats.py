@@ -12,9 +12,9 @@ import numpy as np
 from labeler.arrays import Integers
 from labeler.collection.ids import CollectionIds, UnknownIds
 from labeler.errors import BadInput
+from labeler.exchange.qrels import indexed_qrels
 from labeler.report.table import Column, Table
 from labeler.trec.distinct import pair_batches
-from labeler.trec.index import QRELS, indexed
 from labeler.trec.spread import SPREAD_HEADER, short_names, spread
 
 Warn = Callable[[str], None]
@@ -27,7 +27,7 @@ def qrels_stats(path: Path, ids: CollectionIds | None = None) -> dict[str, Any]:
     grades: Counter[int] = Counter()
     relevant = 0
     unknown = UnknownIds(ids) if ids else None
-    with indexed(path, QRELS) as index:
+    with indexed_qrels(path) as index:
         for batch, lines, _ in pair_batches([index], warnings.append):
             query, grade = batch.query[lines], batch.grade[lines]
             sizes.append(np.bincount(query))

@@ -16,20 +16,21 @@ BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
 LARGEST_GRADE = 2**31 - 1
 LONGEST_ID = 4096
 
-_GRADE = re.compile(rb"[+-]?[0-9]{1,10}")
+_GRADE = re.compile(rb"([+-]?[0-9]{1,10})(?:\.0{0,10})?")
 _SCORE = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_MARK = b"\xef\xbb\xbf"
 _BYTE_ORDER_MARKS = {
-    b"\xef\xbb\xbf": "a byte-order mark",
     b"\xff\xfe": "a byte-order mark of UTF-16",
     b"\xfe\xff": "a byte-order mark of UTF-16",
 }
 
 
 def grade_of(path: Path, number: int, text: bytes) -> int:
-    """A grade: an integer, nothing else."""
-    if not _GRADE.fullmatch(text) or abs(int(text)) > LARGEST_GRADE:
+    """A grade: an integer, perhaps written `2.0`, as columns with gaps have it."""
+    match = _GRADE.fullmatch(text)
+    if not match or abs(int(match[1])) > LARGEST_GRADE:
         raise BadInput.at(path, number, f"expected an integer grade, found {shown(text)}")
-    return int(text)
+    return int(match[1])
 
 
 def score_of(path: Path, number: int, text: bytes) -> float:
@@ -61,7 +62,7 @@ def rows(
     for number, line in numbered_bytes(path) if lines is None else lines:
         if number == 1:
             refuse_byte_order_mark(path, line)
-        columns = line.split()
+        columns = (line.removeprefix(_MARK) if number == 1 else line).split()
         if not columns or columns[0].startswith(b"#"):
             continue
         if b"\0" in line:
@@ -77,8 +78,6 @@ def rows(
 
 def _hint(path: Path, names: str, columns: list[bytes]) -> str:
     """What a file of another format may be, and what would make it one of this."""
-    if names == RUN_COLUMNS and path.suffix.casefold() in (".json", ".parquet"):
-        return f"; convert it to TREC's columns first, as {path.stem}.trec"
     if columns == BEIR_HEADER:
         return "; these are BEIR's three, with a header"
     kinds = {len(QRELS_COLUMNS.split()): "are these qrels?", len(RUN_COLUMNS.split()): "a run?"}
@@ -93,10 +92,10 @@ def _why_nul(line: bytes) -> str:
 
 
 def refuse_byte_order_mark(path: Path, line: bytes) -> None:
-    """Stop at a file that begins with one: its first query id would silently be another."""
+    """Stop at a file that begins with that of UTF-16, of which no byte can be read as UTF-8."""
     for mark, name in _BYTE_ORDER_MARKS.items():
         if line.startswith(mark):
-            raise BadInput.at(path, 1, f"{name}; save the file as UTF-8 without one")
+            raise BadInput.at(path, 1, f"{name}; save the file as UTF-8")
 
 
 def texts(path: Path, number: int, *columns: bytes) -> list[str]:

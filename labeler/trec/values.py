@@ -57,7 +57,7 @@ def score_of(where: str, value: Any) -> float:
 def _is_finite(value: Any) -> bool:
     """Whether this is a number, and one that a double can be."""
     try:
-        return _is_number(value) and math.isfinite(value)
+        return is_number(value) and math.isfinite(value)
     except OverflowError:
         return False
 
@@ -77,7 +77,8 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether this is a number, and neither true nor false."""
     if type(value) in (str, int, float, bool):
         return type(value) in (int, float)
     return isinstance(value, Real)

@@ -1,0 +1,87 @@
+"""OpenSearch and Elasticsearch: search responses, bulk files, judgements and query sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from labeler.exchange.judged import Judged, Rating
+
+_RATINGS = ("judgmentRatings", "judgementRatings")
+_QUERY_SET = "querySetQueries"
+
+
+def unwrapped(value: Any) -> list[Any]:
+    """The objects that a response holds under `hits`, `_source` or `docs`; else the value alone."""
+    if isinstance(value, dict):
+        hits = value.get("hits")
+        if isinstance(hits, dict) and isinstance(hits.get("hits"), list):
+            return [source for hit in hits["hits"] for source in unwrapped(hit)]
+        if isinstance(value.get("_source"), dict):
+            return [value["_source"]]
+    return [value]
+
+
+def workbench_judgements(value: Any) -> Judged | None:
+    """The Search Relevance Workbench's judgements; `None` where the value is something else.
+
+    Queries are named by their text, and ratings are texts of numbers, from 0.0 to 1.0.
+    """
+    lists = [
+        judgements[name]
+        for judgements in unwrapped(value)
+        for name in _RATINGS
+        if isinstance(judgements, dict) and isinstance(judgements.get(name), list)
+    ]
+    if not lists and _are_ratings(value):
+        lists = [value]
+    if not lists:
+        return None
+    kind = "OpenSearch's Search Relevance Workbench"
+    return Judged(f"judgements of {kind}", _workbench(lists), by_text=True, is_rating=True)
+
+
+def _are_ratings(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(x, dict) and {"query", "ratings"} <= x.keys() for x in value)
+    )
+
+
+def _workbench(lists: Sequence[Any]) -> Iterator[Rating]:
+    number = 0
+    for queries in lists:
+        for query in queries:
+            for rating in query["ratings"]:
+                number += 1
+                document = rating["docId"] if "docId" in rating else rating["doc_id"]
+                yield Rating(number, query["query"], document, rating["rating"])
+
+
+def ranking_evaluation(value: Any) -> Judged | None:
+    """The rated requests of Elasticsearch's ranking evaluation; `None` of something else."""
+    requests = value.get("requests") if isinstance(value, dict) else None
+    if not isinstance(requests, list) or not requests:
+        return None
+    if not all(isinstance(r, dict) and {"id", "ratings"} <= r.keys() for r in requests):
+        return None
+    return Judged("rated requests of a ranking evaluation (_rank_eval)", _requests(requests))
+
+
+def _requests(requests: Sequence[Any]) -> Iterator[Rating]:
+    number = 0
+    for request in requests:
+        for rating in request["ratings"]:
+            number += 1
+            yield Rating(number, request["id"], rating["_id"], rating["rating"])
+
+
+def workbench_queries(value: Any) -> list[str] | None:
+    """The texts of the workbench's query sets; `None` where the value is something else."""
+    sets = [
+        queries[_QUERY_SET]
+        for queries in unwrapped(value)
+        if isinstance(queries, dict) and isinstance(queries.get(_QUERY_SET), list)
+    ]
+    return [entry["queryText"] for queries in sets for entry in queries] if sets else None

@@ -1,0 +1,242 @@
+"""Queries of one's own, in any usual kind of file, which its content tells."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labeler.data import Query
+from labeler.errors import BadInput
+from labeler.exchange import columns as usual
+from labeler.exchange.fields import Picked, has_field, unbulked, value_at
+from labeler.exchange.json_files import described, json_value
+from labeler.exchange.opensearch import unwrapped, workbench_judgements, workbench_queries
+from labeler.exchange.quepid import book_judgements, rated_ranking
+from labeler.exchange.query_lines import Lines, lines_or_table
+from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
+from labeler.exchange.tables import Row, key_of, rows_of_array, rows_of_json_lines
+from labeler.exchange.taken import tell
+from labeler.exchange.topics import topics
+from labeler.files.boundary import reading
+from labeler.files.encoding import decoded
+from labeler.files.jsonl import identifier, text_of
+from labeler.files.read import read_bytes, rereadable
+
+_IDS = (*usual.QUERY_ID, "id")
+_TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
+_ORIGIN = {"origin": "real"}
+_LARGEST = 1 << 29
+
+
+@dataclass(frozen=True)
+class QueryRows:
+    """The rows of a file of queries, and what it was taken for.
+
+    `repeats` says that a query may stand in several rows, as in a list of judgements.
+    """
+
+    form: str
+    columns: Sequence[str]
+    rows: Iterable[Row]
+    repeats: bool = False
+
+
+def read_query_list(
+    path: Path | str, *, query_field: str = "", id_field: str = ""
+) -> dict[str, Query]:
+    """The queries of a file by id, in the file's order.
+
+    A table (CSV, TSV, Parquet) or objects of JSON with a column of texts, perhaps one of ids; JSON
+    as `{id: text}` or as an array of texts; TREC topics; query sets and judgements of OpenSearch
+    and Quepid; else a query a line. Columns are known by their usual names, or are `query_field`
+    and `id_field`, with dots for what is nested. What else a row holds is metadata. Queries without
+    an id are called `q1`, `q2` … in order.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "q.csv"
+    >>> _ = path.write_text("id,query\\n7,where do cats sleep\\n")
+    >>> {id: query.text for id, query in read_query_list(path).items()}
+    {'7': 'where do cats sleep'}
+    """
+    path = Path(path)
+    with rereadable(), reading(path):
+        read = _rows(path, query_field)
+        picked = _picked(path, read, query_field, id_field)
+        queries = _numbered(path, read, picked)
+    if not queries:
+        raise BadInput(f"{path}: no query in it; expected one a line, a table, JSON or TREC topics")
+    tell(path, _kind(read, picked))
+    return queries
+
+
+def texts_by_id(queries: str | os.PathLike[str] | Mapping[str, str]) -> Mapping[str, str]:
+    """The texts of queries by id: of a collection's folder, of a file of queries, or as given."""
+    if isinstance(queries, Mapping):
+        return queries
+    path = Path(queries)
+    path = path / "queries.jsonl" if path.is_dir() else path
+    return {id_: query.text for id_, query in read_query_list(path).items()}
+
+
+def _kind(read: QueryRows, picked: Picked) -> str:
+    if not read.columns:
+        return f"queries from {read.form}"
+    return f"queries from {read.form} (columns {', '.join(filter(None, picked))})"
+
+
+def _rows(path: Path, query_field: str) -> QueryRows:
+    head = head_of(path)
+    shape = shape_of(path, head)
+    if shape == PARQUET:
+        from labeler.exchange.parquet import rows_of_parquet
+
+        rows = rows_of_parquet(path)
+        return QueryRows("Parquet", rows.columns, rows.rows, _is_of_pairs(rows.columns))
+    if shape == JSON_LINES:
+        return _of_objects("JSON Lines", unbulked(rows_of_json_lines(path).rows))
+    if shape == JSON:
+        return _of_json(path, json_value(path))
+    if shape == XML:
+        text = decoded(path, read_bytes(path, _LARGEST))
+        return QueryRows("TREC topics", (), topics(path, text))
+    lines = lines_or_table(path, head, (_IDS, _TEXTS), query_field)
+    if isinstance(lines, Lines):
+        return QueryRows(lines.form, (), lines.rows)
+    return QueryRows(lines.form, lines.columns, lines.rows, _is_of_pairs(lines.columns))
+
+
+def _is_of_pairs(columns: Iterable[str]) -> bool:
+    return usual.has_column(columns, usual.DOCUMENT_ID)
+
+
+def _of_objects(form: str, rows: Iterator[Row]) -> QueryRows:
+    held = list(rows)
+    first = held[0][1] if held else {}
+    columns: Sequence[str] = tuple(first)
+    if not usual.has_column(first, _TEXTS):
+        columns = tuple(dict.fromkeys(name for _, row in held for name in row))
+    elif not usual.has_column(first, _IDS):
+        ids = (name for _, row in held for name in row if usual.has_column([name], _IDS))
+        columns = (*columns, *dict.fromkeys(ids))
+    return QueryRows(form, columns, held, _is_of_pairs(columns))
+
+
+def _of_json(path: Path, value: Any) -> QueryRows:
+    texts = workbench_queries(value)
+    if texts is not None:
+        return _of_texts("a query set of OpenSearch's Search Relevance Workbench", texts)
+    for kind in (workbench_judgements, book_judgements, rated_ranking):
+        judged = kind(value)
+        if judged is not None:
+            rated = ((rating.line, {"text": rating.query}) for rating in judged.ratings)
+            return QueryRows(judged.kind, (), rated, repeats=True)
+    if isinstance(value, dict) and isinstance(value.get("hits"), dict):
+        value = unwrapped(value)
+    if isinstance(value, dict) and not usual.has_column(value, _TEXTS):
+        lists = [inner for inner in value.values() if isinstance(inner, list | dict) and inner]
+        if "queries" in value or (len(lists) == 1 and isinstance(lists[0], list)):
+            value = value.get("queries", lists[0] if lists else value)
+    return _of_value(path, value)
+
+
+def _of_value(path: Path, value: Any) -> QueryRows:
+    if isinstance(value, list) and value and all(isinstance(text, str) for text in value):
+        return _of_texts("a JSON array of texts", value)
+    if isinstance(value, list) and value:
+        return _of_objects("a JSON array", iter(rows_of_array(path, value).rows))
+    if isinstance(value, dict) and value and not usual.has_column(value, _TEXTS):
+        if usual.has_column(value, _IDS):
+            return _of_objects("a JSON object", iter([(1, value)]))
+        if all(isinstance(text, str) for text in value.values()):
+            pairs = enumerate(value.items(), start=1)
+            rows = ((number, {"_id": id_, "text": text}) for number, (id_, text) in pairs)
+            return QueryRows("JSON ({id: text})", (), rows)
+        if all(isinstance(row, dict) for row in value.values()):
+            with_id = ({**row, "_id": id_} for id_, row in value.items())
+            return _of_objects("JSON ({id: {…}})", enumerate(with_id, start=1))
+    elif isinstance(value, dict) and value:
+        return _of_objects("a JSON object", iter([(1, value)]))
+    raise BadInput(f"{path}: {described(value)}; expected queries, as {{id: text}} or [{{…}}]")
+
+
+def _of_texts(form: str, texts: Iterable[Any]) -> QueryRows:
+    return QueryRows(form, (), ((n, {"text": text}) for n, text in enumerate(texts, start=1)))
+
+
+def _picked(path: Path, read: QueryRows, query_field: str, id_field: str) -> Picked:
+    """Which columns hold the id and the text; `BadInput` says what was seen where none does."""
+    names = read.columns or ("_id", "text")
+    text = query_field if read.columns else "text"
+    text = text or _usual(path, names, _TEXTS, "text") or ""
+    if not text or (text == query_field and not has_field(names, query_field)):
+        have = f"{read.form} with the columns {usual.in_words(names)}"
+        say = "which holds the query's text?" if not query_field else f"none is {query_field!r}"
+        raise BadInput(f"{path}: {have}; {say}", parameter="query_field")
+    rest = [name for name in names if name != text]
+    if id_field and has_field(rest, id_field):
+        return Picked(id_field, text)
+    return Picked(_usual(path, rest, _IDS, "id") or "", text)
+
+
+def _usual(path: Path, names: Sequence[str], keys: Sequence[str], what: str) -> str | None:
+    """The column of the most usual of these names; `BadInput` where two are called so."""
+    for key in keys:
+        alike = [name for name in names if key_of(name) == key]
+        if len(alike) > 1:
+            both = " and ".join(map(repr, alike[:2]))
+            problem = f"{both} could each be the query's {what}; rename or remove one"
+            raise BadInput(f"{path}: {problem}")
+        if alike:
+            return alike[0]
+    return None
+
+
+def _numbered(path: Path, read: QueryRows, picked: Picked) -> dict[str, Query]:
+    queries: dict[str, Query] = {}
+    texts: dict[str, str] = {}
+    with reading(path) as position:
+        for number, row in position.follow(read.rows):
+            query = _query(path, number, row, picked, f"q{len(queries) + 1}")
+            if read.repeats:  # what else such a row holds is of one pair
+                query = Query(query.id, query.text, _ORIGIN)
+            first = texts.get(query.text)
+            same_id = query.id in queries
+            if (
+                read.repeats
+                and first is not None
+                and (first == query.id or not _has_id(row, picked))
+            ):
+                continue
+            if same_id:
+                raise position.error(f"the id {query.id!r} stands in an earlier line too")
+            if first is not None:
+                problem = f"the same query as {first!r}: {query.text[:60]!r}"
+                raise position.error(f"{problem}; keep one of them")
+            queries[query.id], texts[query.text] = query, query.id
+    return queries
+
+
+def _has_id(row: Mapping[str, Any], picked: Picked) -> bool:
+    return bool(picked.id) and (picked.id in row or value_at(row, picked.id) is not None)
+
+
+def _query(path: Path, number: int, row: dict[str, Any], picked: Picked, fallback: str) -> Query:
+    text_key, id_key = picked.text, picked.id
+    if text_key not in row and value_at(row, text_key) is None:
+        text_key = _usual(path, tuple(row), _TEXTS, "text") or text_key
+    cells = {**row, text_key: value_at(row, text_key), id_key: value_at(row, id_key)}
+    text = " ".join(text_of(path, number, cells, text_key, None).split())
+    if not text:
+        raise BadInput.at(path, number, "a query without text")
+    query_id = fallback
+    if _has_id(row, picked):
+        cells[id_key] = cells[id_key].strip() if isinstance(cells[id_key], str) else cells[id_key]
+        query_id = identifier(path, number, cells, id_key)
+    rest = {k: v for k, v in row.items() if k not in (id_key, text_key, "metadata")}
+    inner = row.get("metadata") or {}
+    if not isinstance(inner, dict):
+        raise BadInput.at(path, number, f"expected 'metadata' to be an object, found {inner!r:.80}")
+    return Query(query_id, text, {**_ORIGIN, **rest, **inner})

@@ -1,0 +1,157 @@
+"""Ratings of other tools become grades: integers as they are, others as a person says."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from labeler.errors import BadInput, Misuse, SaysTooLittle
+from labeler.trec.rows import LARGEST_GRADE
+from labeler.trec.values import is_number
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
+LARGEST_OF_A_SCALE = 10
+_LISTED = 8
+_LONGEST = 40
+
+
+@dataclass(frozen=True)
+class GradeRule:
+    """What a person says that ratings mean.
+
+    `mapping` holds the grade of each rating; `scale` is the highest rating and its grade, and
+    ratings between 0 and it become the nearest grade.
+    """
+
+    mapping: Mapping[float, int] = field(default_factory=dict)
+    scale: tuple[float, int] | None = None
+
+    @classmethod
+    def of(cls, grade_map: str = "", scale: str = "") -> GradeRule | None:
+        """The rule in two texts, as `0:0,0.5:1,1:2` and `100:3`; `None` where both are empty."""
+        if grade_map and scale:
+            raise Misuse("a mapping and a scale are given; one is enough", parameter="grade_map")
+        if scale:
+            return cls(scale=_scale_of(scale))
+        return cls(_mapping_of(grade_map)) if grade_map else None
+
+    def grade(self, rating: float) -> int | None:
+        """The grade of a rating, `None` where the rule says nothing of it."""
+        if self.scale is None:
+            return self.mapping.get(rating)
+        highest, grade = self.scale
+        if not 0 <= rating <= highest:
+            return None
+        return math.floor(rating / highest * grade + 0.5)
+
+
+def _mapping_of(text: str) -> dict[float, int]:
+    mapping: dict[float, int] = {}
+    for part in text.split(","):
+        before, colon, after = part.partition(":")
+        rating = number_of(before.strip())
+        try:
+            grade = int(after)
+        except ValueError:
+            grade = LARGEST_GRADE + 1
+        if not colon or rating is None or rating in mapping or abs(grade) > LARGEST_GRADE:
+            problem = f"cannot read {part!r:.40}; write each rating and its grade, as 0:0,0.5:1,1:2"
+            raise Misuse(problem, parameter="grade_map")
+        mapping[rating] = grade
+    return mapping
+
+
+def _scale_of(text: str) -> tuple[float, int]:
+    before, _, after = text.partition(":")
+    highest = number_of(before.strip())
+    if highest is None or highest <= 0 or not re.fullmatch(r"[1-9][0-9]{0,3}", after.strip()):
+        problem = f"cannot read {text!r:.40}; write the highest rating and its grade, as 100:3"
+        raise Misuse(problem, parameter="scale")
+    return highest, int(after)
+
+
+def number_of(value: Any) -> float | None:
+    """A rating as a finite number; `None` where it is none."""
+    if isinstance(value, str):
+        text = value.strip()
+        read = float(text) if len(text) <= _LONGEST and NUMBER.fullmatch(text) else math.nan
+        return read if math.isfinite(read) else None
+    try:
+        return float(value) if is_number(value) and math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+class Grades:
+    """The grades of a file's ratings, and what to say where some are no grades."""
+
+    def __init__(self, path: Path, rule: GradeRule | None, *, is_rating: bool) -> None:
+        self.path, self.rule, self.is_rating = path, rule, is_rating
+        self.first = ""
+        self.odd: set[float] = set()
+        self.ratings: set[float] = set()
+
+    def grade(self, where: str, value: Any) -> int | None:
+        """The grade of a rating; `BadInput` where it is no number, `None` where it is no grade."""
+        rating = number_of(value)
+        if rating is None:
+            raise BadInput(f"{where}: expected a number as grade, found {shown(value)}")
+        if self.rule is not None:
+            grade = self.rule.grade(rating)
+        else:
+            most = LARGEST_OF_A_SCALE if self.is_rating else LARGEST_GRADE
+            grade = int(rating) if rating.is_integer() and abs(rating) <= most else None
+        if len(self.ratings) < 1000:
+            self.ratings.add(rating)
+        if grade is None:
+            self.first = self.first or where
+            if len(self.odd) < 1000:
+                self.odd.add(rating)
+        return grade
+
+    def check(self) -> None:
+        """`BadInput` where ratings were no grades; it proposes what would make them some."""
+        if not self.odd:
+            return
+        some = _listed(sorted(self.odd))
+        if self.rule is None:
+            problem = f"{self.first}: ratings that are no grades ({some})"
+            raise UnmappedRatings(self.path, problem, proposed(self.ratings))
+        name = "scale" if self.rule.scale else "mapping"
+        raise BadInput(f"{self.path}: the {name} says nothing of the grades {some}")
+
+
+class UnmappedRatings(SaysTooLittle):
+    """Ratings that become grades only by a rule that a person states."""
+
+    def __init__(self, path: Path, problem: str, rule: tuple[str, str]) -> None:
+        name, value = rule
+        say = f"say what they mean, as {name}={value!r}; or is this a run?"
+        super().__init__(f"{problem}; {say}", path, {name: value})
+
+
+def proposed(ratings: Iterable[float]) -> tuple[str, str]:
+    """A mapping of a few ratings, in their order, onto 0 to 3; or a scale."""
+    ordered = sorted(ratings)
+    highest = max(ordered[-1], 0.0)
+    top = 1.0 if highest <= 1 else 100.0 if 10 < highest <= 100 else highest
+    if len(ordered) > _LISTED or (ordered and ordered[0] < 0):
+        return "scale", f"{top:g}:3"
+    pairs = (f"{rating:g}:{math.floor(max(rating, 0) / top * 3 + 0.5)}" for rating in ordered)
+    return "grade_map", ",".join(pairs)
+
+
+def _listed(ratings: Sequence[float]) -> str:
+    return ", ".join(f"{r:g}" for r in ratings[:_LISTED]) + (", …" if ratings[_LISTED:] else "")
+
+
+def shown(value: Any) -> str:
+    """What stands in the place of a number; an integer may have more digits than Python prints."""
+    try:
+        return f"{value!r:.40}"
+    except ValueError:
+        return "a number of too many digits"

@@ -1,0 +1,64 @@
+"""What a file holds, told by its first bytes and never by its name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from labeler.errors import BadInput
+from labeler.files.encoding import refuse_other_encodings
+from labeler.files.read import byte_chunks
+
+PARQUET, JSON, JSON_LINES, XML, TEXT = "Parquet", "JSON", "JSON Lines", "XML", "text"
+HEAD = 1 << 16
+_MARK = b"\xef\xbb\xbf"
+_PACKED = {
+    b"\x04\x22\x4d\x18": "packed with LZ4; unpack it first: lz4 -d '{name}'",
+    b"\x28\xb5\x2f\xfd": "packed with Zstandard; unpack it first: zstd -d '{name}'",
+    b"BZh": "packed with bzip2; unpack it first: bunzip2 '{name}'",
+    b"\xfd7zXZ\0": "packed with xz; unpack it first: unxz '{name}'",
+    b"PK\x03\x04": "a ZIP file or a workbook (.xlsx); unpack it, or save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "a workbook (.xls); save the sheet as CSV",
+    b"ARROW1": "an Arrow (Feather) file; save it as Parquet",
+    b"SQLite format 3": "an SQLite database; export its table as CSV",
+    b"%PDF-": "a PDF",
+}
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of a file, unpacked, without a byte-order mark."""
+    return next(byte_chunks(path, HEAD), b"").removeprefix(_MARK)
+
+
+def shape_of(path: Path, head: bytes) -> str:
+    """One of the shapes above; `BadInput` names what no reader takes.
+
+    JSON that ends within its line, with more lines after it, is JSON Lines.
+    """
+    for magic, words in _PACKED.items():
+        if head.startswith(magic):
+            raise BadInput(f"{path}: {words.format(name=path.name)}")
+    if head.startswith(b"PAR1"):
+        return PARQUET
+    for mark in (b"\xff\xfe", b"\xfe\xff"):
+        if head.startswith(mark):
+            refuse_other_encodings(path, head)
+    text = head.lstrip()
+    if text[:1] == b"<":
+        return XML
+    if text[:1] == b"{" or text[:1] == b"[":
+        return JSON_LINES if _is_one_a_line(text) else JSON
+    return TEXT
+
+
+def _is_one_a_line(text: bytes) -> bool:
+    """Whether a JSON value ends within the first line, and something follows below it."""
+    first, _, rest = text.partition(b"\n")
+    if not rest.strip() or text[:1] != b"{":
+        return False
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        # a first line that goes on beyond what was read here may be a whole row
+        return b"\n" not in text[:HEAD] and len(text) >= HEAD
+    return True
