@@ -17,7 +17,7 @@ class Rating(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judged:
+class RatedFile:
     """The ratings of a file, and what it was taken for.
 
     `by_text` says that queries are named by their text, or may be; `is_rating` that the numbers

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from labeler.exchange.judged import Judged, Rating
+from labeler.exchange.judged import RatedFile, Rating
 
 
-def nested_qrels(value: Any) -> Judged | None:
+def nested_qrels(value: Any) -> RatedFile | None:
     """The grades of a nested object; `None` where the value is something else."""
     if not isinstance(value, dict) or not value:
         return None
@@ -16,7 +16,7 @@ def nested_qrels(value: Any) -> Judged | None:
         return None
     if any(isinstance(x, dict | list) for grades in value.values() for x in grades.values()):
         return None
-    return Judged("qrels from JSON ({query: {document: grade}})", _ratings(value))
+    return RatedFile("qrels from JSON ({query: {document: grade}})", _ratings(value))
 
 
 def _ratings(value: dict[str, dict[str, Any]]) -> Iterator[Rating]:

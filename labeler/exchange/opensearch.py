@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from labeler.exchange.judged import Judged, Rating
+from labeler.exchange.judged import RatedFile, Rating
 
 _RATINGS = ("judgmentRatings", "judgementRatings")
 _QUERY_SET = "querySetQueries"
@@ -22,7 +22,7 @@ def unwrapped(value: Any) -> list[Any]:
     return [value]
 
 
-def workbench_judgements(value: Any) -> Judged | None:
+def workbench_judgements(value: Any) -> RatedFile | None:
     """The Search Relevance Workbench's judgements; `None` where the value is something else.
 
     Queries are named by their text, and ratings are texts of numbers, from 0.0 to 1.0.
@@ -38,7 +38,7 @@ def workbench_judgements(value: Any) -> Judged | None:
     if not lists:
         return None
     kind = "OpenSearch's Search Relevance Workbench"
-    return Judged(f"judgements of {kind}", _workbench(lists), by_text=True, is_rating=True)
+    return RatedFile(f"judgements of {kind}", _workbench(lists), by_text=True, is_rating=True)
 
 
 def _are_ratings(value: Any) -> bool:
@@ -59,14 +59,14 @@ def _workbench(lists: Sequence[Any]) -> Iterator[Rating]:
                 yield Rating(number, query["query"], document, rating["rating"])
 
 
-def ranking_evaluation(value: Any) -> Judged | None:
+def ranking_evaluation(value: Any) -> RatedFile | None:
     """The rated requests of Elasticsearch's ranking evaluation; `None` of something else."""
     requests = value.get("requests") if isinstance(value, dict) else None
     if not isinstance(requests, list) or not requests:
         return None
     if not all(isinstance(r, dict) and {"id", "ratings"} <= r.keys() for r in requests):
         return None
-    return Judged("rated requests of a ranking evaluation (_rank_eval)", _requests(requests))
+    return RatedFile("rated requests of a ranking evaluation (_rank_eval)", _requests(requests))
 
 
 def _requests(requests: Sequence[Any]) -> Iterator[Rating]:

@@ -14,7 +14,7 @@ from labeler.errors import BadInput
 from labeler.exchange import columns as usual
 from labeler.exchange.by_text import NamedByText, QueryIds
 from labeler.exchange.json_files import described, json_value
-from labeler.exchange.judged import Judged, Rating
+from labeler.exchange.judged import RatedFile, Rating
 from labeler.exchange.nested_json import nested_qrels
 from labeler.exchange.opensearch import ranking_evaluation, workbench_judgements
 from labeler.exchange.pairs import json_rows, rows_of_pairs
@@ -34,7 +34,7 @@ Warn = Callable[[str], None]
 Queries = str | os.PathLike[str] | Mapping[str, str]
 """A collection's folder, a file of queries, or the texts of queries by id."""
 
-_JSON_KINDS: tuple[Callable[[Any], Judged | None], ...] = (
+_JSON_KINDS: tuple[Callable[[Any], RatedFile | None], ...] = (
     workbench_judgements,
     ranking_evaluation,
     book_judgements,
@@ -129,7 +129,7 @@ def hold_labels(path: Path) -> None:
         read_instead(path, lambda copy: _write_labels(path, judged, copy))
 
 
-def judged_in(path: Path) -> Judged | None:
+def judged_in(path: Path) -> RatedFile | None:
     """The ratings of a file that is not in TREC's columns; `None` of one that may be."""
     with reading(path):
         head = head_of(path)
@@ -140,7 +140,7 @@ def judged_in(path: Path) -> Judged | None:
         return None if rows is None else _of_rows(path, rows)
 
 
-def _of_json(path: Path, value: Any) -> Judged:
+def _of_json(path: Path, value: Any) -> RatedFile:
     for kind in _JSON_KINDS:
         judged = kind(value)
         if judged is not None and not (kind is nested_qrels and json_rows(path, value)):
@@ -151,7 +151,7 @@ def _of_json(path: Path, value: Any) -> Judged:
     return _of_rows(path, rows)
 
 
-def _of_rows(path: Path, rows: Rows) -> Judged:
+def _of_rows(path: Path, rows: Rows) -> RatedFile:
     names = rows.columns
     query, by_text = query_column(path, names)
     document = usual.column_of(path, names, usual.DOCUMENT_ID, "document's id")
@@ -166,7 +166,7 @@ def _of_rows(path: Path, rows: Rows) -> Judged:
     triple = (query, document, grade)
     ratings = (Rating(number, *cells) for number, cells in rows.select(triple))
     is_rating = usual.has_column([grade], usual.RATING)
-    return Judged(rows.kind("qrels", triple), ratings, by_text, is_rating)
+    return RatedFile(rows.kind("qrels", triple), ratings, by_text, is_rating)
 
 
 def query_column(path: Path, names: Sequence[str]) -> tuple[str | None, bool]:
@@ -177,17 +177,17 @@ def query_column(path: Path, names: Sequence[str]) -> tuple[str | None, bool]:
     return usual.column_of(path, names, usual.QUERY_TEXT, "query"), True
 
 
-def _trec_ratings(path: Path) -> Judged:
+def _trec_ratings(path: Path) -> RatedFile:
     from labeler.trec.rows import QRELS_COLUMNS, rows, texts
 
     ratings = (
         Rating(number, *texts(path, number, row[0], row[2], row[3]))
         for number, row in rows(path, QRELS_COLUMNS)
     )
-    return Judged("qrels in TREC's columns", ratings)
+    return RatedFile("qrels in TREC's columns", ratings)
 
 
-def _write(path: Path, judged: Judged, meaning: Meaning, warn: Warn, copy: Path) -> None:
+def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Warn, copy: Path) -> None:
     """The grades of a file as TREC's lines, each where its row stands in the file."""
     grades = Grades(path, meaning.rule, is_rating=judged.is_rating)
     ids = None if meaning.texts is None else QueryIds(meaning.texts)
@@ -210,6 +210,7 @@ def _write(path: Path, judged: Judged, meaning: Meaning, warn: Warn, copy: Path)
     problems = ids.problems() if ids else []
     if not written:
         rows = f"no grade in {count_of(counts['rows'], 'row', 'rows')}"
+        rows = rows if counts["rows"] else "no pair in it"
         raise BadInput(f"{path}: {'; '.join(problems) or rows}")
     if counts["empty"]:
         problems.append(f"{count_of(counts['empty'], 'pair has', 'pairs have')} no grade, left out")
@@ -255,7 +256,7 @@ def _write_lines(path: Path, copy: Path, lines: Iterable[tuple[int, str]]) -> in
     return written
 
 
-def _write_labels(path: Path, judged: Judged, copy: Path) -> None:
+def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:
     grades = Grades(path, None, is_rating=judged.is_rating)
 
     def lines() -> Iterator[tuple[int, str]]:

@@ -7,15 +7,15 @@ from itertools import count
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.exchange.judged import Judged, Rating
+from labeler.exchange.judged import RatedFile, Rating
 
 
-def book_judgements(value: Any) -> Judged | None:
+def book_judgements(value: Any) -> RatedFile | None:
     """The judgements of a Quepid book; `None` where the value is something else."""
     pairs = value.get("query_doc_pairs") if isinstance(value, dict) else None
     if not isinstance(pairs, list):
         return None
-    return Judged("judgements of a Quepid book", _book(pairs), by_text=True, is_rating=True)
+    return RatedFile("judgements of a Quepid book", _book(pairs), by_text=True, is_rating=True)
 
 
 def _book(pairs: Sequence[Any]) -> Iterator[Rating]:
@@ -25,13 +25,13 @@ def _book(pairs: Sequence[Any]) -> Iterator[Rating]:
             yield Rating(number, pair["query_text"], pair["doc_id"], rating)
 
 
-def rated_ranking(value: Any) -> Judged | None:
+def rated_ranking(value: Any) -> RatedFile | None:
     """The ratings of a Rated Ranking Evaluator's file; `None` where the value is something else."""
     groups = list(_groups(value)) if isinstance(value, dict) else []
     if not groups:
         return None
     kind = "ratings of the Rated Ranking Evaluator"
-    return Judged(kind, _ranked(groups), by_text=True, is_rating=True)
+    return RatedFile(kind, _ranked(groups), by_text=True, is_rating=True)
 
 
 def _groups(value: Mapping[str, Any]) -> Iterator[tuple[list[Any], Any]]:

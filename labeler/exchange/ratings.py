@@ -99,7 +99,7 @@ class Grades:
         """The grade of a rating; `BadInput` where it is no number, `None` where it is no grade."""
         rating = number_of(value)
         if rating is None:
-            raise BadInput(f"{where}: expected a number as grade, found {shown(value)}")
+            raise BadInput(f"{where}: expected an integer grade, found {shown(value)}")
         if self.rule is not None:
             grade = self.rule.grade(rating)
         else:
