@@ -43,6 +43,14 @@ class TableFlags:
             rich_help_panel=TABLES,
         ),
     ] = False
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="Compare runs by it, or by all; else by the first. Repeatable.",
+            rich_help_panel=TABLES,
+        ),
+    ] = None
     scenarios: Annotated[
         bool,
         typer.Option(
@@ -115,14 +123,16 @@ def command(
     with gates.blamed():
         report = report_of(*_sources(paths, qrels), options)
     asked = {"movers": tables.movers, "comparisons": tables.comparisons}
+    asked["compare"] = bool(tables.compare)
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
-    warn(context, report.findings)
     movers = _movers(report, tables.movers, paths[0])
     if output.format == "json":
         listed = {"movers": [mover.as_dict() for mover in movers]} if tables.movers else {}
         show_json(report.as_json(per_query=tables.per_query) | listed, to)
     else:
-        show(_shown(report, tables, movers, output.format), output.format, to)
+        shown = _shown(report, tables, movers, output.format)
+        show([" ".join(report.headline), *shown], output.format, to)
+    warn(context, report.findings)
     if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_scores
 
@@ -174,6 +184,25 @@ def _movers(report: Report, count: int, path: Path) -> list[Mover]:
     return report.movers(count, query_texts_beside(path))
 
 
+def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The measures by which runs are to be compared; `None` leaves that to the report."""
+    from labeler.errors import Misuse, about
+    from labeler.metrics import parse_all
+
+    if not names:
+        return None
+    every = tuple(dict.fromkeys(c.measure for c in report.comparisons))
+    if "all" in names:
+        return every
+    with about("compare"):
+        asked = tuple(map(str, parse_all(names)))
+    if missing := [name for name in asked if name not in every]:
+        listed = ", ".join(every)
+        problem = f"runs are not compared by {missing[0]}; they are by {listed}"
+        raise Misuse(problem, parameter="compare")
+    return asked
+
+
 def _shown(
     report: Report, flags: TableFlags, movers: Sequence[Mover], form: FormName
 ) -> list[Table]:
@@ -183,8 +212,13 @@ def _shown(
 
     tables = {table.name: table for table in report.tables()}
     for_people = FORMS[form].for_people
+    measures = _compared(report, flags.compare)
+    if measures is not None or not for_people:
+        every = tuple(dict.fromkeys(c.measure for c in report.comparisons))
+        compare = measures if measures is not None else every
+        tables |= {table.name: table for table in report.tables(compare)}
     shown = [report.query_table() if flags.per_query else tables["scores"]]
-    if flags.comparisons or (for_people and not flags.per_query):
+    if flags.comparisons or flags.compare or (for_people and not flags.per_query):
         shown += [tables["comparisons"]] if "comparisons" in tables else []
     if flags.scenarios:
         shown.append(tables["scenarios"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.cli.options import option_for
-from labeler.cli.screen import caution, note, terminal_width
+from labeler.cli.screen import caution, has_colors, note, terminal_width
 from labeler.errors import LabelerError
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
@@ -48,7 +48,8 @@ def show(
     if not FORMS[form].for_people:
         parts = [next(part for part in parts if isinstance(part, Table))]
     width = terminal_width() if output is None else None
-    deliver(rendered_all(parts, form, width), output)
+    color = output is None and has_colors()
+    deliver(rendered_all(parts, form, width, color=color), output)
 
 
 def show_json(value: object, output: Output | None = None, indent: int = 1) -> None:
@@ -75,6 +76,7 @@ def deliver(text: str, output: Output | None) -> None:
     """Write a result to a file, whole or not at all, or to stdout."""
     if output is None:
         sys.stdout.write(text)
+        sys.stdout.flush()  # before what is said of it on stderr
         return
     from labeler.files.atomic import replacing
 
@@ -89,9 +91,10 @@ def warn(
 ) -> None:
     """Print findings to stderr, with the options of the command in place of parameters.
 
+    Those of one kind, one for each run, are one line.
     `options` are those of parameters that are no option of the same name.
     """
-    from labeler.report.finding import Finding
+    from labeler.report.finding import merged
 
     renamed = options or {}
 
@@ -99,10 +102,8 @@ def warn(
         option = renamed.get(setting.parameter) or option_for(context.command, setting.parameter)
         return setting.as_option(option) if option else str(setting)
 
-    for finding in findings:
-        text = finding.worded(spelled) if isinstance(finding, Finding) else finding
-        level = finding.level if isinstance(finding, Finding) else "warning"
-        (caution if level == "warning" else note)(text)
+    for finding in merged(findings):
+        (caution if finding.level == "warning" else note)(finding.worded(spelled))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ which a passage could drive the terminal, are shown as `\\x1b` rather than sent.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -26,7 +27,16 @@ def say(text: str = "") -> None:
 
 def note(text: str) -> None:
     """Print progress, a warning or an explanation on one line, to stderr."""
-    print(flat(text), file=sys.stderr, flush=True)
+    print(_fitted(flat(text)), file=sys.stderr, flush=True)
+
+
+def _fitted(text: str) -> str:
+    """A line broken between words where it goes to a terminal; whole where a program reads it."""
+    if not sys.stderr.isatty():
+        return text
+    from labeler.report.text import wrapped
+
+    return wrapped(text, shutil.get_terminal_size().columns, indent="  ")
 
 
 def caution(what: object) -> None:
@@ -42,6 +52,12 @@ def complain(text: str) -> None:
 def terminal_width() -> int | None:
     """How many columns a result may take: those of the terminal, any number where it is none."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def has_colors() -> bool:
+    """Whether results may be colored: on a terminal that can, unless NO_COLOR says otherwise."""
+    can = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return can and not os.environ.get("NO_COLOR")
 
 
 class Advance(Protocol):

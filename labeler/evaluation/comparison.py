@@ -13,8 +13,14 @@ from labeler.metrics.registry import Measure, parse
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
 from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.means import bounded_interval, mean_interval, share_interval
-from labeler.stats.randomization import holm, randomization_test, smallest_p, wins_ties_losses
-from labeler.stats.student import paired_t_test
+from labeler.stats.randomization import (
+    holm,
+    randomization_test,
+    smallest_holm,
+    smallest_p,
+    wins_ties_losses,
+)
+from labeler.stats.student import paired_t_test, smallest_paired_t
 
 MEANS = ("mean", "share")
 UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
@@ -27,7 +33,8 @@ class Comparison:
     """One run against the baseline by one measure, over the queries where both are defined.
 
     `p` is of this pair alone; `p_holm` and `p_max_t` allow for all runs compared by this measure.
-    `p_least` is the smallest that `p_holm` could be with so few queries and so many runs.
+    `p_least` is the smallest that `p_holm` could be with so few queries and so many runs;
+    `p_attainable` the smallest where only these queries differ, whatever their differences are.
     """
 
     run: str
@@ -45,6 +52,7 @@ class Comparison:
     p_holm: float
     p_max_t: float
     p_least: float = 0.0
+    p_attainable: float = 0.0
 
     @property
     def decidable(self) -> bool:
@@ -56,6 +64,8 @@ class Comparison:
         """In words, at the 5 % level after Holm's correction."""
         if not self.queries:
             return "undefined"
+        if self.ties < self.queries and not self.p_attainable < SIGNIFICANT:
+            return "unresolvable"
         if not self.p_holm < SIGNIFICANT:
             return "cannot tell apart"
         higher = self.difference > 0
@@ -108,6 +118,7 @@ def _by_measure(
     differences = np.array([runs[name].of(measure) - base for name in compared])
     p, p_max = _p_values(differences, kind, seed)
     corrected = holm(p)
+    attainable = _attainable(differences, kind)
     comparisons = []
     for i, name in enumerate(compared):
         both = ~np.isnan(differences[i])
@@ -121,8 +132,10 @@ def _by_measure(
         )
         facts = (name, baseline, str(measure), len(defined), difference, percent, low, high)
         least = 0.0 if kind == "t" else smallest_p(len(defined)) * len(compared)
-        chance = (float(p[i]), float(corrected[i]), float(p_max[i]), min(least, 1.0))
-        comparisons.append(Comparison(*facts, up, level, down, *chance))
+        chance = (float(p[i]), float(corrected[i]), float(p_max[i]))
+        comparisons.append(
+            Comparison(*facts, up, level, down, *chance, min(least, 1.0), float(attainable[i]))
+        )
     return comparisons
 
 
@@ -132,6 +145,20 @@ def _p_values(differences: Floats, kind: str, seed: int) -> tuple[Floats, Floats
     if kind == "t":
         p = np.array([paired_t_test(row[~np.isnan(row)]) for row in differences])
     return p, p_max
+
+
+def _attainable(differences: Floats, kind: str) -> Floats:
+    """The smallest p after Holm that each row's queries allow, given which of them differ."""
+    differing = [sum(wins_ties_losses(row[~np.isnan(row)])[::2]) for row in differences]
+    if kind != "t":
+        return smallest_holm(differing)
+    queries = [int((~np.isnan(row)).sum()) for row in differences]
+    return holm(np.array(list(map(smallest_paired_t, differing, queries))))
+
+
+def mean_of(value: float, sign: int) -> tuple[bool, float]:
+    """A key that sorts by a mean times a sign, with undefined means last."""
+    return (math.isnan(value), 0.0 if math.isnan(value) else sign * value)
 
 
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:

@@ -30,6 +30,7 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.scores import RunScores, counted, over_common_queries, run_scores
+from labeler.evaluation.summary import headline, in_order
 from labeler.evaluation.tables import (
     comparison_as_json,
     comparison_table,
@@ -51,7 +52,7 @@ from labeler.evaluation.warnings import (
     verdict_findings,
 )
 from labeler.metrics import Measure, parse_all
-from labeler.report.finding import Finding
+from labeler.report.finding import Finding, merged
 from labeler.report.table import Table
 
 if TYPE_CHECKING:
@@ -70,12 +71,36 @@ class Report:
     comparisons: tuple[Comparison, ...] = ()
     findings: tuple[Finding, ...] = ()
 
-    def tables(self) -> list[Table]:
-        """The tables `scores`, `comparisons` and `scenarios`; those without a row are left out."""
+    @property
+    def ranked(self) -> list[RunScores]:
+        """The runs by their score by the first measure, the best first."""
+        return in_order(self.runs, self.measures[0])
+
+    @property
+    def headline(self) -> list[str]:
+        """Sentences: which run leads by the first measure, and how sure that is."""
+        return headline(self.ranked, self.compared(), self.measures[0])
+
+    def compared(self, measures: Sequence[str] | None = None) -> list[Comparison]:
+        """The comparisons by some measures, else by the first that is a mean; best runs first."""
+        names = self._first_compared if measures is None else measures
+        order = {run.name: place for place, run in enumerate(self.ranked)}
+        of = [c for name in names for c in self.comparisons if c.measure == name]
+        return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))
+
+    @property
+    def _first_compared(self) -> list[str]:
+        return [c.measure for c in self.comparisons][:1]
+
+    def tables(self, compare: Sequence[str] | None = None) -> list[Table]:
+        """The tables `scores`, `comparisons` and `scenarios`; those without a row are left out.
+
+        Runs are compared by the measures of `compare`, which is the first of them by default.
+        """
         tables = [
-            score_table(self.runs, self.measures),
-            comparison_table(self.comparisons),
-            scenario_table(self.runs),
+            score_table(self.ranked, self.measures),
+            comparison_table(self.compared(compare)),
+            scenario_table(self.ranked),
         ]
         return [table for table in tables if table.rows]
 
@@ -102,7 +127,7 @@ class Report:
         return {
             "qrels": self.qrels,
             "measures": list(self.measures),
-            "runs": [run_as_json(run, per_query=per_query) for run in self.runs],
+            "runs": [run_as_json(run, per_query=per_query) for run in self.ranked],
             "comparisons": [comparison_as_json(comparison) for comparison in self.comparisons],
             "warnings": [str(finding) for finding in self.findings],
         }
@@ -114,7 +139,8 @@ class Report:
     def _repr_html_(self) -> str:
         from labeler.report.notebook import notebook_html
 
-        return notebook_html(self.tables()[:2], self.findings)
+        said = (Finding(sentence, level="note") for sentence in self.headline)
+        return notebook_html(self.tables()[:2], [*said, *merged(self.findings)])
 
 
 def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.evaluation.comparison import Comparison
 from labeler.evaluation.scores import RunScores
+from labeler.evaluation.summary import COLORS, verdict_text
 from labeler.metrics import parse
 from labeler.report.table import Cell, Column, Ends, Interval, Table
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
     """A row for each run: means with their intervals, then the shares judged."""
     judged = [name for name in runs[0].judged if name not in measures]
-    columns = [Column("run", align="left"), Column("queries")]
+    alike = len({run.scores.queries for run in runs}) == 1
+    # of all runs alike, the sentence above the table says how many queries there are
+    columns = [Column("run", align="left"), Column("queries", only="programs" if alike else "")]
     columns += [_measure_column(name) for name in measures]
     columns += [Column(name) for name in judged]
     rows: list[list[Cell]] = []
@@ -69,31 +72,32 @@ def query_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     """A row for each comparison with the baseline, which a header for people names."""
     baseline = comparisons[0].baseline if comparisons else "-"
+    measures = list(dict.fromkeys(c.measure for c in comparisons))
     columns = [
-        Column("run", title=f"against {baseline}", align="left"),
+        Column("run", align="left"),
         Column("baseline", only="programs"),
-        Column("measure", align="left"),
-        Column("queries", only="programs"),
-        Column("difference", format="+.4f"),
-        Column("percent", only="programs"),
-        Column("", title="95 % interval", format="", ends="+.4f"),
-        Column("%", format="+.1f", only="people"),
+        Column("measure", align="left", only="programs" if len(measures) == 1 else ""),
+        *(Column(name, only="programs") for name in ("queries", "difference", "percent")),
+        Column("", format="", ends="+.4f", only="programs"),
+        Column("", title="difference", format="+.4f", ends="+.3f", only="people"),
         *(Column(name, only="programs") for name in ("wins", "ties", "losses")),
-        Column("win/tie/loss", only="people"),
-        *(Column(name, title=title) for name, title in P_VALUES.items()),
-        Column("p_least", only="programs"),
-        Column("verdict"),
+        Column("w/t/l", only="people"),
+        Column("p", only="programs"),
+        Column("p_holm", title="p Holm"),
+        *(Column(name, only="programs") for name in ("p_max_t", "p_least", "p_attainable")),
+        Column("verdict", only="programs"),
+        Column("verdict", only="people", colors=COLORS),
     ]
-    return Table("comparisons", columns, [list(_comparison_row(c)) for c in comparisons])
-
-
-P_VALUES = {"p": "p", "p_holm": "p Holm", "p_max_t": "p max-T"}
+    by = f" by {measures[0]}" if len(measures) == 1 else ""
+    rows = [list(_comparison_row(c)) for c in comparisons]
+    return Table("comparisons", columns, rows, f"against {baseline}{by}")
 
 
 def _comparison_row(c: Comparison) -> Iterator[Cell]:
     yield from (c.run, c.baseline, c.measure, c.queries, c.difference, c.percent)
-    yield from (Ends(c.low, c.high), c.percent, c.wins, c.ties, c.losses)
-    yield from (f"{c.wins}/{c.ties}/{c.losses}", c.p, c.p_holm, c.p_max_t, c.p_least, c.verdict)
+    yield from (Ends(c.low, c.high), Interval(c.difference, c.low, c.high))
+    yield from (c.wins, c.ties, c.losses, f"{c.wins}/{c.ties}/{c.losses}", c.p, c.p_holm)
+    yield from (c.p_max_t, c.p_least, c.p_attainable, c.verdict, verdict_text(c))
 
 
 def scores_frame(runs: Sequence[RunScores]) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ _MOST_NAMES = 10
 def name_findings(texts: Sequence[str]) -> list[Finding]:
     """Which measures go by another name than they were asked for by."""
     return [
-        Finding(f"{word} goes by the name {name} here", about=name)
+        Finding(f"{word} goes by the name {name} here", about=name, level="note")
         for word, name in renamed(texts).items()
     ]
 
@@ -65,16 +66,23 @@ def run_findings(name: str, pool: Pool, facts: Facts, scoring: Scoring) -> list[
     findings = []
     if missing := len(pool.queries) - facts.common:
         what = f"{name}: {_of(missing, len(pool.queries))} missing from the run"
-        findings.append(_left_out(what, Setting("missing", "skip"), scoring.missing, name))
-    extra, pairs = _many(facts.extra, "query", "queries"), _many(facts.tied_pairs, "pair", "pairs")
-    lines, ordered = _many(facts.contradictions, "line", "lines"), ORDERED[scoring.ties]
-    texts = (
-        (facts.extra, f"{extra} of the run not in the qrels: ignored"),
-        (not facts.matched, "none of its documents stands in the qrels; are their ids the same?"),
-        (facts.tied_pairs, f"{pairs} of documents tied in score; {ordered}"),
-        (facts.contradictions, f"{lines} whose rank contradicts the score; {ordered}"),
+        finding = _left_out(what, Setting("missing", "skip"), scoring.missing, name)
+        each = finding.text.partition(f"{missing} ")[2]
+        findings.append(replace(finding, each=each, count=missing))
+    if not facts.matched:
+        text = "none of its documents stands in the qrels; are their ids the same?"
+        findings.append(Finding(f"{name}: {text}", name, each=text))
+    ordered = ORDERED[scoring.ties]
+    counts = (
+        (facts.extra, ("query", "queries"), "of the run not in the qrels: ignored"),
+        (facts.tied_pairs, ("pair", "pairs"), f"of documents tied in score; {ordered}"),
+        (facts.contradictions, ("line", "lines"), f"whose rank contradicts the score; {ordered}"),
     )
-    return findings + [Finding(f"{name}: {text}", name) for is_so, text in texts if is_so]
+    return findings + [
+        Finding(f"{name}: {_many(n, *nouns)} {rest}", name, each=f"{nouns[1]} {rest}", count=n)
+        for n, nouns, rest in counts
+        if n
+    ]
 
 
 ORDERED = {"trec": "ordered as trec_eval does", "file": "ordered as written"}
@@ -119,7 +127,9 @@ def score_findings(name: str, scores: Scores) -> list[Finding]:
             more = ", …" if len(undefined) > _MOST_NAMES else ""
             count = _of(len(undefined), len(scores.queries))
             text = f"{name}: {measure} is undefined for {count}, left out: {names}{more}"
-            findings.append(Finding(text, about=name))
+            each = f"of {_many(len(scores.queries), 'query', 'queries')} for which {measure} is"
+            each += " undefined, left out"
+            findings.append(Finding(text, about=name, each=each, count=len(undefined)))
     return findings
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 
@@ -44,13 +44,16 @@ class Finding:
 
     `about` names the run, file or measure that it concerns, where it concerns one. `settings` are
     those that the text mentions, in the words of `str(setting)`, so that a caller who knows the
-    parameters by other names can put those in their place.
+    parameters by other names can put those in their place. Findings that differ in `about` and
+    `count` alone are told as one: `each` is what is said of the count.
     """
 
     text: str
     about: str = ""
     settings: tuple[Setting, ...] = ()
     level: Literal["warning", "note"] = "warning"
+    each: str = ""
+    count: int | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -69,3 +72,31 @@ class Finding:
 def as_findings(texts: Iterable[Finding | str]) -> Iterator[Finding]:
     """Findings as they are, and sentences as findings."""
     return (text if isinstance(text, Finding) else Finding(text) for text in texts)
+
+
+NAMED = 3
+"""Findings about so many are told with all names; of more their number is said."""
+
+
+def merged(findings: Iterable[Finding | str]) -> Iterator[Finding]:
+    """Findings with those of one kind as one sentence, where the first of them stood."""
+    groups: dict[object, list[Finding]] = {}
+    for finding in as_findings(findings):
+        groups.setdefault((finding.each, finding.level) if finding.each else finding, []).append(
+            finding
+        )
+    for group in groups.values():
+        yield group[0] if len(group) == 1 or not group[0].each else _as_one(group)
+
+
+def _as_one(group: Sequence[Finding]) -> Finding:
+    names = list(dict.fromkeys(finding.about for finding in group))
+    whom = f"{len(names)} runs"
+    if len(names) <= NAMED:
+        whom = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    counts = sorted({finding.count for finding in group if finding.count is not None})
+    many = "".join(
+        f"{number}{' to ' if number == counts[0] < counts[-1] else ' '}"
+        for number in (counts[:1] + counts[1:][-1:])
+    )
+    return replace(group[0], text=f"{whom}: {many}{group[0].each}", about=", ".join(names))

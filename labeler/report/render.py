@@ -13,7 +13,7 @@ from labeler.report.markup import latex_table, markdown_table
 from labeler.report.neutral import json_text, markdown_prose, spreadsheet_cell
 from labeler.report.printable import printable
 from labeler.report.table import Scalar, Table
-from labeler.report.text import text_table
+from labeler.report.text import text_table, wrapped
 
 
 @dataclass(frozen=True)
@@ -70,24 +70,33 @@ def find_form(name: FormName) -> Form:
     return FORMS[name]
 
 
-def render(table: Table, form: FormName = "table", width: int | None = None) -> str:
+def render(
+    table: Table, form: FormName = "table", width: int | None = None, *, color: bool = False
+) -> str:
     """A table in one of `FORMS`, with a newline at its end.
 
     The text form fits a terminal of `width` columns; without a width it is as wide as it needs.
     """
     renderer = find_form(form)
-    return text_table(table, width) if form == "table" else renderer.of_table(table)
+    if form == "table":
+        return text_table(table, width, color=color)
+    return renderer.of_table(table)
 
 
 def rendered_all(
-    parts: Iterable[Table | str], form: FormName = "table", width: int | None = None
+    parts: Iterable[Table | str],
+    form: FormName = "table",
+    width: int | None = None,
+    *,
+    color: bool = False,
 ) -> str:
     """Tables and paragraphs, a blank line apart; a form without prose shows the tables only."""
     of_prose = find_form(form).of_prose
     blocks = []
     for part in parts:
         if isinstance(part, Table):
-            blocks.append(render(part, form, width))
+            blocks.append(render(part, form, width, color=color))
         elif of_prose:
-            blocks.append(f"{of_prose(part)}\n")
+            prose = of_prose(part)
+            blocks.append(f"{wrapped(prose, width) if form == 'table' else prose}\n")
     return "\n".join(blocks)

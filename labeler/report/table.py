@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from labeler.messages import dollars
@@ -45,7 +45,8 @@ class Column:
     empty, `Ends`: people read `0.8552 [0.704, 1.000]`, programs `name`, `name low`, `name high`.
     `undefined` is what people see of nan and `None`. `widest` is how much of its words the text
     form shows at most, 0 for all that there is room for, `None` for all.
-    A column is for both audiences, or `only` for one.
+    A column is for both audiences, or `only` for one. `colors` are those in which a terminal shows
+    some of its cells.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Column:
     undefined: str = "-"
     widest: int | None = 0
     only: Literal["", "people", "programs"] = ""
+    colors: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def keys(self) -> tuple[str, ...]:

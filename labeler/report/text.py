@@ -1,12 +1,14 @@
 """Tables as aligned text, which fits a terminal where its width is known.
 
 Words give way first: columns of words, those flush left, are cut with an ellipsis, but for the
-first one, which names the row. Where that is not enough, the columns of each row stand one below
-another. A number is never cut.
+first one, which names the row. Then intervals stand below their values and titles are broken. Where
+that is not enough, the columns stand in several tables that all begin with the first column; and
+where not even two columns fit, those of each row stand one below another. A number is never cut.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from labeler.report.printable import cut, printable, width_of
@@ -15,19 +17,50 @@ from labeler.report.table import Column, Table
 GAP = "  "
 FEWEST = 16
 """A column of words is not cut to less than this; nor to less than its title."""
+MOST_LINES = 4
+_PIECES = re.compile(r"\[[^\]]*\]|\S+")
+COLORS = {"green": "\x1b[32m", "red": "\x1b[31m", "dim": "\x1b[2m", "bold": "\x1b[1m"}
+_PLAIN = "\x1b[0m"
 
 
-def text_table(table: Table, width: int | None = None) -> str:
+def text_table(table: Table, width: int | None = None, *, color: bool = False) -> str:
     """The table as lines of at most `width` terminal columns; of any width where that is `None`."""
     columns, titles = table.shown, table.titles
     rows = [_cut_words(columns, row) for row in table.texts()]
-    widths = [max(map(width_of, cells)) for cells in zip(titles, *rows, strict=True)]
-    if width is not None:
-        widths = _narrowed(columns, titles, widths, width)
-    if width is not None and _total(widths) > width:
-        return _around(table, _stacked(columns, titles, rows, width))
-    lines = [_line(columns, row, widths) for row in [titles, *rows]]
-    return _around(table, "".join(f"{line}\n" for line in lines))
+    cells = list(zip(titles, *rows, strict=True))
+    natural = [max(map(width_of, column)) for column in cells]
+    if width is None or _total(natural) <= width:
+        return _around(table, _beside(columns, [titles, *rows], natural, color=color))
+    least = [
+        min(own, max(FEWEST, width_of(column[0]))) if i and _may_be_cut(columns[i]) else own
+        for i, (own, column) in enumerate(zip(natural, cells, strict=True))
+    ]
+    if _total(least) > width:
+        natural, least = least, _least(columns, cells, least, width)
+    blocks = []
+    for group in _groups(least, width):
+        fewest = [least[i] for i in group]
+        if _total(fewest) > width:
+            return _around(table, _stacked(columns, titles, rows, width))
+        widths = _narrowed([natural[i] for i in group], fewest, width)
+        lines = [[row[i] for i in group] for row in [titles, *rows]]
+        blocks.append(_beside([columns[i] for i in group], lines, widths, color=color))
+    return _around(table, "\n".join(blocks))
+
+
+def _beside(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], widths: Sequence[int], *, color: bool
+) -> str:
+    return "".join(_folded(columns, row, widths, color=color) for row in rows)
+
+
+def wrapped(text: str, width: int | None, indent: str = "") -> str:
+    """Text whose lines are broken between words to fit a terminal; a longer word stays whole."""
+    if width is None:
+        return text
+    return "\n".join(
+        f"\n{indent}".join(_fold(line.split(" "), width - len(indent))) for line in text.split("\n")
+    )
 
 
 def _around(table: Table, body: str) -> str:
@@ -43,21 +76,60 @@ def _cut_words(columns: Sequence[Column], row: Sequence[str]) -> list[str]:
     ]
 
 
-def _narrowed(
-    columns: Sequence[Column], titles: Sequence[str], widths: Sequence[int], width: int
+def _least(
+    columns: Sequence[Column],
+    cells: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    width: int,
 ) -> list[int]:
-    """Widths that fit, where columns of words can give so much way; else the same widths."""
-    least = [
-        min(own, max(FEWEST, width_of(title))) if index and _may_be_cut(column) else own
-        for index, (column, title, own) in enumerate(zip(columns, titles, widths, strict=True))
-    ]
-    narrowed = list(widths)
-    if _total(least) > width:
-        return narrowed
-    while _total(narrowed) > width:
-        spare = [own - fewest for own, fewest in zip(narrowed, least, strict=True)]
-        widest = max((own, index) for index, own in enumerate(narrowed) if spare[index])[1]
-        narrowed[widest] -= 1
+    """Widths where numbers and titles are broken, into as few lines as fit, else into the most."""
+    pieces = [{tuple(map(width_of, _PIECES.findall(text))) for text in column} for column in cells]
+    least = list(widths)
+    for height in range(2, MOST_LINES + 1):
+        least = [
+            _least_of(pieces[i], own, height) if column.align == "right" else own
+            for i, (column, own) in enumerate(zip(columns, widths, strict=True))
+        ]
+        if _total(least) <= width:
+            break
+    return least
+
+
+def _least_of(cells: set[tuple[int, ...]], width: int, height: int) -> int:
+    """The least width in which cells of pieces so wide take so many lines, at most."""
+    while all(_fits(pieces, width - 1, height) for pieces in cells):
+        width -= 1
+    return width
+
+
+def _fits(pieces: Sequence[int], width: int, height: int) -> bool:
+    lines, used = 1, -1
+    for piece in pieces:
+        if used + 1 + piece > width:
+            lines, used = lines + (used >= 0), -1
+        used += 1 + piece
+        if used > width:
+            return False
+    return lines <= height
+
+
+def _groups(least: Sequence[int], width: int) -> list[list[int]]:
+    """Columns that fit beside one another, the first one in every group."""
+    groups = [[0]]
+    for index in range(1, len(least)):
+        if len(groups[-1]) > 1 and _total([least[i] for i in [*groups[-1], index]]) > width:
+            groups.append([0])
+        groups[-1].append(index)
+    return groups
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+    """The least widths, and the wider ones from the left where there is room for them."""
+    narrowed = list(least)
+    for index, own in enumerate(widths):
+        spare = width - _total(narrowed)
+        if own - narrowed[index] <= spare:
+            narrowed[index] = own
     return narrowed
 
 
@@ -69,11 +141,46 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
-def _line(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int]) -> str:
+def _folded(
+    columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], *, color: bool
+) -> str:
+    """The lines of one row, whose cells are broken between their pieces where they are too wide."""
+    parts = [
+        [text]
+        if width_of(text) <= width
+        else [cut(text, width)]
+        if _may_be_cut(column) and index
+        else _fold(_PIECES.findall(text), width)
+        for index, (column, text, width) in enumerate(zip(columns, cells, widths, strict=True))
+    ]
+    height = max(map(len, parts))
+    lines = [[part[i] if i < len(part) else "" for part in parts] for i in range(height)]
+    tones = [column.colors.get(cell, "") for column, cell in zip(columns, cells, strict=True)]
+    return "".join(f"{_line(columns, line, widths, tones if color else None)}\n" for line in lines)
+
+
+def _fold(pieces: Sequence[str], width: int) -> list[str]:
+    """Pieces on lines of at most a width, one longer than that alone on its line."""
+    lines = [pieces[0]] if pieces else [""]
+    for piece in pieces[1:]:
+        if width_of(lines[-1]) + 1 + width_of(piece) <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece)
+    return lines
+
+
+def _line(
+    columns: Sequence[Column],
+    cells: Sequence[str],
+    widths: Sequence[int],
+    tones: Sequence[str] | None = None,
+) -> str:
     padded = []
-    for column, cell, width in zip(columns, cells, widths, strict=True):
-        text = cut(cell, width)
-        blank = " " * (width - width_of(text))
+    for index, (column, cell, width) in enumerate(zip(columns, cells, widths, strict=True)):
+        text, blank = cell, " " * (width - width_of(cell))
+        if tones and tones[index] and cell:
+            text = f"{COLORS[tones[index]]}{cell}{_PLAIN}"
         padded.append(text + blank if column.align == "left" else blank + text)
     return GAP.join(padded).rstrip()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -40,6 +41,15 @@ def randomization_test(
 def smallest_p(queries: int) -> float:
     """The least that a two-sided randomization test can say of so many queries."""
     return 2.0 ** (1 - queries) if queries else 1.0
+
+
+def smallest_holm(differing: Sequence[int]) -> Floats:
+    """The least that each of several randomization tests can say after Holm's correction.
+
+    `differing` counts for each the queries whose difference is not zero: flipping the sign of
+    the others changes nothing, so that they cannot lower p.
+    """
+    return holm(np.array([smallest_p(count) for count in differing]))
 
 
 def _studentized(means: Floats, differences: Floats) -> Floats:

@@ -45,7 +45,7 @@ def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str
     assert set(good["scenarios"]["nDCG@10"]) == set(good["scenarios"]["P@1"])
     comparison = found["comparisons"][0]
     assert (comparison["run"], comparison["baseline"]) == ("bad", "good")
-    assert comparison["verdict"] == "cannot tell apart"
+    assert comparison["verdict"] == "unresolvable"
     assert any("bad: 1 query of the run not in the qrels: ignored" in w for w in found["warnings"])
     assert any("good: 1 of 3 queries missing from the run" in w for w in found["warnings"])
     assert any("1 of 3 queries without a relevant document" in w for w in found["warnings"])
@@ -524,3 +524,84 @@ def test_verdicts_on_other_queries_are_named(
     (folder / "l").write_text("77 no\n1 yes\n")
     assert labeler(asked) == 65
     assert "they differ in a prefix" in capsys.readouterr().err
+
+
+def sized(folder: Path, queries: int, **first_places: int) -> list[str]:
+    """Qrels of so many queries, and runs that have the relevant document first in some of them."""
+    (folder / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(queries)))
+    for name, right in first_places.items():
+        lines = [f"q{q} Q0 {'a' if q < right else 'b'} 1 1 t\n" for q in range(queries)]
+        (folder / f"{name}.trec").write_text("".join(lines))
+    return [str(folder / "h.qrels"), *(str(folder / f"{name}.trec") for name in first_places)]
+
+
+def test_a_sentence_first_says_who_leads_and_how_sure_that_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = sized(tmp_path, 40, low=10, best=30, near=26)
+    assert labeler(["evaluate", *files, "-m", "p@1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    leads = "best has the highest P@1, 0.7500 over 40 queries, better than low (p "
+    assert lines[0].startswith(leads)
+    assert ", but could not be told from near by any outcome: 4 queries differ" in lines[0]
+    assert [line.split()[0] for line in lines[2:6]] == ["run", "best", "near", "low"]
+    assert "unresolvable (p ≥ 0.12)" in lines[9]
+    (tmp_path / "near.trec").unlink()
+    assert labeler(["evaluate", *files[:2], "-m", "p@1"]) == 0
+    assert capsys.readouterr().out.startswith("low: P@1 is 0.2500 over 40 queries; with other")
+
+
+def test_a_lower_measure_is_led_by_the_lowest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = sized(tmp_path, 10, one=10, other=10)
+    assert labeler(["evaluate", *files, "-m", "MeanRank", "-m", "NumRet"]) == 0
+    said = capsys.readouterr().out.splitlines()[0]
+    assert said.startswith("one has the lowest MeanRank, 1.0000 over 10 queries")
+    assert labeler(["evaluate", *files, "-m", "NumRet"]) == 0
+    assert capsys.readouterr().out.startswith("one has the highest NumRet, 10 over 10 queries.\n")
+
+
+def test_runs_are_compared_by_the_first_measure_unless_more_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [*sized(tmp_path, 30, one=28, other=3), "-m", "P@1", "-m", "AP"]
+    assert labeler(["evaluate", *files]) == 0
+    assert "against one by P@1\n" in capsys.readouterr().out
+    assert labeler(["evaluate", *files, "--compare", "map"]) == 0
+    assert "against one by AP\n" in capsys.readouterr().out
+    assert labeler(["evaluate", *files, "--compare", "all"]) == 0
+    assert "against one\nrun    measure" in capsys.readouterr().out
+    assert labeler(["evaluate", *files, "--json"]) == 0
+    assert [c["measure"] for c in printed_json(capsys)["comparisons"]] == ["P@1", "AP"]
+    assert labeler(["evaluate", *files, "--compare", "RR"]) == 2
+    assert "--compare: runs are not compared by RR; they are by P@1, AP" in capsys.readouterr().err
+
+
+def test_against_a_baseline_the_sentence_says_who_is_better_and_worse(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = sized(tmp_path, 40, low=2, base=20, high=38)
+    assert labeler(["evaluate", *files, "-m", "P@1", "--baseline", "base"]) == 0
+    said = capsys.readouterr().out.splitlines()[0]
+    assert said.startswith("high has the highest P@1, 0.9500 over 40 queries. Against base, high")
+    assert "high is better (p " in said
+    assert "; low is worse (p " in said
+
+
+def test_warnings_of_one_kind_are_one_line_after_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(30)))
+    files = [str(tmp_path / "h.qrels")]
+    for name, tied in (("one", 2), ("two", 5), ("three", 3), ("four", 4)):
+        lines = [f"q{q} Q0 {doc} 1 1 t\n" for q in range(tied) for doc in "ab"]
+        lines += [f"q{q} Q0 a 1 1 t\n" for q in range(tied, 30)]
+        (tmp_path / f"{name}.trec").write_text("".join(lines))
+        files.append(str(tmp_path / f"{name}.trec"))
+    assert labeler(["evaluate", *files, "-m", "P@1"]) == 0
+    tied_lines = [line for line in capsys.readouterr().err.splitlines() if "tied" in line]
+    expected = "4 runs: 2 to 5 pairs of documents tied in score; ordered as trec_eval does"
+    assert tied_lines == [f"warning: {expected}"]
+    assert labeler(["evaluate", *files, "-m", "P@1", "--json"]) == 0
+    assert sum("tied in score" in warning for warning in printed_json(capsys)["warnings"]) == 4

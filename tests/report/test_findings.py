@@ -1,6 +1,6 @@
 """What a reader of figures should know: a sentence that names parameters, never options."""
 
-from labeler.report.finding import Finding, Setting
+from labeler.report.finding import Finding, Setting, merged
 
 SKIP = Setting("missing", "skip")
 FOUND = Finding(f"a: 1 of 3 queries missing; counted as 0 ({SKIP} leaves them out)", "a", (SKIP,))
@@ -30,3 +30,17 @@ def test_a_setting_is_what_a_user_types() -> None:
 def test_findings_that_say_the_same_are_one() -> None:
     mapped = Finding("turned", settings=(Setting("map_other", {1: 0}),))
     assert len({mapped, Finding("turned", settings=(Setting("map_other", {1: 0}),))}) == 1
+
+
+def test_findings_that_differ_in_run_and_count_alone_are_told_as_one() -> None:
+    each = "pairs of documents tied in score"
+    findings = [Finding(f"r{n}: {n} {each}", f"r{n}", each=each, count=n) for n in (7, 3, 5, 4)]
+    assert [str(finding) for finding in merged(findings)] == [f"4 runs: 3 to 7 {each}"]
+    assert [str(finding) for finding in merged(findings[:2])] == [f"r7 and r3: 3 to 7 {each}"]
+    assert list(merged(findings[:1])) == findings[:1]
+
+
+def test_other_findings_stay_as_they_are_and_where_they_stand() -> None:
+    alike = [Finding("a: odd", "a", each="odd"), Finding("b: odd", "b", each="odd")]
+    mixed = ["first", alike[0], Finding("between"), alike[1]]
+    assert [str(finding) for finding in merged(mixed)] == ["first", "a and b: odd", "between"]

@@ -44,12 +44,36 @@ def test_where_words_can_give_way_a_table_fits_and_every_number_is_whole(width: 
     assert text.count("\n") == 3
 
 
-@pytest.mark.parametrize("width", [31, 40, 53])
-def test_where_they_cannot_the_columns_stand_one_below_another(width: int) -> None:
-    lines = render(QUERIES, width=width).splitlines()
+def test_where_they_cannot_an_interval_stands_below_its_value() -> None:
+    lines = render(QUERIES, width=50).splitlines()
+    assert [line.split()[-2:] for line in lines[1:3]] == [
+        ["0.5000", "0.0100"],
+        ["[0.250,", "0.750]"],
+    ]
+    assert max(map(width_of, lines)) <= 50
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize("width", [31, 36])
+def test_columns_for_which_there_is_no_room_stand_in_another_table(width: int) -> None:
+    first, second = render(QUERIES, width=width).split("\n\n")
+    assert [block.splitlines()[0].split()[0] for block in (first, second)] == ["run", "run"]
+    assert "nDCG@10" in second
+    assert widest(f"{first}\n{second}") <= width
+
+
+def test_where_not_two_columns_fit_they_stand_one_below_another() -> None:
+    lines = render(QUERIES, width=20).splitlines()
     assert [line.split()[-1] for line in lines if "nDCG@10" in line] == ["0.750]", "0.1250"]
     assert lines[4] == ""
-    assert max(map(width_of, lines)) <= width
+
+
+def test_only_what_a_column_says_is_colored_and_only_where_asked() -> None:
+    column = Column("verdict", colors={"worse": "red"})
+    table = Table("t", [Column("run", align="left"), column], [["a", "worse"], ["b", "better"]])
+    assert "\x1b" not in render(table)
+    assert render(table, color=True).count("\x1b[31mworse\x1b[0m") == 1
+    assert render(table, color=True).count("\x1b") == 2
 
 
 def test_a_column_of_words_is_cut_to_its_widest_in_the_text_form_alone() -> None:

@@ -1,0 +1,149 @@
+"""What an evaluation says in a sentence: which run leads, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from labeler.evaluation.comparison import Comparison, mean_of
+from labeler.evaluation.scores import RunScores
+from labeler.messages import count_of
+from labeler.metrics import parse
+from labeler.report.table import number_text
+
+NAMED = 3
+"""So many runs are named; of more their number is said."""
+
+
+def headline(
+    runs: Sequence[RunScores], comparisons: Sequence[Comparison], measure: str
+) -> list[str]:
+    """Which run has the best score by the measure, and which of the others it can be told from.
+
+    `runs` stand in order, the best first.
+    """
+    best = runs[0]
+    value = best.scores.means()[measure]
+    if math.isnan(value):
+        return [f"{measure} is undefined for every query, so that nothing is said of the runs."]
+    score = f"{number_text(value, _spec(measure))}"
+    if len(runs) == 1:
+        return [
+            f"{best.name}: {measure} is {score} over {_queries(best)}{_between(best, measure)}."
+        ]
+    level = "lowest" if parse(measure).definition.lower_is_better else "highest"
+    leads = f"{best.name} has the {level} {measure}, {score} over {_queries(best)}"
+    by_measure = [c for c in comparisons if c.measure == measure]
+    if not by_measure:
+        return [f"{leads}."]
+    baseline = by_measure[0].baseline
+    if baseline == best.name:
+        return [f"{leads}{_told_from(by_measure)}."]
+    return [f"{leads}.", f"Against {baseline}, {_by_verdict(by_measure)}."]
+
+
+def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
+    """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
+    sign = 1 if parse(measure).definition.lower_is_better else -1
+    means = {run.name: run.scores.means()[measure] for run in runs}
+    return sorted(runs, key=lambda run: mean_of(means[run.name], sign))
+
+
+def _spec(measure: str) -> str:
+    return ".0f" if parse(measure).definition.summary == "sum" else ".4f"
+
+
+def _queries(run: RunScores) -> str:
+    return count_of(len(run.scores.queries), "query", "queries")
+
+
+def _between(run: RunScores, measure: str) -> str:
+    low, high = run.intervals[measure]
+    return "" if math.isnan(low) else f"; with other queries anything from {low:.3f} to {high:.3f}"
+
+
+def _told_from(comparisons: Sequence[Comparison]) -> str:
+    """Of the best run: which of the others are worse, and which cannot be told from it."""
+    worse, open_, unresolvable = _by_kind(comparisons)
+    parts = []
+    if worse:
+        everyone = "all others" if len(comparisons) > 1 else "the other"
+        whom = everyone if len(worse) == len(comparisons) else _names(worse)
+        parts.append(f", better than {whom}{_at_most(worse)}")
+    if open_:
+        but = "but " if not worse else "and "
+        parts.append(f", {but}cannot be told from {_names(open_)}{_at_least(open_)}")
+    if unresolvable:
+        also = "nor " if open_ else "but "
+        parts.append(f", {also}{_too_few(unresolvable)}")
+    return "".join(parts)
+
+
+def _by_kind(
+    comparisons: Sequence[Comparison],
+) -> tuple[list[Comparison], list[Comparison], list[Comparison]]:
+    """Those that are told apart, those that are not, and those that could not have been."""
+    apart = [c for c in comparisons if c.verdict in ("better", "worse")]
+    unresolvable = [c for c in comparisons if c.verdict in ("unresolvable", "undefined")]
+    return apart, [c for c in comparisons if c.verdict == "cannot tell apart"], unresolvable
+
+
+def _by_verdict(comparisons: Sequence[Comparison]) -> str:
+    """Of a baseline that was asked for: who is better, worse, or neither."""
+    parts = []
+    for verdict in ("better", "worse"):
+        told = [c for c in comparisons if c.verdict == verdict]
+        if told:
+            parts.append(f"{_names(told)} {_is(told)} {verdict}{_at_most(told)}")
+    _, open_, unresolvable = _by_kind(comparisons)
+    if open_:
+        parts.append(f"{_names(open_)} cannot be told from it{_at_least(open_)}")
+    if unresolvable:
+        parts.append(_too_few(unresolvable))
+    return "; ".join(parts)
+
+
+def _too_few(comparisons: Sequence[Comparison]) -> str:
+    """That no outcome could have told these runs from the baseline."""
+    least = min(c.p_attainable for c in comparisons)
+    differ = max(c.wins + c.losses for c in comparisons)
+    queries = f"at most {differ}" if len(comparisons) > 1 else f"{differ}"
+    few = f"{queries} {'query differs' if differ == 1 else 'queries differ'}"
+    smallest = f"no p below {least:.2g} could come of that"
+    return f"could not be told from {_names(comparisons)} by any outcome: {few}, and {smallest}"
+
+
+def _is(comparisons: Sequence[Comparison]) -> str:
+    return "is" if len(comparisons) == 1 else "are"
+
+
+def _names(comparisons: Sequence[Comparison]) -> str:
+    names = [c.run for c in comparisons]
+    if len(names) > NAMED:
+        return f"{len(names)} others"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _at_most(comparisons: Sequence[Comparison]) -> str:
+    largest = max(c.p_holm for c in comparisons)
+    below = "p" if len(comparisons) == 1 else "p at most"
+    return f" ({below} {largest:.2g})"
+
+
+def _at_least(comparisons: Sequence[Comparison]) -> str:
+    """The difference of the one run, else the smallest p of the several."""
+    if len(comparisons) == 1:
+        c = comparisons[0]
+        ends = "" if math.isnan(c.low) else f", {c.low:+.3f} to {c.high:+.3f}"
+        return f" (p {c.p_holm:.2g}{ends})"
+    return f" (p at least {min(c.p_holm for c in comparisons):.2g})"
+
+
+def verdict_text(comparison: Comparison) -> str:
+    """The verdict for people, with the smallest p that could have been where that decides."""
+    if comparison.verdict != "unresolvable":
+        return comparison.verdict
+    return f"unresolvable (p ≥ {comparison.p_attainable:.2g})"
+
+
+COLORS: Mapping[str, str] = {"better": "green", "worse": "red"}

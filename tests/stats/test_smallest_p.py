@@ -1,0 +1,27 @@
+"""The least p that a comparison could have had, given how many queries differ."""
+
+import numpy as np
+import pytest
+
+from labeler.stats.randomization import randomization_test, smallest_holm
+from labeler.stats.student import paired_t_test, smallest_paired_t
+
+
+@pytest.mark.parametrize(("differing", "queries"), [(1, 12), (3, 12), (5, 10), (10, 10)])
+def test_no_differences_of_so_many_queries_have_a_smaller_p(differing: int, queries: int) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.zeros((40, queries))
+    rows[:, :differing] = rng.uniform(-1, 1, (40, differing))
+    rows[0, :differing] = 0.5
+    p, _ = randomization_test(rows, seed=0)
+    assert p.min() == pytest.approx(smallest_holm([differing])[0])
+    by_t = min(paired_t_test(row) for row in rows)
+    assert by_t == pytest.approx(smallest_paired_t(differing, queries), abs=1e-12) or (
+        differing == queries
+    )
+
+
+def test_of_several_runs_the_least_is_after_holm() -> None:
+    assert smallest_holm([3, 3]).tolist() == [0.5, 0.5]
+    assert smallest_holm([3, 20])[0] == 0.25
+    assert smallest_holm([0, 0]).tolist() == [1.0, 1.0]
