@@ -173,7 +173,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> report.frame()[["run", "measure", "value"]].values.tolist()
     [['bm25', 'RR@10', 0.75], ['bm25', 'P@1', 0.5], ['dense', 'RR@10', 1.0], ['dense', 'P@1', 1.0]]
     >>> report.comparisons[0].verdict
-    'cannot tell apart'
+    'unresolvable'
     """
     scoring = Scoring(missing, unanswerable, ties, max_grade, verdicts)
     options = EvaluationOptions(names_of(measures), scoring, baseline, interval, scenarios, seed)
