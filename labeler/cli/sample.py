@@ -11,35 +11,48 @@ from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.options import OUTPUT, Folder, Force
 from labeler.cli.screen import note, say
 
+DEFAULT_PAIRS = 200
+
 
 def command(
     folder: Folder,
     *,
-    pairs: Annotated[int | None, number(COUNT, help="How many pairs people grade (200).")] = None,
+    pairs: Annotated[
+        int | None, number(COUNT, help="How many pairs people grade (default: 200, or all).")
+    ] = None,
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="All pairs of the queries, to correct scores by.")
     ] = False,
     queries: Annotated[
-        int | None, number(COUNT, help="Of how many random queries; otherwise of all.")
+        int | None, number(COUNT, help="From so many queries, drawn at random (default: all).")
     ] = None,
     sheets: Annotated[
         list[Path],
-        typer.Option("-o", help="The sheet, CSV; one for each assessor.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The sheet to write, CSV; repeat it to share the pairs among raters.",
+            rich_help_panel=OUTPUT,
+        ),
     ],
     source: Annotated[
-        str | None, typer.Option("--from", help="The qrels whose grades are the strata.")
+        str | None,
+        typer.Option("--from", help="Balance the sample over the grades of these qrels."),
     ] = None,
     overlap: Annotated[
         str,
-        typer.Option(help="With several sheets: the share of pairs that every assessor grades."),
+        typer.Option(help="With several sheets: the share of pairs that every rater grades."),
     ] = "20%",
     scale: Annotated[
         str | None, typer.Option(help="The grades, as 0:3; otherwise the judging prompt's.")
     ] = None,
-    seed: Annotated[int, number(SEED, help="Of the draw.")] = 0,
+    seed: Annotated[int, number(SEED, help="Decides which pairs are drawn.")] = 0,
     force: Force = False,
 ) -> None:
-    """Draw pairs for people to grade, blind, with known probabilities; back: import-labels."""
+    """Draw pairs for people into a sheet to grade in, with instructions beside it.
+
+    `labeler import-labels` takes the graded sheet back. The sheet is blind: it shows no grade.
+    """
     from labeler.agreement.options import parse_scale, parse_share
     from labeler.collection.layout import open_collection
     from labeler.collection.outputs import Output
@@ -50,8 +63,8 @@ def command(
         raise Misuse("--all-pairs draws every pair of the queries; --pairs so many: which one?")
     grades = parse_scale(scale)
     names_by_grade = dict.fromkeys(grades, "") if grades else None
-    count = None if all_pairs else pairs or 200
-    design = SampleDesign(count, queries, parse_share(overlap), seed, names_by_grade)
+    up_to = None if all_pairs else DEFAULT_PAIRS
+    design = SampleDesign(pairs, queries, parse_share(overlap), seed, names_by_grade, up_to)
     collection = open_collection(folder)
     outputs = [Output(sheet, force) for sheet in sheets]
     samples = draw_sheets(collection, source, design, outputs, note)

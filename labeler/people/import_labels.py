@@ -22,7 +22,7 @@ from labeler.collection.people import (
 from labeler.collection.scale import sample_grades
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
-from labeler.people.sheet import SheetAnswer, id_cell, read_sheet
+from labeler.people.sheet import SheetAnswer, id_in, read_sheet
 from labeler.trec.write import write_qrels
 
 
@@ -96,7 +96,7 @@ def _checked(
     if row is None:
         raise BadInput.at(sheet, answer.line, f"the sample has no row {answer.number}")
     for cell, drawn in ((answer.query_id, row.pair.query_id), (answer.doc_id, row.pair.doc_id)):
-        if cell not in {drawn, id_cell(drawn)[1:]} and not _same_number(cell, drawn):
+        if not (id_in(cell, drawn) or _same_number(cell, drawn)):
             problem = f"row {answer.number} was {drawn!r}, and is {cell[:40]!r} in the sheet"
             raise BadInput.at(sheet, answer.line, problem)
     if answer.grade is not None and answer.grade not in scale:

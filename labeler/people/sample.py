@@ -27,16 +27,19 @@ from labeler.data import Document, Failure, Pair, Query
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.paths import true_path
 from labeler.people.draw import DrawnPair, draw, share_out
+from labeler.people.instructions import instructions, write_instructions
 from labeler.people.sheet import SheetRow, write_sheet
+from labeler.prompt import find_prompt
 from labeler.trec.qrels import read_qrels
 
 Strata = dict[Pair, int | None]
-DEFAULT_SCALE = {0: "", 1: "", 2: "", 3: ""}
+JUDGING_PROMPT = "umbrela"
+"""The prompt whose scale people use where nobody has judged: `judge` has it by default, too."""
 
 
 @dataclass(frozen=True)
 class SampleDesign:
-    """How many pairs to draw (`None` is all) of how many queries (`None` is every one).
+    """How many pairs to draw (`None` is all, or `up_to` so many) of how many queries (`None`: all).
 
     With several sheets, every assessor grades `overlap` of the pairs. `scale` holds the grades with
     their names; where it is `None`, those of the qrels that are sampled from.
@@ -47,6 +50,7 @@ class SampleDesign:
     overlap: float = 0.0
     seed: int = 0
     scale: Mapping[int, str] | None = None
+    up_to: int | None = None
 
 
 class SheetSample(NamedTuple):
@@ -64,23 +68,28 @@ def draw_sheets(
     sheets: Sequence[Output | Path],
     note: Note = lambda _line: None,
 ) -> list[SheetSample]:
-    """Write a sheet for each assessor, and keep its probabilities in the collection.
+    """Write a sheet for each assessor with a page of instructions beside it.
+
+    The chance of each pair to be drawn is kept in the collection.
 
     `source` names the qrels whose grades are the strata. Nothing is written unless every sheet can
-    be: one in which somebody has written is not replaced, unless that is forced. `note` is given a
-    line that says which process is waited for.
+    be: one in which somebody has written is not replaced, unless that is forced. `note` is given
+    lines that say which process is waited for, and which other page of instructions stays.
     """
     outputs = [Output.of(sheet, [collection.folder]) for sheet in sheets]
     if len({true_path(output.path) for output in outputs}) < len(outputs):
         raise Misuse("two sheets have the same path")
     for output in outputs:
         output.check()
-    strata, names = _strata(collection, source)
+    strata, names, prompt = _strata(collection, source)
     if not strata:
         raise BadInput(f"{collection.folder}: {source or 'the pool'} holds no pair to draw from")
     drawn = draw(strata, design.pairs, design.queries, design.seed)
+    if design.pairs is None and design.up_to is not None and len(drawn) > design.up_to:
+        drawn = draw(strata, design.up_to, design.queries, design.seed)
     corpus, queries = read_corpus(collection.corpus), read_queries(collection.queries)
-    scale = design.scale or names or DEFAULT_SCALE
+    scale = design.scale or names
+    page = instructions(scale, prompt)
     samples = []
     shares = share_out(drawn, len(outputs), design.overlap, design.seed)
     for output, mine in zip(outputs, shares, strict=True):
@@ -90,6 +99,9 @@ def draw_sheets(
             sample = _keep(collection, rows, mine, made, scale)
         with output.writing():
             write_sheet(output.path, sample, rows, scale)
+        path, is_ours = write_instructions(output, page)
+        if not is_ours:
+            note(f"{path} is there already, and stays")
         samples.append(SheetSample(sample, len(rows), len({row.query_id for row in rows})))
     return samples
 
@@ -100,12 +112,15 @@ def free_names(collection: Collection, count: int) -> list[str]:
     return [name for name in names if name not in taken][:count]
 
 
-def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping[int, str]]:
-    """Every pair of the pool with its grade, `None` where it has none; and the grades' names."""
+def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping[int, str], str]:
+    """Every pair of the pool with its grade, `None` where it has none; the grades' names and their
+    prompt, which words them.
+    """
     source = _only(collection) if source is None else source
     if source is None:
         pool: Strata = {pooled.pair: None for pooled in read_pool(collection.pool)}
-        return pool, grade_names(collection, "")
+        names = grade_names(collection, "")
+        return (pool, names, "") if names else (pool, *_of_default_prompt())
     judgements = collection.judgements(source)
     if judgements.exists():
         rows = list(read_judgements(judgements))
@@ -116,14 +131,24 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
             for row in rows
         }
         prompts = {row.origin.prompt for row in rows}
-        return grades, grade_names(collection, source, prompts)
+        named = grade_names(collection, source, prompts)
+        return (
+            (grades, named, min(prompts, default="")) if named else (grades, *_of_default_prompt())
+        )
     with about("source"):
         path = collection.existing_qrels(source)
     qrels = read_qrels(path)
     graded: Strata = {Pair(q, d): g for q, row in qrels.items() for d, g in row.items()}
     if collection.pool.exists():
         graded = {p.pair: graded.get(p.pair) for p in read_pool(collection.pool)} | graded
-    return graded, grade_names(collection, source)
+    named = grade_names(collection, source)
+    return (graded, named, "") if named else (graded, *_of_default_prompt())
+
+
+def _of_default_prompt() -> tuple[Mapping[int, str], str]:
+    """The scale of the default judging prompt, and that prompt's id."""
+    prompt = find_prompt(JUDGING_PROMPT)
+    return {int(grade): name for grade, name in prompt.front.scale.items()}, prompt.id
 
 
 def _only(collection: Collection) -> str | None:
@@ -137,7 +162,8 @@ def _only(collection: Collection) -> str | None:
         return None
     if len(names) != 1:
         listed = ", ".join(names) or "none"
-        raise Misuse(f"whose grades are the strata? there are: {listed}", parameter="source")
+        problem = f"over whose grades should the sample be balanced? there are: {listed}"
+        raise Misuse(problem, parameter="source")
     return names[0]
 
 

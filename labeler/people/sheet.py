@@ -1,7 +1,8 @@
 """A sheet that people grade in: CSV that a spreadsheet opens without harm, and reads back.
 
 The sheet is blind: it holds no assessor's grade and no probability, which would tell the grade.
-Ids carry an apostrophe in front, so that no spreadsheet takes `007` or `1e5` for a number.
+Ids that a spreadsheet would take for a number or a date, as `007`, `1e5` and `1-2`, carry an
+apostrophe in front; all others stand as they are.
 """
 
 from __future__ import annotations
@@ -26,9 +27,16 @@ Warn = Callable[[str], None]
 
 COLUMNS = ("sample", "row", "query_id", "query", "doc_id", "title", "text")
 FILLED = ("assessor", "time", "comment")
-GRADE = "grade"
+GRADE, SCALE = "grade", "scale"
 LONGEST = 30_000
 """Spreadsheets cut a cell at 32,767 characters."""
+
+_PLAIN = re.compile(r"0|[1-9][0-9]{0,10}")
+"""Numbers that stay as they are."""
+
+_MARKS = frozenset("0123456789 .,:/+-%$€£()")
+_OF_NUMBERS = ("e", "a", "p", "am", "pm")
+_MONTHS = tuple("jan feb mar mär apr may mai jun jul aug sep oct okt nov dec dez".split())  # noqa: SIM905 - read as words, not quotes
 
 _ROW = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,10}(\.0+)?")
@@ -67,12 +75,12 @@ class SheetAnswer:
 def write_sheet(
     path: Path, sample: str, rows: Iterable[SheetRow], scale: Mapping[int, str]
 ) -> None:
-    """Write a sheet whose grade column says the scale in its header."""
+    """Write a sheet to grade in, which says in each row what the grades mean."""
     names = {grade: harmless(name) for grade, name in sorted(scale.items())}
     meanings = "; ".join(
         f"{grade} = {name}" if name else str(grade) for grade, name in names.items()
     )
-    header = [*COLUMNS, f"{GRADE} ({meanings})", *FILLED]
+    header = [*COLUMNS, GRADE, SCALE, *FILLED]
     with replacing(path) as out:
         out.write("\ufeff")
         writer = csv.writer(out, lineterminator="\r\n")
@@ -81,12 +89,28 @@ def write_sheet(
             ids = id_cell(row.query_id), id_cell(row.doc_id)
             texts = [harmless(text) for text in (row.query, row.title, row.text)]
             cells = [sample, str(row.number), ids[0], texts[0], ids[1], *texts[1:]]
-            writer.writerow([*cells, *[""] * (1 + len(FILLED))])
+            writer.writerow([*cells, "", harmless(meanings), *[""] * len(FILLED)])
 
 
 def id_cell(identifier: str) -> str:
-    """The cell of an id, which no spreadsheet takes for a number or a formula."""
-    return spreadsheet_cell(f"'{identifier}")
+    """The cell of an id, which no spreadsheet takes for another number, a date or a formula."""
+    return spreadsheet_cell(f"'{identifier}" if _is_changed(identifier) else identifier)
+
+
+def _is_changed(identifier: str) -> bool:
+    """Whether a spreadsheet may take an id for a number, a date, a time or a truth value."""
+    if _PLAIN.fullmatch(identifier):
+        return False
+    letters = "".join(sign for sign in identifier if sign not in _MARKS).casefold()
+    is_date = letters.isalpha() and letters.startswith(_MONTHS) and letters != identifier.casefold()
+    is_number = not letters or (letters in _OF_NUMBERS and identifier[0] in _MARKS)
+    return is_number or is_date or letters in ("true", "false") or identifier.startswith("'")
+
+
+def id_in(cell: str, identifier: str) -> bool:
+    """Whether a cell, less an apostrophe in front of it, holds an id as some sheet writes it."""
+    forms = (identifier, id_cell(identifier), spreadsheet_cell(f"'{identifier}"))
+    return cell in {form.removeprefix("'") for form in forms}
 
 
 def harmless(text: str) -> str:
@@ -158,7 +182,7 @@ def _positions(path: Path, header: Sequence[str], warn: Warn) -> dict[str, int]:
 
 def _misspelt(header: Sequence[str], roles: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The columns that are none of ours and look like one, each with the one it looks like."""
-    ours = (*COLUMNS, GRADE, *FILLED)
+    ours = (*COLUMNS, GRADE, SCALE, *FILLED)
     for name, role in zip(header, roles, strict=True):
         if role not in ours and (guesses := get_close_matches(role, ours, 1, _ALIKE)):
             yield name.strip(), guesses[0]

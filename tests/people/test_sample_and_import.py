@@ -134,6 +134,11 @@ def collection(folder: Path) -> Path:
     return folder
 
 
+def rows_of(sheet: Path) -> list[dict[str, str]]:
+    with sheet.open(encoding="utf-8-sig", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
 def graded(sheet: Path, separator: str = ",") -> list[dict[str, str]]:
     """Fill the sheet in with people's grades, as a spreadsheet would save it."""
     with sheet.open(encoding="utf-8-sig", newline="") as lines:
@@ -158,7 +163,7 @@ def test_a_sheet_goes_out_blind_and_comes_back_weighted(
     assert execute(["sample", str(coll), *option]) == 0
     (sample,) = (coll / "samples").iterdir()
     header = sheet.read_text(encoding="utf-8-sig").splitlines()[0]
-    assert "grade (0; 1; 2; 3)" in header
+    assert ",grade,scale,assessor,time,comment" in header
     assert not {"probability", "llm"} & set(header.split(","))
     rows = graded(sheet, separator)
     assert len(rows) == len(read_sample(sample)) == 100
@@ -215,8 +220,9 @@ def test_the_scales_names_of_the_card_are_on_the_sheet_and_in_the_matrix(
     coll, sheet = collection(tmp_path / "c"), tmp_path / "sheet.csv"
     (coll / "card.json").write_text(json.dumps(card))
     assert execute(["sample", str(coll), "--pairs", "300", "-o", str(sheet)]) == 0
-    header = sheet.read_text(encoding="utf-8-sig").splitlines()[0]
-    assert "grade (0 = incorrect; 1 = related; 2 = incomplete; 3 = excellent)" in header
+    assert {row["scale"] for row in rows_of(sheet)} == {
+        "0 = incorrect; 1 = related; 2 = incomplete; 3 = excellent"
+    }
     graded(sheet)
     assert execute(["import-labels", str(sheet), str(coll), "--as", "human2"]) == 0
     capsys.readouterr()
@@ -294,7 +300,7 @@ def test_ids_that_a_spreadsheet_might_run_come_back_as_they_were(tmp_path: Path)
         assert not any(part.startswith(tuple("=+-@")) for part in cell.split(";"))
     with sheet.open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.reader(lines))
-    (grade,) = (i for i, name in enumerate(rows[0]) if name.startswith("grade ("))
+    (grade,) = (i for i, name in enumerate(rows[0]) if name == "grade")
     with sheet.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows(
             [rows[0], *([*r[:grade], "1", *r[grade + 1 :]] for r in rows[1:])]
@@ -474,7 +480,7 @@ def test_a_grade_that_a_person_changed_replaces_the_old_one_when_told_to(
     assert execute(taken) == 0
     with sheet.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.reader(lines))
-    cells, place = rows[-1], rows[0].index("grade (0; 1; 2; 3)")
+    cells, place = rows[-1], rows[0].index("grade")
     cells[place] = str((int(cells[place]) + 1) % 4)
     with sheet.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows(rows)

@@ -16,6 +16,7 @@ from labeler.testing import small_collection
 from labeler.trec.qrels import read_qrels
 
 SCALED = "grade (0; 1; 2; 3)"
+"""What the column of grades was called in earlier sheets, which are still read."""
 
 
 def drawn(folder: Path) -> tuple[Collection, Path]:
@@ -32,6 +33,7 @@ def cells(sheet: Path) -> list[list[str]]:
 def filled(sheet: Path, columns: dict[str, str], renamed: dict[str, str] | None = None) -> None:
     """Grade every pair 1, call columns by other names, and add columns of one value each."""
     header, *rows = cells(sheet)
+    header[header.index("grade")] = SCALED
     for row in rows:
         row[header.index(SCALED)] = "1"
     header = [(renamed or {}).get(name, name) for name in header]
@@ -132,6 +134,7 @@ def test_a_cell_that_cannot_be_read_is_named_with_its_line(
 ) -> None:
     collection, sheet = drawn(tmp_path)
     header, *rows = cells(sheet)
+    header[header.index("grade")] = SCALED
     for row in rows:
         row[header.index(column)] = cell
     with sheet.open("w", encoding="utf-8", newline="") as out:
