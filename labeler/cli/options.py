@@ -30,7 +30,9 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="The same as --format json.", rich_help_panel=OUTPUT)
 ]
 
-ToFile = Annotated[Path | None, typer.Option("-o", help="Write to a file.", rich_help_panel=OUTPUT)]
+ToFile = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write to a file.", rich_help_panel=OUTPUT)
+]
 
 Force = Annotated[
     bool,

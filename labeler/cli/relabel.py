@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli import model_options, options
-from labeler.cli.diff import show_transitions
+from labeler.cli.diff import note_next, show_transitions
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import check_complete, show_judging, show_judging_plan
 from labeler.cli.screen import say
@@ -80,4 +80,5 @@ def show_result(result: RelabelResult, source: str) -> None:
     """Print what was done, and what moved from the old judgements to the new ones."""
     show_judging(result.judging)
     say()
-    show_transitions(result.changes, source, result.judging.name, 20)
+    show_transitions(result.changes, (source, result.judging.name), 20)
+    note_next(result.judging.job.collection, source, result.judging.name)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.people import people_path
+from labeler.collection.queries import read_queries
 from labeler.data import Failure, Pair
 from labeler.judging.transitions import State, Transitions, judged, transitions
 from labeler.trec.qrels import read_qrels
@@ -23,19 +27,60 @@ def diff(collection: Collection | Path | str, before: str, after: str) -> Transi
     Transitions(4 of 4 moved)
     """
     opened = open_collection(collection)
-    return transitions(read_states(opened, before), read_states(opened, after))
+    old, new = read_set(opened, before), read_set(opened, after)
+    changes = transitions(old.states, new.states)
+    queries = _texts_of_queries(opened) if changes.moved else {}
+    moved = (
+        move._replace(
+            query=queries.get(move.pair.query_id, ""),
+            reason_before=old.reasons.get(move.pair, ""),
+            reason_after=new.reasons.get(move.pair, ""),
+        )
+        for move in changes.moved
+    )
+    return replace(changes, moved=tuple(moved))
 
 
-def read_states(collection: Collection, name: str) -> dict[Pair, State]:
+def human_beside(collection: Collection | Path | str, *names: str) -> str | None:
+    """People's qrels of a collection that are none of `names`: `human`, or else a sheet's."""
+    opened = open_collection(collection)
+    people = [
+        name
+        for name in opened.qrels_names()
+        if name not in names and (name == "human" or people_path(opened.folder, name).exists())
+    ]
+    return "human" if "human" in people else next(iter(people), None)
+
+
+class JudgedSet(NamedTuple):
+    """What a set of judgements says of each pair, and its reasons, where it has some."""
+
+    states: dict[Pair, State]
+    reasons: dict[Pair, str]
+
+
+def _texts_of_queries(collection: Collection) -> dict[str, str]:
+    if not collection.queries.is_file():
+        return {}
+    return {query.id: query.text for query in read_queries(collection.queries).values()}
+
+
+def read_set(collection: Collection, name: str) -> JudgedSet:
     """What `judgements/NAME.jsonl` says of each pair, or the qrels where there is none."""
     path = collection.judgements(name)
     if not path.exists():
-        return _states_of_qrels(collection, name)
-    outcomes = (row.judged.outcome for row in read_judgements(path))
-    return {
-        o.pair: State(None, o.status) if isinstance(o, Failure) else judged(o.grade)
-        for o in outcomes
-    }
+        return JudgedSet(_states_of_qrels(collection, name), {})
+    read = JudgedSet({}, {})
+    for row in read_judgements(path):
+        outcome = row.judged.outcome
+        if isinstance(outcome, Failure):
+            state, reason = State(None, outcome.status), outcome.detail
+        else:
+            state, reason = judged(outcome.grade), outcome.reason or ""
+        read.states[outcome.pair] = state
+        if reason:
+            read.reasons[outcome.pair] = reason
+    return read
 
 
 def _states_of_qrels(collection: Collection, name: str) -> dict[Pair, State]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.data import JUDGED, Pair
-from labeler.report.table import Column, Row, Table
+from labeler.report.printable import flat
+from labeler.report.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,11 +31,17 @@ class State(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A pair whose state changed."""
+    """A pair whose state changed, with its query's text and what each assessor gave as a reason.
+
+    Of a failure, the reason is its detail. What is not known is empty.
+    """
 
     pair: Pair
     before: State
     after: State
+    query: str = ""
+    reason_before: str = ""
+    reason_after: str = ""
 
     @property
     def is_one_sided(self) -> bool:
@@ -66,7 +74,14 @@ class Transitions:
             "states": [str(state) for state in self.states],
             "table": [[int(count) for count in row] for row in self.table],
             "moved": [
-                {**move.pair._asdict(), "before": str(move.before), "after": str(move.after)}
+                {
+                    **move.pair._asdict(),
+                    "before": str(move.before),
+                    "after": str(move.after),
+                    "query": move.query,
+                    "reason_before": move.reason_before,
+                    "reason_after": move.reason_after,
+                }
                 for move in self.moved
             ],
         }
@@ -93,8 +108,41 @@ class Transitions:
             Column("before", before),
             Column("after", after),
         ]
-        rows: list[Row] = [[*move.pair, str(move.before), str(move.after)] for move in self.moved]
+        rows: list[list[Cell]] = [
+            [*move.pair, str(move.before), str(move.after)] for move in self.moved
+        ]
+        texts = {
+            "query": ("query text", [move.query for move in self.moved]),
+            "reason_before": (f"reason of {before}", [move.reason_before for move in self.moved]),
+            "reason_after": (f"reason of {after}", [move.reason_after for move in self.moved]),
+        }
+        for name, (title, values) in texts.items():
+            if any(values):
+                columns.append(Column(name, title, align="left", widest=None))
+                for row, value in zip(rows, values, strict=True):
+                    row.append(value)
         return Table("moved", columns, rows)
+
+    def listing(
+        self,
+        before: str = "before",
+        after: str = "after",
+        limit: int = 20,
+        width: int | None = None,
+    ) -> str:
+        """The first pairs that moved, to be read: the grades, the query, and both reasons.
+
+        Lines are broken at `width`, where there is one.
+        """
+        lines = []
+        for move in self.moved[:limit]:
+            lines.append(
+                _broken(f"{' '.join(move.pair)}  {move.before} -> {move.after}", "", width)
+            )
+            texts = {"query": move.query, before: move.reason_before, after: move.reason_after}
+            for name, text in texts.items():
+                lines += [_broken(f"{name}: {text}", "    ", width)] if text else []
+        return "\n".join(lines)
 
     def frame(self) -> DataFrame:
         """The pairs that moved as a pandas DataFrame."""
@@ -126,6 +174,14 @@ def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Tr
 def judged(grade: int) -> State:
     """The state of a pair with a grade."""
     return State(grade, JUDGED)
+
+
+def _broken(text: str, indent: str, width: int | None) -> str:
+    """One line of a listing, broken at a width, with what follows indented further."""
+    line = indent + flat(text)
+    if width is None or len(line) <= width:
+        return line
+    return "\n".join(wrap(line, width, subsequent_indent=f"{indent}  ", break_on_hyphens=False))
 
 
 def _order(state: State) -> tuple[bool, int, bool, str]:

@@ -1,8 +1,20 @@
 """What became of grades, as a matrix and as the pairs that moved."""
 
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from labeler.cli import execute
+from labeler.collection.layout import Collection
 from labeler.data import Pair
+from labeler.judging.judge import judge
 from labeler.judging.transitions import State, judged, transitions
 from labeler.report.render import render
+from labeler.testing import fake_model, small_collection
+from labeler.trec.write import write_qrels
 
 REFUSED = State(None, "refused")
 BEFORE = {Pair("q", "a"): judged(2), Pair("q", "b"): judged(0), Pair("q", "c"): REFUSED}
@@ -31,3 +43,73 @@ def test_a_notebook_gets_a_frame_of_the_pairs_that_moved_and_a_table() -> None:
     ]
     assert CHANGES._repr_html_().startswith("<table>")
     assert repr(CHANGES) == "Transitions(2 of 3 moved)"
+
+
+def test_a_pair_that_moved_is_listed_with_its_query_and_both_reasons_within_the_width() -> None:
+    moved = CHANGES.moved[1]._replace(
+        query="where do cats\x1b[31m sleep", reason_before="it says so", reason_after="dogs " * 20
+    )
+    changes = replace(CHANGES, moved=(moved,))
+    assert changes.listing("old", "new", width=60).splitlines() == [
+        "q a  2 -> 0",
+        "    query: where do cats\\x1b[31m sleep",
+        "    old: it says so",
+        f"    new: {('dogs ' * 10).strip()}",
+        f"      {('dogs ' * 10).strip()}",
+    ]
+    assert changes.listing("old", "new", limit=0) == ""
+    assert changes.frame().to_dict("records") == [
+        {
+            "query_id": "q",
+            "doc_id": "a",
+            "before": "2",
+            "after": "0",
+            "query": moved.query,
+            "reason_before": "it says so",
+            "reason_after": "dogs " * 20,
+        }
+    ]
+
+
+def collection_of_two(folder: Path) -> Collection:
+    """A collection in which two sets of judgements differ, with reasons."""
+    collection = small_collection(folder)
+    for name, grade in (("mild", 2), ("strict", 0)):
+        reply = json.dumps({"reason": f"a {name} reason", "grade": grade})
+        judge(collection, prompt="basic", model=fake_model(reply, name), name=name)
+    return collection
+
+
+def test_a_diff_shows_texts_and_reasons_in_every_form_and_where_to_ask_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = collection_of_two(tmp_path / "c")
+    asked = ["diff", str(collection.folder), "mild", "strict"]
+    assert execute(asked) == 0
+    shown = capsys.readouterr()
+    assert "    query: where do cats sleep\n    mild: a mild reason\n" in shown.out
+    assert f"labeler sample {collection.folder} --from strict -o sheet.csv" in shown.err
+    write_qrels(collection.qrels("human"), {"q1": {"cats": 2}})
+    assert execute([*asked, "--json"]) == 0
+    shown = capsys.readouterr()
+    (row, *_) = json.loads(shown.out)["moved"]
+    assert (row["query"], row["reason_after"]) == ("where do cats sleep", "a strict reason")
+    assert f"labeler agree {collection.folder} human mild strict" in shown.err
+    assert execute([*asked, "--format", "csv", "--output", str(tmp_path / "moved.csv")]) == 0
+    with (tmp_path / "moved.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 4
+    assert {row["reason_before"] for row in rows} == {"a mild reason"}
+    capsys.readouterr()
+    assert execute(["diff", str(collection.folder), "mild", "human"]) == 0
+    assert "closer to people" not in capsys.readouterr().err
+
+
+def test_relabel_points_to_the_agreement_with_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = collection_of_two(tmp_path / "c")
+    write_qrels(collection.qrels("human"), {"q1": {"cats": 2}})
+    asked = ["--from", "mild", "--prompt", "umbrela", "--model", "similarity", "--as", "third"]
+    assert execute(["relabel", str(collection.folder), *asked]) == 0
+    assert f"labeler agree {collection.folder} human mild third" in capsys.readouterr().err

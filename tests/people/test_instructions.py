@@ -7,15 +7,11 @@ import pytest
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection
-from labeler.collection.lock import locked
 from labeler.collection.people import read_people
-from labeler.collection.pool import write_pool
-from labeler.data import Pair, Pooled
 from labeler.people.instructions import instructions, meanings_in
 from labeler.people.sheet import id_cell, id_in
 from labeler.prompt import find_prompt
 from labeler.testing import small_collection
-from labeler.trec.write import write_qrels
 
 SCALE = "0 = irrelevant; 1 = related; 2 = highly relevant; 3 = perfectly relevant"
 
