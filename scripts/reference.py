@@ -1,0 +1,213 @@
+"""Write the parts of the pages that are read from the registries; `--check` only compares.
+
+python scripts/reference.py [--check]
+
+Such a part stands between two comments, `<!-- name -->` and `<!-- /name -->`, in a page of
+docs/reference/. Every function of `SECTIONS` has its place in one of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import typing
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import labeler
+from labeler import errors
+from labeler.agreement.registry import STATISTICS
+from labeler.catalog.recipes import read_recipe, recipe_files
+from labeler.cli import COMMANDS, summary_of
+from labeler.metrics import MEASURES
+from labeler.prompt import PLACEHOLDERS, FrontMatter
+
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+
+
+def row(*cells: object) -> str:
+    return f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def table(*columns: str) -> list[str]:
+    return [row(*columns), row(*["---"] * len(columns))]
+
+
+def commands() -> str:
+    rows = table("command", "what", "example")
+    for name, command in COMMANDS.items():
+        rows.append(
+            row(f"[`{name}`](#labeler-{name})", summary_of(command), f"`{command.example}`")
+        )
+    return "\n".join(rows)
+
+
+def options() -> str:
+    """Every command with its arguments and options, as its own help has them."""
+    parts = []
+    for name, command in COMMANDS.items():
+        parts += [f"## labeler {name}", "", summary_of(command), ""]
+        if name == "trec-eval":
+            parts += ["Its arguments are trec_eval's.", ""]
+            continue
+        runnable = command.run
+        app = runnable if isinstance(runnable, typer.Typer) else typer.Typer(add_completion=False)
+        if not isinstance(runnable, typer.Typer):
+            app.command(name)(runnable)
+        made: Any = typer.main.get_command(app)
+        inner = getattr(made, "commands", None) if isinstance(runnable, typer.Typer) else None
+        if inner is None:
+            parts += parameters(made)
+        for sub, subcommand in (inner or {}).items():
+            text = (subcommand.help or "").strip().split("\n")[0]
+            parts += [f"### labeler {name} {sub}", "", text, "", *parameters(subcommand)]
+        parts += [f"Example: `{command.example}`", ""]
+    return "\n".join(parts).rstrip()
+
+
+def parameters(command: Any) -> list[str]:
+    """The rows of one command, its arguments first."""
+    rows = table("argument or option", "what", "default")
+    for parameter in command.params:
+        if getattr(parameter, "hidden", False):
+            continue
+        is_argument = parameter.param_type_name == "argument"
+        names = [str(parameter.metavar or parameter.name)] if is_argument else parameter.opts
+        if names == ["--help"]:
+            continue
+        shown = " ".join(f"`{name}`" for name in names) + taken(parameter, is_argument)
+        default = parameter.default
+        plain = isinstance(default, str | int | float) and not isinstance(default, bool)
+        given = str(getattr(default, "value", default)) if plain else ""
+        rows.append(row(shown, parameter.help or "", f"`{given}`" if given else ""))
+    return [*rows, ""]
+
+
+VALUES = {Path: "PATH", int: "N", float: "NUMBER", str: "TEXT"}
+
+
+def taken(parameter: Any, is_argument: bool) -> str:
+    """What stands after an option: one of some words, or a value."""
+    kind = parameter.type_descriptor.annotation
+    inner = typing.get_args(kind)
+    if typing.get_origin(kind) is typing.Literal:
+        return " " + ", ".join(f"`{choice}`" for choice in inner)
+    kind = next((known for known in (kind, *inner) if known in VALUES), kind)
+    if is_argument or kind is bool:
+        return ""
+    return f" {parameter.metavar or VALUES.get(kind, '')}".rstrip()
+
+
+def measures() -> str:
+    rows = table("family", "measure", "what")
+    for name, definition in MEASURES.items():
+        cutoff = {"required": "@k", "optional": "[@k]", "none": ""}[definition.cutoff]
+        given = ", ".join(f"{key}=" for key in definition.defaults)
+        shown = f"`{name}{f'({given})' if given else ''}{cutoff}`"
+        rows.append(row(definition.family, shown, definition.description))
+    return "\n".join(rows)
+
+
+def statistics() -> str:
+    rows = table("statistic", "what", "from", "to", "undefined where")
+    for name, statistic in STATISTICS.items():
+        low, high = (("" if end is None else f"{end:g}") for end in (statistic.low, statistic.high))
+        rows.append(row(f"`{name}`", statistic.about, low, high, statistic.undefined))
+    return "\n".join(rows)
+
+
+def exceptions() -> str:
+    rows = table("exception", "exit code", "what it means")
+    for name, kind in vars(errors).items():
+        if isinstance(kind, type) and issubclass(kind, errors.LabelerError):
+            rows.append(row(f"`{name}`", kind.exit_code, (kind.__doc__ or "").split("\n")[0]))
+    return "\n".join(rows)
+
+
+def python() -> str:
+    rows = table("name", "what")
+    for name in sorted(set(labeler.__all__) - {"__version__"}, key=str.casefold):
+        value = getattr(labeler, name)
+        text = (inspect.getdoc(value) or "").split("\n")[0]
+        rows.append(row(f"`{name}`", text))
+    return "\n".join(rows)
+
+
+def front_matter() -> str:
+    rows = table("key", "value", "default")
+    for name, field in FrontMatter.model_fields.items():
+        default = "" if field.is_required() else repr(field.get_default(call_default_factory=True))
+        rows.append(
+            row(f"`{name}`", in_words(field.annotation), f"`{default}`" if default else "needed")
+        )
+    return "\n".join(rows)
+
+
+def in_words(kind: Any) -> str:
+    """A type as somebody who writes TOML would call it."""
+    if typing.get_origin(kind) is typing.Literal:
+        return " or ".join(f'`"{value}"`' for value in typing.get_args(kind))
+    plain = {str: "text", int: "an integer", float: "a number", bool: "`true` or `false`"}
+    kinds = {dict: "a table of texts", tuple: "a list of texts"}
+    return plain.get(kind) or kinds[typing.get_origin(kind)]
+
+
+def placeholders() -> str:
+    rows = table("kind of prompt", "placeholders")
+    for kind, names in PLACEHOLDERS.items():
+        rows.append(row(f"`{kind}`", " ".join(f"`{{{name}}}`" for name in names)))
+    return "\n".join(rows)
+
+
+def datasets() -> str:
+    rows = table("name", "what", "licence")
+    for name, path in recipe_files().items():
+        recipe = read_recipe(path).recipe
+        rows.append(row(f"`{name}`", recipe.title, recipe.licence))
+    return "\n".join(rows)
+
+
+SECTIONS = {
+    "commands": commands,
+    "options": options,
+    "measures": measures,
+    "statistics": statistics,
+    "exceptions": exceptions,
+    "python": python,
+    "front matter": front_matter,
+    "placeholders": placeholders,
+    "datasets": datasets,
+}
+
+
+def generated(pages: dict[Path, str]) -> dict[Path, str]:
+    """`pages` with every section between its two markers made anew."""
+    fresh = dict(pages)
+    for name, make in SECTIONS.items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        places = [path for path, text in fresh.items() if pattern.search(text)]
+        if len(places) != 1:
+            sys.exit(f"docs/reference: expected one section {name!r}, found {len(places)}")
+        made = make()
+        fresh[places[0]] = pattern.sub(
+            lambda found, made=made: f"{found[1]}\n{made}\n\n{found[2]}", fresh[places[0]]
+        )
+    return fresh
+
+
+def main() -> None:
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted(REFERENCE.glob("*.md"))}
+    fresh = generated(pages)
+    stale = [path for path in pages if fresh[path] != pages[path]]
+    if "--check" in sys.argv[1:]:
+        names = ", ".join(path.name for path in stale)
+        sys.exit(f"stale: {names}; run python scripts/reference.py" if stale else 0)
+    for path in stale:
+        path.write_text(fresh[path], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
