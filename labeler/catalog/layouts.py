@@ -53,7 +53,9 @@ class Layout:
     def grade(self, path: Path, line: int, upstream_grade: str) -> int:
         """Return our grade for one of upstream's."""
         if upstream_grade not in self.grades:
-            problem = f"the grade {upstream_grade!r} is not in the recipe: {', '.join(self.grades)}"
+            problem = (
+                f"the grade {upstream_grade!r:.80} is not in the recipe: {', '.join(self.grades)}"
+            )
             raise BadInput.at(path, line, problem)
         return self.grades[upstream_grade]
 
@@ -70,13 +72,15 @@ def read_judged_table(files: Mapping[str, Path], layout: Layout) -> UpstreamColl
     for line, row in read_table(path, table_lines(path)):
         _check_columns(path, layout, row)
         text = row[layout.columns["query"]].strip()
+        if not text:
+            raise BadInput.at(path, line, "a row without a query")
         query_id = ids.setdefault(text, f"q{len(ids) + 1}")
         upstream.queries.setdefault(query_id, Query(query_id, text, {"origin": "real"}))
         document = _document_of(path, line, row, layout)
         upstream.documents[document.id] = _merged(path, line, upstream, document)
         pair = Pair(query_id, document.id)
         if document.id in upstream.qrels.get(HUMAN, {}).get(query_id, {}):
-            raise BadInput.at(path, line, f"the pair {query_id} {document.id} is judged twice")
+            raise BadInput.at(path, line, f"the pair {query_id} {document.id:.80} is judged twice")
         upstream.pool.append(pair)
         for name, column in layout.qrels.items():
             upstream.add(name, pair, layout.grade(path, line, row[column].strip()))
@@ -102,7 +106,7 @@ def _merged(path: Path, line: int, upstream: UpstreamCollection, document: Docum
     if earlier.title != document.title or (
         earlier.text and document.text and earlier.text != document.text
     ):
-        raise BadInput.at(path, line, f"the document {document.id!r} had another text before")
+        raise BadInput.at(path, line, f"the document {document.id!r:.80} had another text before")
     return earlier if earlier.text else document
 
 
@@ -122,7 +126,9 @@ def read_liveqa_medquad(files: Mapping[str, Path], layout: Layout) -> UpstreamCo
         if row.strip():
             pair, grade = _judged_answer(path, line, row, layout)
             if pair.doc_id not in answers or pair.query_id not in questions:
-                raise BadInput.at(path, line, f"no question or answer of the pair {pair}")
+                raise BadInput.at(
+                    path, line, f"no question {pair.query_id:.80} or answer {pair.doc_id:.80}"
+                )
             grades.setdefault(pair, []).append(grade)
     for pair, upstream_grades in grades.items():
         upstream.queries[pair.query_id] = questions[pair.query_id]

@@ -100,16 +100,16 @@ def passages(blocks: Iterable[Block]) -> list[Passage]:
         texts = [block for block in section if block.text]
         if texts:
             drafts += [_Draft([(path, pieces)]) for pieces in _packed(list(map(_sized, texts)))]
-        elif not _goes_on_below(path, sections[position + 1 :]):
+        elif not _goes_on_below(path, sections[position + 1 : position + 2]):
             drafts.append(_Draft([(path, [_Piece("", 0, "", section[0].line)])]))
     return [_finished(draft) for draft in _joined(drafts)]
 
 
 def _goes_on_below(
-    path: tuple[str, ...], rest: Sequence[tuple[tuple[str, ...], list[Block]]]
+    path: tuple[str, ...], following: Sequence[tuple[tuple[str, ...], list[Block]]]
 ) -> bool:
     """Whether the next section lies below this one, so that its headings name this one too."""
-    return bool(rest) and len(rest[0][0]) > len(path) and rest[0][0][: len(path)] == path
+    return any(len(below) > len(path) and below[: len(path)] == path for below, _ in following)
 
 
 _Sized = tuple[Block, _Piece | None]

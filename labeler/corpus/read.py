@@ -12,7 +12,7 @@ from labeler.corpus.readers.markdown import read_markdown, read_mdx
 from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.corpus.readers.rows import SourceDocument, documents_of_rows
 from labeler.corpus.readers.rst import read_rst
-from labeler.errors import BadInput
+from labeler.errors import BadInput, TooLarge
 from labeler.files.boundary import reading
 from labeler.files.csv import read_table, read_tsv, table_lines
 from labeler.files.encoding import decoded
@@ -38,8 +38,8 @@ LARGEST_FILE = 1 << 26
 """The most bytes of a file that is one document, 64 MB, where nothing else is said."""
 
 MARKUP = 16
-"""Markup may have so many times fewer: the tree of a table of short cells takes 900 times its size,
-and plain text 12 times.
+"""Markup may have so many times fewer: the tree of very short blocks takes 700 times its size,
+up to the bound of tokens, and plain text 12 times.
 """
 
 WHOLE = tuple(_TEXTS)
@@ -67,7 +67,11 @@ def read_documents_of(path: Path, most: int = LARGEST_FILE) -> list[SourceDocume
     with reading(path):
         if kind in _TEXTS:
             bound = most if kind in _PLAIN else max(most // MARKUP, 1)
-            title, blocks = _TEXTS[kind](decoded(path, read_bytes(path, bound)))
+            text = decoded(path, read_bytes(path, bound))
+            try:
+                title, blocks = _TEXTS[kind](text)
+            except TooLarge as error:
+                raise TooLarge(f"{path}: {error}") from error
             return [SourceDocument(title, blocks)]
         return _documents_of_rows(path, kind)
 

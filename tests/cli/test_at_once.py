@@ -3,6 +3,8 @@
 import csv
 import hashlib
 import json
+import random
+import signal
 import subprocess
 import sys
 import time
@@ -55,6 +57,11 @@ class Machine:
     def asking(self) -> list[str]:
         return ["--model", "fake", "--base-url", self.server.base_url]
 
+    @property
+    def environment(self) -> dict[str, str]:
+        mirror = str(self.folder / "mirror")
+        return environment(LABELER_MIRROR=mirror, LABELER_CACHE="cache")
+
     def prompt(self, name: str) -> str:
         """The path of a prompt of its own."""
         path = self.folder / f"{name}.md"
@@ -103,7 +110,7 @@ def documents(machine: Machine) -> None:
 
 
 def all_ended_well(_machine: Machine, ended: Ended) -> None:
-    assert [code for code, _ in ended] == [0] * len(ended), ended
+    assert [code for code, _ in ended] == [0] * len(ended), "\n".join(t for _, t in ended)
 
 
 def ingest_two_folders(machine: Machine) -> list[list[str]]:
@@ -168,7 +175,10 @@ def all_runs_are_pooled(machine: Machine, ended: Ended) -> None:
 
 def sample_three_times(machine: Machine) -> list[list[str]]:
     return [
-        ["sample", "c", "--pairs", "6", "--seed", str(n), "-o", f"{n}.csv", "--scale", f"0:{n + 1}"]
+        [
+            *("sample", "c", "--from", "first", "--pairs", "6", "--seed", str(n)),
+            *("-o", f"{n}.csv", "--scale", f"0:{n + 1}"),
+        ]
         for n in range(3)
     ]
 
@@ -376,7 +386,6 @@ def all_waiting(
     machine: Machine, commands: Sequence[Sequence[str]]
 ) -> Iterator[list[tuple[subprocess.Popen[bytes], Path]]]:
     """The commands as processes, each of which waits for the lock until the block begins."""
-    more = {"LABELER_MIRROR": str(machine.folder / "mirror"), "LABELER_CACHE": "cache"}
     with ExitStack() as stack:
         processes = []
         with locked(machine.collection):
@@ -386,7 +395,7 @@ def all_waiting(
                 process = subprocess.Popen(
                     [sys.executable, "-m", "labeler", *command],
                     cwd=machine.folder,
-                    env=environment(**more),
+                    env=machine.environment,
                     stdout=subprocess.DEVNULL,
                     stderr=out,
                 )
@@ -434,3 +443,51 @@ def test_nothing_is_lost_where_several_change_a_collection_at_once(
         scenario.after(machine, ended)
         assert (machine.collection.folder / ".lock").read_bytes() == b""
         assert not list(machine.collection.folder.rglob("*.claim"))
+
+
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [(name, 0) for name in ("pool", "fetch")]
+    + [pytest.param(name, seed, marks=LONG) for name in SCENARIOS for seed in range(1, 5)],
+)
+def test_killed_at_random_moments_they_leave_whole_files_and_a_free_lock(
+    tmp_path: Path, name: str, seed: int
+) -> None:
+    scenario, chance = SCENARIOS[name], random.Random(f"{name} {seed}")
+    with FakeServer(answer) as server:
+        machine = Machine(tmp_path, server)
+        scenario.before(machine)
+        commands = scenario.commands(machine)
+        with all_waiting(machine, commands) as processes:
+            for process, _ in processes:
+                time.sleep(chance.random() / 2)
+                process.send_signal(chance.choice(SIGNALS))
+            codes = [process.wait(60) for process, _ in processes]
+            said = [text.read_text() for _, text in processes]
+            assert set(codes) <= {0, 2, 130, 143, *(-number for number in SIGNALS)}, said
+            assert not any("Traceback" in text for text in said), "\n".join(said)
+        with locked(machine.collection, refuse_to_wait):
+            pass
+        scenario.after(machine, [again(machine, command) for command in commands])
+    assert not list(machine.collection.folder.rglob("*.claim"))
+
+
+def refuse_to_wait(line: str) -> None:
+    raise AssertionError(line)
+
+
+def again(machine: Machine, command: Sequence[str]) -> tuple[int, str]:
+    """The same command, run to its end alone."""
+    done = subprocess.run(
+        [sys.executable, "-m", "labeler", *command],
+        cwd=machine.folder,
+        env=machine.environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stderr

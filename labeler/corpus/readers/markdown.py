@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from markdown_it.tree import SyntaxTreeNode
 
+_LINE_ENDS = re.compile(r"\r\n?")
 _CLOSED = re.compile(r"</([A-Za-z][\w.:-]*)\s*>")
 _SLASHES = re.compile(r"\s*(/{3,})\s*")
 _LANGUAGE = re.compile(r"\{?\s*\.?([\w+#.-]*)")
@@ -43,7 +44,7 @@ def read_mdx(text: str) -> tuple[str, list[Block]]:
 
 
 def _read_document(text: str, *, mdx: bool) -> tuple[str, list[Block]]:
-    title, first, body = without_front_matter(text)
+    title, first, body = without_front_matter(_LINE_ENDS.sub("\n", text).replace("\0", "\ufffd"))
     lines = body.split("\n")
     closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
     reader = _Reader(
@@ -88,14 +89,13 @@ class _Reader:
         """Add the blocks of a text that begins at line `first`."""
         from markdown_it.tree import SyntaxTreeNode
 
-        outer = self.lines, self.first, self.depth
+        from labeler.corpus.readers.markdown_tokens import block_tokens
+
+        outer = self.lines, self.first, self.depth, self.env
         self.lines, self.first, self.depth = text.split("\n"), first, self.depth + 1
         self.env = {**self.env, "unclosed": {}}
-        tokens = self.parser.parse(text, self.env)
-        for token in tokens:  # the tree need not hold what is within paragraphs
-            token.meta, token.children = {**token.meta, "inline": token.children}, None
-        self.walk(SyntaxTreeNode(tokens), outline, indent)
-        self.lines, self.first, self.depth = outer
+        self.walk(SyntaxTreeNode(block_tokens(self.parser, text, self.env)), outline, indent)
+        self.lines, self.first, self.depth, self.env = outer
 
     def walk(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
         """Add the blocks of what a node holds."""
@@ -130,13 +130,13 @@ class _Reader:
 
     def heading(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A heading, unless it is empty."""
-        text = one_line(self.inline, _tokens(node))
+        text = one_line(self.inline, self.words(node))
         if text:
             outline.heading(int(node.tag[1]), text, self.line(node))
 
     def paragraph(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A paragraph, or the several that HTML's tags make of it."""
-        for part in parts(self.inline, _tokens(node), self.line(node)):
+        for part in parts(self.inline, self.words(node), self.line(node)):
             if part.level:
                 outline.heading(part.level, " ".join(part.text.split()), part.line)
             else:
@@ -163,12 +163,12 @@ class _Reader:
 
     def term(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A term, which stays with its definition."""
-        text = one_line(self.inline, _tokens(node))
+        text = one_line(self.inline, self.words(node))
         self.prose(text, self.line(node), outline, leads=True)
 
     def row(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A table's row, a block of its own, so that a long table can be cut between them."""
-        cells = [one_line(self.inline, _tokens(cell)) for cell in node.children]
+        cells = [one_line(self.inline, self.inline_tokens(cell.content)) for cell in node.children]
         head = node.parent is not None and node.parent.type == "thead"
         if any(cells):
             text = f"| {' | '.join(cells)} |"
@@ -227,8 +227,16 @@ class _Reader:
 
     def inline_tokens(self, text: str) -> Sequence[Token]:
         """The tokens of a text without blocks."""
-        tokens = self.parser.parseInline(text, self.env)
-        return tokens[0].children or () if tokens else ()
+        from labeler.corpus.readers.markdown_tokens import inline_tokens
+
+        return inline_tokens(self.parser, text, self.env)
+
+    def words(self, node: SyntaxTreeNode) -> Sequence[Token]:
+        """The tokens of the words in a heading, a paragraph or a term.
+
+        They are read where they are shown, so that only one paragraph's are held.
+        """
+        return self.inline_tokens(node.children[0].content) if node.children else ()
 
     def indented_code(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """Code that is indented by four."""
@@ -242,12 +250,6 @@ class _Reader:
     def formula(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A formula of lines of its own, as it is."""
         self.code(self.numbered(node.content.strip("\n"), self.line(node)), outline, "math")
-
-
-def _tokens(node: SyntaxTreeNode) -> Sequence[Token]:
-    """The tokens of the words in a heading, a paragraph or a cell."""
-    inline = node.children[0] if node.children else None
-    return (inline.meta["inline"] or ()) if inline else ()
 
 
 def _options(lines: Lines) -> tuple[dict[str, str], Lines]:

@@ -75,6 +75,8 @@ def parser(*, mdx: bool = False) -> MarkdownIt:
     from mdit_py_plugins.footnote import footnote_plugin
     from mdit_py_plugins.myst_role import myst_role_plugin
 
+    from labeler.corpus.readers.markdown_tokens import rest_as_it_is
+
     md = MarkdownIt("commonmark", {"maxNesting": _MOST_LEVELS + 2})
     md.enable(["table", "strikethrough"]).disable("html_block")
     md.use(deflist_plugin).use(myst_role_plugin)
@@ -83,6 +85,7 @@ def parser(*, mdx: bool = False) -> MarkdownIt:
     interrupting: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     md.block.ruler.before("code", "extension", _extension, interrupting)
     md.block.ruler.before("table", "deepest", _deepest)
+    md.inline.ruler.before("text", "rest", rest_as_it_is)
     md.inline.ruler.before("html_inline", "jsx", _jsx_tag)
     md.inline.ruler.before("escape", "alert", _alert)
     md.inline.ruler.before("escape", "braces", _braces)

@@ -13,6 +13,9 @@ Lines = list[tuple[int, str]]
 DEEPEST = 20
 """Levels of nesting that are followed; what lies deeper is read as plain paragraphs."""
 
+_LONGEST_PATH = 2000
+"""The most characters of the headings above a block, which stand in the title of each passage."""
+
 _ITEM = re.compile(r" *(?:[-*+•]|\(?(?:\d{1,9}|#|[A-Za-z])[.)]) ")
 
 
@@ -90,9 +93,14 @@ class Outline:
         return Outline(self.blocks, self.path)
 
     def heading(self, level: int, text: str, line: int) -> None:
-        """Open a heading, which closes those of its level and below."""
+        """Open a heading, which closes those of its level and below.
+
+        One that is as long as a text is a paragraph: each passage below it would repeat it.
+        """
         self.levels = [(number, above) for number, above in self.levels if number < level]
-        if text:
+        if len(text) + sum(map(len, self.path)) > _LONGEST_PATH:
+            self.prose(text, line, leads=True)
+        elif text:
             self.levels.append((level, text))
             self.blocks.append(Block("", self.path, line))
 

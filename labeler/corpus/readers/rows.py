@@ -48,7 +48,7 @@ def documents_of_rows(
             bad(error)
             continue
         if document.id is not None and first_line.setdefault(document.id, number) != number:
-            problem = f"the id {document.id!r} stands in line {first_line[document.id]} too"
+            problem = f"the id {document.id!r:.80} stands in line {first_line[document.id]} too"
             bad(BadInput.at(path, number, problem))
         else:
             documents.append(document)
@@ -84,7 +84,7 @@ def _refuse_alike(
     for key in filter(None, keys):
         alike = [name for name in row if name.casefold() == key.casefold()]
         if len(alike) > 1:
-            both = " and ".join(map(repr, alike))
+            both = " and ".join(f"{name!r:.80}" for name in alike[:2])
             raise BadInput.at(path, number, f"{both} are one name; rename or remove one")
 
 

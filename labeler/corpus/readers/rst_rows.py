@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from labeler.corpus.readers.outline import Lines, Outline, indented_block, line_at
 from labeler.corpus.readers.rst_inline import one_line, plain
@@ -14,6 +15,7 @@ _SIMPLE_RULE = re.compile(r"=+(?: +=+)+ *")
 _INNER_RULE = re.compile(r"[-=]+(?: +[-=]+)* *")
 _RULES = (GRID_RULE, _HEAD_RULE, _INNER_RULE)
 _SUBSTITUTION = re.compile(r"\.\. +\|([^|\s](?:[^|]*[^|\s])?)\| +replace:: *(.*)")
+_AFTER_NAME = re.compile(r"\A__?(?!\w)")
 EXPLICIT = re.compile(r"(?:\.\.|__)(?: +.*)?")
 RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
 
@@ -29,11 +31,29 @@ def substituted(lines: Lines) -> Lines:
             texts[definition[1]] = " ".join(filter(None, (definition[2].strip(), *more)))
     if not texts:
         return lines
-    references = re.compile(r"\|(" + "|".join(map(re.escape, texts)) + r")\|(?:__?(?!\w))?")
-    return [
-        (number, line if line.startswith("..") else references.sub(lambda m: texts[m[1]], line))
-        for number, line in lines
-    ]
+    room = sum(len(line) for _, line in lines)  # what the texts may add; a few may be very long
+    shown: Lines = []
+    for number, line in lines:
+        words = line if line.startswith("..") else _with_texts(line, texts, len(line) + room)
+        room -= max(0, len(words) - len(line))
+        shown.append((number, words))
+    return shown
+
+
+def _with_texts(line: str, texts: Mapping[str, str], most: int) -> str:
+    """A line with the texts for its `|name|`s, as long as it has at most so many characters."""
+    parts = line.split("|")
+    shown, size, position = [parts[0]], len(line), 1
+    while position < len(parts):
+        text = texts.get(parts[position]) if position + 1 < len(parts) else None
+        if text is None or size + len(text) > most:
+            shown += ["|", parts[position]]
+            position += 1
+        else:
+            shown += [text, _AFTER_NAME.sub("", parts[position + 1], count=1)]
+            size += len(text)
+            position += 2
+    return "".join(shown)
 
 
 def take_rows(lines: Lines, start: int, outline: Outline) -> int:

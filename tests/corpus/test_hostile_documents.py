@@ -1,0 +1,139 @@
+"""Documents made to keep a reader busy or to fill the memory: work and texts grow with the file."""
+
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from labeler.corpus.chunk import passages
+from labeler.corpus.read import read_documents_of
+from labeler.corpus.readers import markdown_tokens
+from labeler.corpus.readers.markdown import read_markdown, read_mdx
+from labeler.corpus.readers.plaintext import read_plaintext
+from labeler.corpus.readers.rst import read_rst
+from labeler.errors import TooLarge
+from tests.work import peak
+
+READERS = {"md": read_markdown, "mdx": read_mdx, "rst": read_rst, "txt": read_plaintext}
+
+REPEATED = (
+    *("a ", " ", "\\", "[", "](", "`", "|", "<", "&", "'", '"', "*", "_", "~", "$", "{", "}"),
+    *(":", "/", "-", "#", "+", "!", "=", "%", ".", "^", "\n", "\t", "\r", "\0", "\u3000", "é"),
+    *("a\n", "a\n\n", "> ", "- ", "1. ", "[a](", "![", "[a]: b\n", "[^a]: ", "`a", "<a ", "<!--"),
+    *("</a>", "{a}`", ":a:`b` ", "{{", "{%", "# a\n", "a\n=\n", "```\n", "```{note}\n", ":::\n"),
+    *(":::{note}\n", "/// a\n", "!!! a\n    ", "|a", "|-|-|\n", "+--", "== ==\na  b\n\n"),
+    *(".. a::\n", ".. |a| replace:: b\n", "|a| ", "`a <b>`_ ", "a_ ", "**a", "::\n\n  a\n"),
+    *(":a: b\n", "$$\na\n", "import {", "export const a\n", "--8<--\n", "<script>\n", "<Tabs a={"),
+    *("a: b\n", "\n:", "&amp;", "<http://", "[[", "[a][", "+++\n", "---\n", "  \n", "a  \n"),
+)
+NESTED: dict[str, Callable[[int], str]] = {
+    "quotations": lambda n: "".join(">" * i + " a\n" for i in range(_side(n))),
+    "lists": lambda n: "".join("  " * i + "- a\n" for i in range(_side(n) // 2)),
+    "indentation": lambda n: "".join(" " * i + "a\n" for i in range(_side(n), 0, -1)),
+    "fences": lambda n: "".join("`" * i + "{note}\n" for i in range(_side(n), 3, -1)),
+    "directives": lambda n: "".join("   " * i + ".. note::\n\n" for i in range(_side(n) // 2)),
+    "images": lambda n: "![" * (n // 6) + "a" + "](b)" * (n // 6),
+    "links": lambda n: "[" * (n // 5) + "a" + "](b)" * (n // 5),
+    "a wide table": lambda n: "|" * (n // 3) + "\n" + "|-" * (n // 6) + "\n|" * (n // 10),
+    "a long substitution": lambda n: f".. |a| replace:: {'b' * (n // 2)}\n\n" + "|a|" * (n // 6),
+    "substitutions": lambda n: (
+        "".join(f".. |a{i}| replace:: b\n" for i in range(n // 40)) + "|a" * (n // 4)
+    ),
+    "a long heading": lambda n: f"# {'a ' * (n // 4)}\n\n" + f"{'b ' * 250}\n\n" * (n // 1000),
+    "headings alone": lambda n: "# a\n" * (n // 4),
+    "definitions": lambda n: "".join(f"[a{i}]: b\n" for i in range(n // 20)) + "[a1] " * (n // 10),
+    "tags": lambda n: "".join(f"</a{i}>" for i in range(n // 16)) + "<a1>" * (n // 8),
+    "front matter": lambda n: "---\ntitle: >\n" + " a\n" * (n // 3) + "---\n",
+}
+
+
+def _side(n: int) -> int:
+    return int((2 * n) ** 0.5)
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    **{repr(text): lambda n, text=text: text * (n // len(text)) for text in REPEATED},
+    **NESTED,
+}
+
+
+def work(kind: str, text: str) -> tuple[float, int]:
+    """The seconds of this process that reading takes, and the characters of the passages."""
+    start = time.process_time()
+    title, blocks = READERS[kind](text)
+    cut = passages(blocks)
+    seconds = time.process_time() - start
+    return seconds, len(title) + sum(len(p.text) + sum(map(len, p.headings)) for p in cut)
+
+
+def grows(kind: str, shape: Callable[[int], str], size: int, times: int, noise: float) -> str:
+    """How the work grows, where it grows by far more than the text."""
+    long = shape(times * size)
+    seconds, characters = work(kind, long)
+    if characters > 10 * len(long) + 10_000:
+        return f"{len(long)} characters become {characters}"
+    if seconds < noise:
+        return ""
+    once = min(work(kind, shape(size))[0] for _ in range(2))
+    if min(seconds, work(kind, long)[0]) > 3 * times * max(once, noise / times):
+        return f"{times} times the text takes {seconds / once:.0f} times as long"
+    return ""
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_no_shape_of_text_makes_much_more_work_than_it_is_long(kind: str) -> None:
+    shapes = SHAPES if kind != "mdx" else dict(itertools.islice(SHAPES.items(), 0, None, 4))
+    problems = {name: grows(kind, shape, 250, 4, noise=0.1) for name, shape in shapes.items()}
+    assert not {name: problem for name, problem in problems.items() if problem}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("name", SHAPES)
+def test_no_long_text_does(kind: str, name: str) -> None:
+    assert not grows(kind, SHAPES[name], 20_000, 4, noise=0.5)
+
+
+HELD = {
+    "cells": ("|a|b|\n|-|-|\n" + "|a|b|\n" * 900, 520),
+    "cells of a wide table": ("|a" * 99 + "\n" + "|-" * 99 + "\n" + ("|a" * 99 + "\n") * 50, 450),
+    "lines": ("a\n" * 200 + "\n" + ("a\n" * 200 + "\n") * 15, 140),
+    "emphasis": ("*a*" * 150 + "\n\n" + ("*a*" * 150 + "\n\n") * 15, 140),
+}
+"""Texts of many tokens, and how many times its size may be held, of which a token takes 500."""
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_the_tokens_of_one_block_alone_are_held(name: str) -> None:
+    text, times = HELD[name]
+    read_markdown(text)
+    assert peak(lambda: read_markdown(text)) < times * len(text)
+
+
+@pytest.mark.slow
+def test_a_document_of_more_blocks_than_are_held_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("- a\n" * (markdown_tokens.MOST_TOKENS // 5 + 1))
+    with pytest.raises(TooLarge, match=r"a\.md: more than 1,000,000 marks of blocks in it; divide"):
+        read_documents_of(path)
+
+
+def test_what_follows_the_most_tokens_of_a_block_is_kept_as_it_is() -> None:
+    text = "*a* " * (markdown_tokens.MOST_IN_BLOCK // 3) + "*b*"
+    ((block,),) = [read_markdown(text)[1]]
+    assert block.text.startswith("a a a ")
+    assert block.text.endswith("*b*")
+
+
+def test_substitutions_add_no_more_than_the_document_has() -> None:
+    text = f".. |a| replace:: {'b' * 1000}\n\n|a| |a| |a|_ c\n"
+    shown = read_rst(text)[1][0].text
+    assert shown == f"{'b' * 1000} |a| |a|_ c"
+
+
+def test_a_heading_as_long_as_a_text_is_a_paragraph() -> None:
+    blocks = read_markdown(f"# {'a' * 1990}\n\n## {'b' * 11}\n\nc\n")[1]
+    assert [len("".join(block.headings)) for block in blocks] == [1990, 1990, 1990]
+    assert [block.text for block in blocks] == ["", "b" * 11, "c"]
