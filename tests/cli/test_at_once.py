@@ -31,8 +31,8 @@ from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 
 READ_ONLY = {
-    "agree", "correct", "diff", "doctor", "evaluate", "explain", "fuse", "init", "leaderboard",
-    "mmr", "power", "prompts", "qrels", "run", "status", "trec-eval",
+    "agree", "correct", "diff", "doctor", "evaluate", "explain", "export", "fuse", "init",
+    "leaderboard", "mmr", "power", "prompts", "qrels", "run", "status", "trec-eval",
 }  # fmt: skip
 """Commands that change no collection, but for a file that `-o` names."""
 
@@ -217,6 +217,22 @@ def all_grades_are_there(machine: Machine, ended: Ended) -> None:
     assert sum(map(len, qrels.values())) == 40
 
 
+def import_qrels_of_two(machine: Machine) -> list[list[str]]:
+    commands = []
+    for n, name in enumerate("uv"):
+        (machine.folder / f"{name}.qrels").write_text(f"q{n} 0 d{n} 2\nq{n} 0 d{n + 9} 0\n")
+        commands.append(["import-qrels", f"{name}.qrels", "c", "--as", name])
+    return commands
+
+
+def both_qrels_are_there(machine: Machine, ended: Ended) -> None:
+    all_ended_well(machine, ended)
+    assert set("uv") <= set(read_card(machine.collection)["imported"])
+    for n, name in enumerate("uv"):
+        grades = {f"q{n}": {f"d{n}": 2, f"d{n + 9}": 0}}
+        assert read_qrels(machine.collection.qrels(name)) == grades
+
+
 def judge_by_two_prompts_as_one_name(machine: Machine) -> list[list[str]]:
     asked = ["judge", "c", *machine.asking, "--as", "x", "--prompt"]
     return [[*asked, machine.prompt("one")], [*asked, machine.prompt("two")]]
@@ -347,6 +363,7 @@ SCENARIOS: dict[str, Scenario] = {
     "pool": Scenario(pooled, pool_two_runs, all_runs_are_pooled),
     "sample": Scenario(judged, sample_three_times, the_card_has_all_samples),
     "import-labels": Scenario(two_graded_sheets, import_both_sheets, all_grades_are_there),
+    "import-qrels": Scenario(pooled, import_qrels_of_two, both_qrels_are_there),
     "judge as one name": Scenario(pooled, judge_by_two_prompts_as_one_name, the_first_has_the_name),
     "judge": Scenario(pooled, judge_under_three_names, every_name_is_whole),
     "relabel": Scenario(judged, relabel_under_three_names, every_name_is_whole),
