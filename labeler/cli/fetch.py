@@ -13,6 +13,7 @@ from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
 
 MODEL = "model"
+IR_DATASETS = "ir_datasets:"
 MEGABYTE = 1_000_000
 
 
@@ -29,11 +30,16 @@ def command(
 ) -> None:
     """Fetch a public, human-judged collection, or the embedded model's file.
 
+    With the 'ir_datasets' extra, ir_datasets:NAME is a data set of that package, such as
+    ir_datasets:beir/scifact/test.
+
     LABELER_MIRROR names a folder with the upstream files as OWNER/REPO/COMMIT/PATH, for machines
     without a way out; LABELER_CACHE the folder in which downloads are kept.
     """
     if name is None:
         _list()
+    elif name.startswith(IR_DATASETS):
+        _fetch_dataset(name, out, force)
     elif name == MODEL:
         _fetch_model(out)
     else:
@@ -88,6 +94,27 @@ def _fetch(name: str, out: Path | None, force: bool) -> None:
     for stem, qrels in judged.qrels.items():
         pairs_of = count_of(sum(map(len, qrels.values())), "judged pair", "judged pairs")
         say(f"{collection.qrels(stem)}: {pairs_of}")
+
+
+def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
+    from labeler.catalog.ir_datasets import fetch_dataset
+    from labeler.collection.layout import Collection
+    from labeler.errors import Misuse
+
+    if out is None:
+        folder = name.removeprefix(IR_DATASETS).replace("/", "-")
+        raise Misuse(f"-o says where to: labeler fetch {name} -o {folder}/")
+    collection = Collection(out)
+    with progress("documents") as advance:
+        fetched = fetch_dataset(name, collection, advance, note, force=force)
+    note("licence and citation: see https://ir-datasets.com")
+    if fetched.conflicts:
+        pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
+        note(f"{count_of(len(fetched.conflicts), *pairs)} in no human.qrels")
+    queries = count_of(fetched.queries, "query", "queries")
+    say(f"{out}: {queries}, {count_of(fetched.documents, 'document', 'documents')}")
+    pairs_of = count_of(sum(map(len, fetched.qrels.values())), "judged pair", "judged pairs")
+    say(f"{collection.qrels('human')}: {pairs_of}" if fetched.qrels else "no qrels")
 
 
 def _fetch_model(out: Path | None) -> None:
