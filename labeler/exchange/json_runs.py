@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from labeler.errors import BadInput
+from labeler.errors import BadInput, TooLarge
 from labeler.files.atomic import replacing
 from labeler.files.boundary import problem_of
 from labeler.files.jsonl import strict_decoder
-from labeler.files.read import byte_chunks
+from labeler.files.read import LONGEST_LINE, byte_chunks, in_megabytes
 from labeler.trec.values import ids_of, score_of
 from labeler.trec.write import RankedPart
 
@@ -86,17 +86,25 @@ class _Text:
     def __init__(self, path: Path) -> None:
         self.chunks = byte_chunks(path, _CHUNK)
         self.decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        self.held, self.position, self.above = "", 0, 1
+        self.path, self.above = path, 1
+        self.held, self.position, self.counted = "", 0, 0
 
     @property
     def line(self) -> int:
         """The number of the line that is read."""
-        return self.above + self.held.count("\n", 0, self.position)
+        self.above += self.held.count("\n", self.counted, self.position)
+        self.counted = self.position
+        return self.above
 
     def more(self) -> bool:
-        """Read on, twice as much each time; whether there was more."""
-        self.above = self.line
-        size = max(_CHUNK, len(self.held) - self.position)
+        """Read on, twice as much each time; whether there was more.
+
+        Raises `TooLarge` where one value has more characters than a line may have bytes.
+        """
+        line, size = self.line, max(_CHUNK, len(self.held) - self.position)
+        if size > LONGEST_LINE:
+            problem = f"a query of more than {in_megabytes(LONGEST_LINE)}; is this a run?"
+            raise TooLarge.at(self.path, line, problem)
         parts = [self.held[self.position :]]
         got = 0
         for chunk in self.chunks:
@@ -104,7 +112,7 @@ class _Text:
             got += len(chunk)
             if got >= size:
                 break
-        self.held, self.position = "".join(parts), 0
+        self.held, self.position, self.counted = "".join(parts), 0, 0
         return got > 0
 
     def next(self) -> str:

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 LONGEST_LINE = 1 << 26
-"""The most bytes of a line, 64 MB: whole documents are lines of JSON Lines."""
+"""The most bytes of a line, 64 MB: whole documents are lines of JSON Lines.
+
+An object in it may take 27 times as much memory where it holds nothing but empty objects, 1.7 GB.
+"""
 
 _TIMES = 200
 _UNPACKED_AT_LEAST = 1 << 28
