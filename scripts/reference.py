@@ -22,6 +22,7 @@ from labeler import errors
 from labeler.agreement.registry import STATISTICS
 from labeler.catalog.recipes import read_recipe, recipe_files
 from labeler.cli import COMMANDS, summary_of
+from labeler.exchange.export.formats import EXPORTS
 from labeler.metrics import MEASURES
 from labeler.prompt import PLACEHOLDERS, FrontMatter
 
@@ -162,6 +163,13 @@ def placeholders() -> str:
     return "\n".join(rows)
 
 
+def exports() -> str:
+    rows = table("`--to`", "read it with", "takes runs")
+    for name, export in EXPORTS.items():
+        rows.append(row(f"`{name}`", f"`{export.reader}`", "yes" if export.takes_runs else ""))
+    return "\n".join(rows)
+
+
 def datasets() -> str:
     rows = table("name", "what", "licence")
     for name, path in recipe_files().items():
@@ -179,6 +187,7 @@ SECTIONS = {
     "python": python,
     "front matter": front_matter,
     "placeholders": placeholders,
+    "exports": exports,
     "datasets": datasets,
 }
 

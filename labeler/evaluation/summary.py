@@ -74,7 +74,7 @@ def _told_from(comparisons: Sequence[Comparison]) -> str:
         but = "but " if not worse else "and "
         parts.append(f", {but}cannot be told from {_names(open_)}{_at_least(open_)}")
     if unresolvable:
-        also = "nor " if open_ else "but "
+        also = "and " if open_ else "but "
         parts.append(f", {also}{_too_few(unresolvable)}")
     return "".join(parts)
 
