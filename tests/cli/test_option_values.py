@@ -137,7 +137,7 @@ ANOTHER_KIND = (
     "evaluate a.qrels a.trec -m LGTM@2 --lgtm a.qrels", "prompts show prices.toml",
     "judge coll --model similarity --as x --prompt a.trec", "fetch prices.toml -o new",
     "judge coll --model m --base-url http://h.com/v1 --dry-run --prices mine.toml",
-    "agree a.qrels docs.jsonl", "agree a.qrels coll/pool.jsonl", "evaluate sheet.csv a.trec",
+    "agree a.qrels docs.jsonl", "agree a.qrels coll/pool.jsonl", "evaluate docs.csv a.trec",
     "evaluate a.qrels coll/replies.db", "run convert coll/card.json -o out.trec",
 )  # fmt: skip
 
