@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from labeler.cli.numbers import SIZE_OF_A_FILE, number
-from labeler.report.forms import FormName
+from labeler.report.forms import FormName, form_of
 
 if TYPE_CHECKING:
     from labeler.collection.outputs import Output
@@ -23,7 +23,12 @@ MODEL, BUDGET, RETRYING, OUTPUT = "Model", "Budget", "Retrying", "Output"
 Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
 
 Form = Annotated[
-    FormName, typer.Option("--format", help="The form of tables.", rich_help_panel=OUTPUT)
+    FormName | None,
+    typer.Option(
+        "--format",
+        help="The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 AsJson = Annotated[
@@ -58,15 +63,17 @@ FollowLinks = Annotated[
 class OutputFlags:
     """In which form results are written, and where to."""
 
-    form: Form = "table"
+    form: Form = None
     as_json: AsJson = False
     output: ToFile = None
     force: Force = False
 
     @property
     def format(self) -> FormName:
-        """The form that was asked for."""
-        return "json" if self.as_json else self.form
+        """The form that was asked for; else the one that the output's name says."""
+        if self.as_json:
+            return "json"
+        return self.form or form_of(self.output)
 
     def made_from(self, *inputs: Path) -> Output | None:
         """The file to write, found not to destroy anything; None is standard output.

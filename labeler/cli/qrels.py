@@ -12,6 +12,7 @@ from labeler.cli.options import OUTPUT, AsJson, Force, GradeMap, OutputFlags, Sc
 from labeler.cli.screen import caution, note
 from labeler.collection.outputs import Output
 
+QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]
 
 app = typer.Typer(help="Look at, check, merge and change qrels files.", no_args_is_help=True)
@@ -157,6 +158,39 @@ def map_grades(
     if meaning == Meaning():
         raise Misuse("say what becomes of the file: --map, --scale or --queries")
     _wrote(output, map_qrels(path, Output(output, force), meaning, caution))
+
+
+@app.command(epilog="Example: labeler qrels convert human.qrels -o human.json")
+def convert(
+    path: File,
+    *,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The file to write: .qrels, .tsv (BEIR), .json (ranx), .csv or .parquet.",
+            rich_help_panel=OUTPUT,
+        ),
+    ],
+    to: Annotated[
+        QrelsFormat | None,
+        typer.Option("--to", help="The format to write, where the name does not say it."),
+    ] = None,
+    grade_map: GradeMap = "",
+    scale: Scale = "",
+    queries: Annotated[
+        Path | None,
+        typer.Option(help="A collection or file of queries: whose ids stand for their texts."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet, by the file's name."""
+    from labeler.exchange.qrels import Meaning
+    from labeler.qrels.convert import convert_qrels
+
+    meaning = Meaning.of(grade_map, scale, queries)
+    _wrote(output, convert_qrels(path, Output(output, force), to or "", meaning, caution))
 
 
 @app.command(epilog="Example: labeler qrels clip llm.qrels -o clipped.qrels --low 0 --high 3")

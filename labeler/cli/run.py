@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Look at, check, cut, sort and convert runs.", no_args_is_help=True)
 
-RunFormat = Literal["trec", "json", "parquet"]
-FORMATS_HELP = "TREC's columns, BEIR's .json or .parquet, by its name"
+RunFormat = Literal["trec", "json", "parquet", "csv"]
+FORMATS_HELP = "TREC's columns, BEIR's .json, .csv or .parquet, by its name"
 File = Annotated[
     Path,
     typer.Argument(metavar="RUN", help=f"A run ({FORMATS_HELP}; gzip too); - is standard input."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from labeler.trec.write import RankedPart
 
 NEEDS = missing_extra("parquet", "parquet files need")
 _COLUMNS = ["query_id", "doc_id", "score"]
+_TYPES = ("string", "string", "double")
 _ROWS = 1 << 16
 
 
@@ -60,17 +61,24 @@ def _problems(path: Path) -> Iterator[None]:
 
 def write_parquet_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
     """Write a run's queries, documents and scores, a row each; how many there are."""
-    arrow, parquet = _pyarrow()
-    types = (arrow.string(), arrow.string(), arrow.float64())
-    schema = arrow.schema(dict(zip(_COLUMNS, types, strict=True)))
     count = 0
-    with replacing_bytes(path) as out, parquet.ParquetWriter(out, schema) as writer:
+    with parquet_writer(path, dict(zip(_COLUMNS, _TYPES, strict=True))) as write:
         for part in parts:
             count += len(part.query)
             names = [part.names[query].decode() for query in part.query.tolist()]
-            ids = [doc_id.decode() for doc_id in part.documents]
-            writer.write_table(arrow.table([names, ids, part.score], schema=schema))
+            write([names, [doc_id.decode() for doc_id in part.documents], part.score])
     return count
+
+
+@contextmanager
+def parquet_writer(
+    path: Path, types: Mapping[str, str]
+) -> Iterator[Callable[[Sequence[Any]], None]]:
+    """A function that writes some rows, column by column, of a file with columns of these types."""
+    arrow, parquet = _pyarrow()
+    schema = arrow.schema({name: arrow.type_for_alias(kind) for name, kind in types.items()})
+    with replacing_bytes(path) as out, parquet.ParquetWriter(out, schema) as writer:
+        yield lambda columns: writer.write_table(arrow.table(list(columns), schema=schema))
 
 
 def _pyarrow() -> tuple[Any, Any]:

@@ -25,7 +25,7 @@ from labeler.exchange.pairs import rows_of_pairs
 from labeler.exchange.parquet import write_parquet_run
 from labeler.exchange.ratings import number_of, shown
 from labeler.exchange.shapes import JSON, head_of, shape_of
-from labeler.exchange.tables import Rows, first_line
+from labeler.exchange.tables import Rows, first_line, write_csv_run
 from labeler.exchange.taken import tell
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
@@ -45,11 +45,11 @@ FORMATS = {
     "trec": RunFormat(write_ranked),
     "json": RunFormat(write_json_run),
     "parquet": RunFormat(write_parquet_run),
+    "csv": RunFormat(write_csv_run),
 }
 """The formats of runs by what a file's name ends in; `trec` is also any other ending."""
 
 UNSUPPORTED = (
-    "csv",
     "tsv",
     "jsonl",
     "ndjson",
@@ -63,7 +63,7 @@ UNSUPPORTED = (
 )
 """Endings of files in which nobody expects a run as TREC has it."""
 
-_FORMATS_IN_WORDS = "known: .json (BEIR's), .parquet, .trec (also .trec.gz)"
+_FORMATS_IN_WORDS = "known: .json (BEIR's), .csv, .parquet, .trec (also .trec.gz)"
 
 
 def format_of(path: Path) -> str:

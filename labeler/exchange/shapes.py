@@ -11,6 +11,7 @@ from labeler.files.read import byte_chunks
 
 PARQUET, JSON, JSON_LINES, XML, TEXT = "Parquet", "JSON", "JSON Lines", "XML", "text"
 HEAD = 1 << 16
+_QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
 _MARK = b"\xef\xbb\xbf"
 _PACKED = {
     b"\x04\x22\x4d\x18": "packed with LZ4; unpack it first: lz4 -d '{name}'",
@@ -35,6 +36,8 @@ def shape_of(path: Path, head: bytes) -> str:
 
     JSON that ends within its line, with more lines after it, is JSON Lines.
     """
+    if _is_trec(head):
+        return TEXT
     for magic, words in _PACKED.items():
         if head.startswith(magic):
             raise BadInput(f"{path}: {words.format(name=path.name)}")
@@ -49,6 +52,14 @@ def shape_of(path: Path, head: bytes) -> str:
     if text[:1] == b"{" or text[:1] == b"[":
         return JSON_LINES if _is_one_a_line(text) else JSON
     return TEXT
+
+
+def _is_trec(head: bytes) -> bool:
+    """Whether the first line is one of qrels or of a run, whatever its ids begin with."""
+    columns = head.lstrip().partition(b"\n")[0].split()
+    if len(columns) == _QRELS_COLUMNS:
+        return columns[3].lstrip(b"+-").isdigit()
+    return len(columns) == _RUN_COLUMNS and columns[3].isdigit() and columns[1] == b"Q0"
 
 
 def _is_one_a_line(text: bytes) -> bool:

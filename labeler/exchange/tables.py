@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
+from labeler.files.atomic import replacing
 from labeler.files.csv import read_cells, table_lines
 from labeler.files.jsonl import read_rows
+from labeler.trec.write import RankedPart
 
 Row = tuple[int, dict[str, Any]]
 Select = Callable[[Sequence[str]], Iterator[tuple[int, tuple[Any, ...]]]]
@@ -57,7 +59,20 @@ def rows_of_text(path: Path, delimiter: str) -> Rows:
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise BadInput.at(path, 1, f"two columns have the name {twice!r}")
+    if delimiter == "\t":
+        cells = ((number, list(map(_unquoted, row))) for number, row in cells)
     return Rows(DELIMITERS.get(delimiter, "columns"), header, _by_name(path, header, cells))
+
+
+def _unquoted(cell: str) -> str:
+    """A cell of TSV less the quotes that a writer of CSV, as BEIR's is, puts around a quote.
+
+    Other quotes are letters like others.
+    """
+    inner = cell[1:-1]
+    is_quoted = cell[:1] == cell[-1:] == '"' and '""' in inner
+    doubled = is_quoted and '"' not in inner.replace('""', "")
+    return inner.replace('""', '"') if doubled else cell
 
 
 def _by_name(
@@ -126,3 +141,17 @@ def frame_rows(value: Any) -> list[dict[str, Any]] | None:
     ):
         return None
     return [{name: column[row] for name, column in value.items()} for row in columns[0]]
+
+
+def write_csv_run(path: Path, parts: Iterable[RankedPart], _tag: str) -> int:
+    """Write a run's queries, documents, ranks and scores as CSV, a row each; how many there are."""
+    count = 0
+    with replacing(path) as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(("query_id", "doc_id", "rank", "score"))
+        for part in parts:
+            for query_id, scores in part.by_query():
+                ranked = enumerate(scores.items(), start=1)
+                writer.writerows((query_id, doc, rank, score) for rank, (doc, score) in ranked)
+            count += len(part.query)
+    return count

@@ -450,9 +450,9 @@ def test_a_run_in_another_format_is_scored_as_it_is_in_trecs(
 def test_a_run_is_not_written_in_a_format_that_is_none(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    convert = ["run", "convert", str(folder / "a.trec"), "-o", str(folder / "a.csv")]
+    convert = ["run", "convert", str(folder / "a.trec"), "-o", str(folder / "a.tsv")]
     assert labeler(convert) == 2
-    assert "runs are not written as .csv; known: .json" in capsys.readouterr().err
+    assert "runs are not written as .tsv; known: .json" in capsys.readouterr().err
     assert labeler([*convert, "--to", "trec"]) == 0
     assert labeler([*convert, "--to", "xml"]) == 2
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from labeler.errors import Misconfigured
 from labeler.exchange.export.content import (
     Content,
     Export,
@@ -17,8 +16,8 @@ from labeler.exchange.export.content import (
     nothing_lost,
     refuse_equal_texts,
 )
-from labeler.exchange.parquet import NEEDS
-from labeler.files.atomic import replacing, replacing_bytes
+from labeler.exchange.parquet import parquet_writer
+from labeler.files.atomic import replacing
 
 Rows = Iterable[Sequence[object]]
 _FORMULA = ("=", "+", "-", "@")
@@ -106,31 +105,11 @@ def _parquet_files(content: Content) -> dict[str, Write]:
 
 def _write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:
     """Write texts, and the one column of grades as integers, some thousand rows at a time."""
-    arrow, parquet = _pyarrow()
-    types = [(name, arrow.int32() if name == "score" else arrow.string()) for name in columns]
-    schema = arrow.schema(types)
-    with replacing_bytes(path) as out, parquet.ParquetWriter(out, schema) as writer:
-        batch: list[Sequence[object]] = []
-        for row in rows:
-            batch.append(row)
-            if len(batch) == _BATCH:
-                writer.write_table(_table(arrow, schema, batch))
-                batch = []
-        writer.write_table(_table(arrow, schema, batch))
-
-
-def _table(arrow: Any, schema: Any, rows: Sequence[Sequence[object]]) -> Any:
-    columns = [[row[place] for row in rows] for place in range(len(schema.names))]
-    return arrow.table(columns, schema=schema)
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise Misconfigured(NEEDS) from error
-    return pyarrow, pyarrow.parquet
+    types = {name: "int32" if name == "score" else "string" for name in columns}
+    source = iter(rows)
+    with parquet_writer(path, types) as write:
+        while batch := list(islice(source, _BATCH)):
+            write([[row[place] for row in batch] for place in range(len(columns))])
 
 
 HUGGING_FACE = Export(_parquet_files, nothing_lost, 'datasets.load_dataset("{}", "corpus")')
