@@ -917,8 +917,8 @@ COMPARING: dict[str, Case] = {
         agree world {human,human nobody}
     """,
     "agree-gates": """
-        agree $HUMAN $LLM -s kappa --require kappa:{0.2,0.99}
-        agree $HUMAN $LLM world/qrels/second.qrels -s kappa --require kappa:0.65 --require-value
+        agree $HUMAN $LLM -s kappa --require-low kappa:{0.2,0.99}
+        agree $HUMAN $LLM world/qrels/second.qrels -s kappa --require kappa:0.65
     """,
     "agree-plot": "agree $HUMAN $LLM -s kappa --run world/runs --plot new/p.png",
     "agree-llmjudge": """

@@ -18,24 +18,24 @@ from labeler.evaluation.gates import parse_limits, raise_failed
 class AgreementGate:
     """A statistic's name and its limit: the least, or the most where less is better.
 
-    The end of the interval that is farther from people has to keep it, or the value alone with
-    `of_value`.
+    The value has to keep it; with `low_end` the end of the interval that is farther from people.
     """
 
     name: str
     limit: float
-    of_value: bool = False
+    low_end: bool = False
 
 
-def agreement_gates(texts: Sequence[str], *, of_value: bool = False) -> list[AgreementGate]:
+def agreement_gates(texts: Sequence[str], *, low_end: bool = False) -> list[AgreementGate]:
     """Gates from `kappa-quadratic:0.6`; `Misuse` where no statistic has such a name."""
     from labeler.agreement.statistics import parse_name
 
-    limits = parse_limits(texts, "kappa-quadratic:0.6")
-    with about("require"):
+    parameter = "require_low" if low_end else "require"
+    limits = parse_limits(texts, "kappa-quadratic:0.6", parameter)
+    with about(parameter):
         for limit in limits:
             parse_name(limit.name)
-    return [AgreementGate(limit.name, limit.number, of_value) for limit in limits]
+    return [AgreementGate(limit.name, limit.number, low_end) for limit in limits]
 
 
 def check_agreement(
@@ -60,10 +60,10 @@ def check_agreement(
 
 def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Estimate) -> str | None:
     """Why the gate fails, `None` where it is kept."""
-    low, high = (estimate.value, estimate.value) if gate.of_value else (estimate.low, estimate.high)
+    low, high = (estimate.low, estimate.high) if gate.low_end else (estimate.value, estimate.value)
     if low is None or high is None:
-        return f"{gate.name} has no {'value' if gate.of_value else 'interval'} to hold against it"
-    ends = "is" if gate.of_value else "may be as {} as"
+        return f"{gate.name} has no {'interval' if gate.low_end else 'value'} to hold against it"
+    ends = "may be as {} as" if gate.low_end else "is"
     if statistic.better > 0:
         worst, holds, side = low, low >= gate.limit, "low"
     elif statistic.better < 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from labeler.agreement.assessor_report import AssessorReport
+from labeler.agreement.overview import overview
 from labeler.agreement.plan import in_words
 from labeler.agreement.sentences import heading, left_out_lines, short, summary
 from labeler.agreement.tables import (
@@ -43,7 +44,7 @@ def report_parts(
     if details:
         yield from detail_tables(report.details, texts)
     if report.board is not None:
-        yield leaderboard_table(report.board)
+        yield leaderboard_table(report.board, (short(report.human), short(report.assessor)))
     yield from map(ceiling_table, report.ceilings)
     if report.plans:
         yield "\n".join(map(in_words, report.plans))
@@ -62,3 +63,21 @@ def joint_parts(reports: Sequence[AssessorReport]) -> Iterator[Part]:
     yield from (differences_table(report) for report in reports if report.against is not None)
     if reports[0].joint is not None:
         yield from joint_tables(reports[0].joint)
+
+
+def overview_parts(
+    reports: Sequence[AssessorReport], statistics: Sequence[str] | None = None
+) -> Iterator[Part]:
+    """Several assessors in a row each, then two beside one another, then all together.
+
+    `statistics` are those that were asked for.
+    """
+    yield from overview(reports, statistics)
+    for report in reports:
+        yield from map(ceiling_table, report.ceilings)
+        if report.plans:
+            yield "\n".join([short(report.assessor), *map(in_words, report.plans)])
+    if len(reports) == 2:
+        yield from (differences_table(r) for r in reports if r.against is not None)
+    if reports[0].joint is not None:
+        yield from joint_tables(reports[0].joint, pairwise=False)

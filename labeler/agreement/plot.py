@@ -2,61 +2,81 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labeler.agreement.assessor_report import AssessorReport
+from labeler.agreement.overview import bars_of
 from labeler.agreement.sentences import short
 from labeler.collection.outputs import Output
-from labeler.errors import Misconfigured, Misuse
+from labeler.errors import Misuse
 from labeler.files.atomic import replacing_bytes
-from labeler.messages import missing_extra
+from labeler.report.picture import (
+    check_ending,
+    forest,
+    height_of,
+    most_rows,
+    picture_bytes,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ENDINGS = (".png", ".svg", ".pdf")
 MOST_ROWS = 8
 MOST_NAMES = 20
 LONGEST = 28
 
 
-def check_picture(path: Path, assessors: int) -> None:
+def check_picture(path: Path, assessors: int, *, details: bool = False) -> None:
     """Refuse what `plot` could not draw: another ending, too many assessors, no matplotlib."""
-    if path.suffix.lower() not in ENDINGS:
-        raise Misuse(f"{path}: expected a picture's name to end in {', '.join(ENDINGS)}")
-    if assessors > MOST_ROWS:
-        raise Misuse(f"a picture holds {MOST_ROWS} assessors; these are {assessors}")
-    if find_spec("matplotlib") is None:
-        raise Misconfigured(missing_extra("plot", "a picture needs"), parameter="picture")
+    check_ending(path)
+    if details and assessors > MOST_ROWS:
+        raise Misuse(f"a picture with details holds {MOST_ROWS} assessors; these are {assessors}")
 
 
-def plot(reports: Sequence[AssessorReport], output: Output | Path) -> list[str]:
-    """Draw a row of panels for each assessor; returns what a reader of the picture should know."""
+def plot(
+    reports: Sequence[AssessorReport],
+    output: Output | Path,
+    *,
+    details: bool = False,
+    statistics: Sequence[str] | None = None,
+) -> list[str]:
+    """Draw one assessor's panels, or a row for each of several; returns what to know of it.
+
+    With `details` the panels of each of several assessors. `statistics` are those asked for, of
+    which the first is drawn for several.
+    """
     picture = Output.of(output)
-    check_picture(picture.path, len(reports))
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    check_picture(picture.path, len(reports), details=details)
 
-    with rc_context({"text.parse_math": False, "svg.hashsalt": "labeler"}):
-        figure = Figure(layout="constrained")
-        FigureCanvasAgg(figure)
-        _draw(reports, figure)
-        form = picture.path.suffix.lower().removeprefix(".")
-        dates = {"Date": None} if form == "svg" else None
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            with picture.writing(), replacing_bytes(picture.path) as out:
-                figure.savefig(out, format=form, dpi=150, metadata=dates)
-    missing = any("missing from" in str(warning.message) for warning in caught)
-    return ["the picture's font lacks some characters of the names"] if missing else []
+    def draw(figure: Figure) -> None:
+        if len(reports) == 1 or details:
+            _draw(reports, figure)
+        else:
+            _forest(reports, statistics, figure)
+
+    content, lacking = picture_bytes(draw, picture.path.suffix)
+    with picture.writing(), replacing_bytes(picture.path) as out:
+        out.write(content)
+    return lacking
+
+
+def _forest(
+    reports: Sequence[AssessorReport], statistics: Sequence[str] | None, figure: Figure
+) -> None:
+    """Every assessor's statistic with its interval, the closest to people at the top."""
+    statistic, bars = bars_of(reports, statistics)
+    shown, left_out = most_rows(bars)
+    figure.set_size_inches(8, height_of(len(shown)))
+    panel = figure.subplots()
+    human = shortened(short(reports[0].human))
+    ends = "dot and number: value; line: 95 % interval over queries"
+    forest(panel, shown, f"{statistic} with {human}\n{ends}{left_out and '; '}{left_out}")
 
 
 def _draw(reports: Sequence[AssessorReport], figure: Figure) -> None:

@@ -143,13 +143,16 @@ def calibration_table(calibration: Calibration) -> Table:
     return Table("calibration", columns, rows, title)
 
 
-def leaderboard_table(board: Leaderboard) -> Table:
-    """The systems by human grades and by the assessor's, and which of them change places."""
+def leaderboard_table(board: Leaderboard, names: tuple[str, str] = ("people", "assessor")) -> Table:
+    """The systems by human grades and by the assessor's, and which of them change places.
+
+    `names` are what people see these two called.
+    """
     columns = [
         Column("run", board.measure, align="left"),
-        Column("human", "people"),
+        Column("human", names[0]),
         Column("human rank", "rank"),
-        Column("assessor", "other"),
+        Column("assessor", names[1]),
         Column("assessor rank", "rank"),
         Column("bias", format="+.4f", ends=".3f"),
     ]
@@ -207,28 +210,38 @@ def _beside(row: BesideHuman) -> Row:
 
 def differences_table(report: AssessorReport) -> Table:
     """The assessor's statistics less those of the first one, with verdicts."""
+    names = short(report.assessor), short(report.against or "")
     columns = [
         Column("statistic", align="left"),
-        _value("first"),
-        _value("second"),
+        _value("first", names[0]),
+        _value("second", names[1]),
         _value("difference", ends=".3f"),
-        Column("verdict"),
+        Column("verdict", only="programs"),
+        Column("verdict", only="people"),
     ]
     rows: list[Row] = [
-        [d.statistic.name, d.first, d.second, Interval(d.value, d.low, d.high), d.verdict]
+        [
+            *(d.statistic.name, d.first, d.second, Interval(d.value, d.low, d.high)),
+            *(d.verdict, _closer(d.verdict, names)),
+        ]
         for d in report.differences
     ]
-    first, second = short(report.assessor), short(report.against or "")
-    title = f"{first} (first) less {second} (second), on common pairs"
+    title = f"{names[0]} less {names[1]}, on common pairs"
     return Table("differences", columns, rows, title)
 
 
-def joint_tables(joint: JointAgreement) -> Iterator[Table]:
-    """The statistics of all assessors together, and a matrix of every two of them."""
+def _closer(verdict: str, names: tuple[str, str]) -> str:
+    """A verdict with the assessor's name in place of its number."""
+    which, space, rest = verdict.partition(" is ")
+    return f"{names[which == 'second']}{space}{rest}" if space else verdict
+
+
+def joint_tables(joint: JointAgreement, *, pairwise: bool = True) -> Iterator[Table]:
+    """The statistics of all assessors together, and matrices of every two of them."""
     columns = [Column("statistic", align="left"), VALUE, ENDS]
     rows: list[Row] = [[n, e.value, Ends(e.low, e.high)] for n, e in joint.statistics.items()]
     yield Table("joint", columns, rows, f"all {len(joint.assessors)} assessors together")
-    for name, matrix in joint.pairwise.items():
+    for name, matrix in joint.pairwise.items() if pairwise else ():
         yield _pairwise(name, joint.assessors, matrix)
 
 

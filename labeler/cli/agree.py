@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions
     from labeler.agreement.assessor_report import AssessorReport
     from labeler.agreement.sources import Sources
-    from labeler.collection.outputs import Output
     from labeler.report.finding import Finding
 
 GRADES, SYSTEMS, INTERVALS, GATES = "Reading grades", "Systems", "Intervals", "Gates"
@@ -127,23 +126,22 @@ def command(
     require: Annotated[
         list[str] | None,
         typer.Option(
-            help="A gate, as kappa-quadratic:0.6, on the interval's low end (exit 5).",
+            help="A gate, as kappa-quadratic:0.6: exit 5 where the value lies below; repeatable.",
             rich_help_panel=GATES,
         ),
     ] = None,
-    require_value: Annotated[
-        bool,
+    require_low: Annotated[
+        list[str] | None,
         typer.Option(
-            "--require-value",
-            help="Hold gates against the value instead.",
+            help="The same of the interval's low end (the high one where less is better).",
             rich_help_panel=GATES,
         ),
-    ] = False,
+    ] = None,
     details: Annotated[
         bool,
         typer.Option(
             "--details",
-            help="Also by grade and by query, and calibration.",
+            help="Also by grade and by query, and calibration; all of that of each of several.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -151,7 +149,7 @@ def command(
         Path | None,
         typer.Option(
             "--plot",
-            help="Draw matrix, queries and systems (.png, .svg).",
+            help="Draw matrix, queries and systems; of several assessors a row each (.png, .svg).",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -169,7 +167,8 @@ def command(
     from labeler.agreement.report import as_json as reports_as_json
     from labeler.agreement.sources import open_sources
 
-    gates = agreement_gates(require or (), of_value=require_value)
+    gates = agreement_gates(require or ())
+    gates += agreement_gates(require_low or (), low_end=True)
     options = AgreeOptions(
         Rules(parse_scale(scale), clip, cut=cut),
         parse_maps(maps or ()),
@@ -185,10 +184,10 @@ def command(
     name_unread_runs(sources[0], *(runs or ()))
     to = None
     if picture is not None:
-        from labeler.agreement.plot import check_picture
+        from labeler.agreement.plot import check_picture, plot
         from labeler.collection.outputs import Output
 
-        check_picture(picture, len(opened.assessors))
+        check_picture(picture, len(opened.assessors), details=details)
         to = Output(
             picture, force, tuple(map(Path, (*sources, *(more_humans or ()), *(runs or ()))))
         )
@@ -196,10 +195,14 @@ def command(
     reports = agree_all(opened, options)
     if as_json:
         show_json(reports_as_json(reports, details=details), indent=2)
+    elif len(reports) > 1 and not details:
+        _show_overview(context, reports, statistics)
     else:
         _show(context, reports, opened, options, details=details)
     if to is not None:
-        _plot(reports, to)
+        for warning in plot(reports, to, details=details, statistics=statistics):
+            caution(warning)
+        note(f"drawn: {to.path}")
     check_agreement(reports, gates, options.statistics)
 
 
@@ -229,9 +232,14 @@ def _show(
         show(joint)
 
 
-def _plot(reports: Sequence[AssessorReport], picture: Output) -> None:
-    from labeler.agreement.plot import plot
+def _show_overview(
+    context: typer.Context, reports: Sequence[AssessorReport], statistics: Sequence[str] | None
+) -> None:
+    """Print a row for each assessor, then every warning once, and how to see more of one."""
+    from labeler.agreement.overview import findings_of_all
+    from labeler.agreement.parts import overview_parts
 
-    for warning in plot(reports, picture):
-        caution(warning)
-    note(f"drawn: {picture.path}")
+    show(overview_parts(reports, statistics))
+    say()
+    warn(context, findings_of_all(reports), MAPS)
+    note("one assessor named alone is shown in full, as is each of several with --details")

@@ -18,6 +18,7 @@ from labeler.cli.scoring import (
     Baseline,
     GateFlags,
     PerQuery,
+    Plot,
     ScoringFlags,
 )
 from labeler.evaluation.options import IntervalKind, Unanswerable
@@ -105,15 +106,17 @@ def command(
         ),
     ] = "bootstrap",
     tables: TableFlags,
+    plot: Plot = None,
     gates: GateFlags,
     output: OutputFlags,
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
-    from labeler.cli.output import name_unread_runs, show, show_json, warn
+    from labeler.cli.output import name_unread_runs, say_drawn, show, show_json, warn
     from labeler.evaluation.evaluate import report_of
     from labeler.evaluation.options import EvaluationOptions, Scoring
 
     to = output.made_from(*paths, *([verdicts] if verdicts else []))
+    picture = output.picture(plot, *paths)
     name_unread_runs(*paths)
     bounds = gates.score_gates()
     passed = _verdicts(verdicts) if verdicts else None
@@ -133,6 +136,10 @@ def command(
         shown = _shown(report, tables, movers, output.format)
         show([" ".join(report.headline), *shown], output.format, to)
     warn(context, report.findings)
+    if picture is not None:
+        from labeler.evaluation.plot import plot_scores
+
+        say_drawn(picture, plot_scores(report, picture))
     if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_scores
 

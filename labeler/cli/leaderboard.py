@@ -8,7 +8,7 @@ import typer
 
 from labeler.cli.numbers import SEED, number
 from labeler.cli.options import OutputFlags, unfolded
-from labeler.cli.scoring import TABLES
+from labeler.cli.scoring import TABLES, Plot
 
 
 @unfolded
@@ -31,10 +31,11 @@ def command(
             rich_help_panel=TABLES,
         ),
     ] = None,
+    plot: Plot = None,
     output: OutputFlags,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
-    from labeler.cli.output import name_unread_runs, show, show_json, warn
+    from labeler.cli.output import name_unread_runs, say_drawn, show, show_json, warn
     from labeler.errors import Misuse
     from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.leaderboard import leaderboard
@@ -43,12 +44,17 @@ def command(
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
     to = output.made_from(*qrels, *runs)
+    picture = output.picture(plot, *qrels, *runs)
     name_unread_runs(*sources)
     board = leaderboard(qrels[0], qrels[1], runs, measure, seed=seed)
-    warn(context, board.findings)
     if output.format == "json":
         show_json(board.as_json(), to)
-        return
-    tables = [shown for shown in board.tables() if table in (None, shown.name)]
-    filled = tables if table else [shown for shown in tables if shown.rows]
-    show(filled, output.format, to)
+    else:
+        tables = [shown for shown in board.tables() if table in (None, shown.name)]
+        filled = tables if table else [shown for shown in tables if shown.rows]
+        show(filled, output.format, to)
+    warn(context, board.findings)
+    if picture is not None:
+        from labeler.evaluation.plot import plot_leaderboard
+
+        say_drawn(picture, plot_leaderboard(board, picture))

@@ -83,13 +83,24 @@ class OutputFlags:
         from labeler.files.paths import check_existing
 
         check_existing(inputs)
-        if self.output is None:
-            return None
+        return None if self.output is None else self.written_to(self.output, *inputs)
+
+    def written_to(self, path: Path, *inputs: Path) -> Output:
+        """A file to write, found not to destroy anything."""
         from labeler.collection.outputs import Output
 
-        output = Output(self.output, self.force, inputs)
+        output = Output(path, self.force, inputs)
         output.check()
         return output
+
+    def picture(self, path: Path | None, *inputs: Path) -> Output | None:
+        """The picture to draw, found to be one and not to destroy anything."""
+        if path is None:
+            return None
+        from labeler.report.picture import check_ending
+
+        check_ending(path)
+        return self.written_to(path, *inputs)
 
 
 MaxFileSize = Annotated[

@@ -59,6 +59,13 @@ def show_json(value: object, output: Output | None = None, indent: int = 1) -> N
     deliver(json_text(value, indent) + "\n", output)
 
 
+def say_drawn(picture: Output, warnings: Iterable[str]) -> None:
+    """Say where a picture was drawn, and what a reader of it should know."""
+    for warning in warnings:
+        caution(warning)
+    note(f"drawn: {picture.path}")
+
+
 def show_counts(
     counts: Sequence[object],
     as_table: Callable[[Sequence[Any]], Table],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,6 +27,13 @@ Baseline = Annotated[
         metavar="RUN",
         help="The run to compare with (default: the best).",
         rich_help_panel=COMPARING,
+    ),
+]
+
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot", metavar="FILE", help="Draw it (.png, .svg, .pdf).", rich_help_panel=TABLES
     ),
 ]
 
@@ -81,6 +89,13 @@ class GateFlags:
             rich_help_panel=GATES,
         ),
     ] = None
+    require_low: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The same of the interval's low end (the high one where lower is better).",
+            rich_help_panel=GATES,
+        ),
+    ] = None
     no_worse_than: Annotated[
         str | None,
         typer.Option(
@@ -98,8 +113,9 @@ class GateFlags:
 
     def score_gates(self) -> list[ScoreGate]:
         """The gates that were asked for; the module is not loaded where none was."""
-        if not self.require:
+        if not self.require and not self.require_low:
             return []
         from labeler.evaluation.gates import score_gates
 
-        return score_gates(self.require)
+        of_low_end = score_gates(self.require_low or (), low_end=True)
+        return [*score_gates(self.require or ()), *of_low_end]

@@ -27,13 +27,17 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreGate:
-    """The mean that every run must reach: the least, or the most where lower is better."""
+    """The mean that every run must reach: the least, or the most where lower is better.
+
+    With `low_end` the worse end of its interval must.
+    """
 
     measure: Measure
     bound: float
+    low_end: bool = False
 
 
-def parse_limits(texts: Sequence[str], example: str) -> list[Limit]:
+def parse_limits(texts: Sequence[str], example: str, parameter: str = "require") -> list[Limit]:
     """Names with finite numbers behind the last colon; `Misuse` shows the example."""
     limits = []
     for text in texts:
@@ -43,18 +47,18 @@ def parse_limits(texts: Sequence[str], example: str) -> list[Limit]:
         except ValueError:
             limit = math.nan
         if not math.isfinite(limit):
-            raise Misuse(
-                f"cannot read the gate {text!r}; write it as {example}", parameter="require"
-            )
+            problem = f"cannot read the gate {text!r}; write it as {example}"
+            raise Misuse(problem, parameter=parameter)
         limits.append(Limit(name, limit))
     return limits
 
 
-def score_gates(texts: Sequence[str]) -> list[ScoreGate]:
+def score_gates(texts: Sequence[str], *, low_end: bool = False) -> list[ScoreGate]:
     """Gates from `nDCG@10:0.45`."""
-    limits = parse_limits(texts, "nDCG@10:0.45")
-    with about("require"):
-        return [ScoreGate(parse(limit.name), limit.number) for limit in limits]
+    parameter = "require_low" if low_end else "require"
+    limits = parse_limits(texts, "nDCG@10:0.45", parameter)
+    with about(parameter):
+        return [ScoreGate(parse(limit.name), limit.number, low_end) for limit in limits]
 
 
 def check_scores(report: Report, gates: Sequence[ScoreGate], no_worse_than: str | None) -> None:
@@ -78,10 +82,26 @@ def check_scores(report: Report, gates: Sequence[ScoreGate], no_worse_than: str 
 def _short_scores(run: RunScores, gates: Sequence[ScoreGate]) -> Iterator[str]:
     means = run.scores.means()
     for gate in gates:
-        value = means[str(gate.measure)]
+        name = str(gate.measure)
+        if gate.low_end:
+            yield from _short_end(f"{run.name}: {name}", gate, run.intervals[name])
+            continue
+        value = means[name]
         if short := _shortfall(gate, value):
             is_what = short if math.isnan(value) else f"{value:.4f}, {short}"
             yield f"{run.name}: {gate.measure} is {is_what}"
+
+
+def _short_end(
+    whose: str, gate: ScoreGate, ends: tuple[float | None, float | None]
+) -> Iterator[str]:
+    """How the worse end of an interval does not keep a gate; nothing where it does."""
+    lower = gate.measure.definition.lower_is_better
+    worst = ends[1] if lower else ends[0]
+    if worst is None or math.isnan(worst):
+        yield f"{whose} has no interval to hold against {gate.bound:g}"
+    elif short := _shortfall(gate, worst):
+        yield f"{whose} may be as {'high' if lower else 'low'} as {worst:.4f}, {short}"
 
 
 def _check_decidable(comparisons: Sequence[Comparison]) -> None:
@@ -111,7 +131,7 @@ def check_corrected(
 ) -> None:
     """`GateFailed` names each run whose corrected mean may lie below a gate, or is worse.
 
-    It is the interval's worse end that has to keep the gate.
+    A gate is on the corrected mean.
     """
     failures = [short for gate in gates for short in _short_corrections(corrections, gate)]
     if no_worse_than is not None:
@@ -125,17 +145,14 @@ def check_corrected(
 
 
 def _short_corrections(corrections: Corrections, gate: ScoreGate) -> Iterator[str]:
-    lower = gate.measure.definition.lower_is_better
     for row in corrections.scores:
         if row.measure != str(gate.measure):
             continue
         mean = row.means.corrected
-        worst = mean.high if lower else mean.low
-        if worst is None:
-            yield f"{row.run}: {gate.measure} has no interval to hold against {gate.bound:g}"
-        elif short := _shortfall(gate, worst):
-            side = "high" if lower else "low"
-            yield f"{row.run}: {gate.measure} may be as {side} as {worst:.4f}, {short}"
+        if gate.low_end:
+            yield from _short_end(f"{row.run}: {gate.measure}", gate, (mean.low, mean.high))
+        elif short := _shortfall(gate, mean.value):
+            yield f"{row.run}: {gate.measure}, corrected, is {mean.value:.4f}, {short}"
 
 
 def raise_failed(failures: Sequence[str]) -> None:

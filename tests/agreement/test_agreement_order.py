@@ -419,11 +419,13 @@ def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
     assert values == [pytest.approx(alpha), pytest.approx(alpha)]
 
 
-def test_a_gate_holds_the_low_end_and_fails_with_five(tmp_path: Path, shared: Path) -> None:
+def test_a_gate_holds_the_value_or_the_low_end_and_fails_with_five(
+    tmp_path: Path, shared: Path
+) -> None:
     files = [str(shared / "dl19" / name) for name in ("nist.qrels", "gpt-4o.qrels")]
-    assert execute(["agree", *files, "-s", "kappa", "--require", "kappa:0.25"]) == 0
-    assert execute(["agree", *files, "-s", "kappa", "--require", "kappa:0.33"]) == 5
-    assert execute(["agree", *files, "--require", "kappa:0.33", "--require-value"]) == 0
+    assert execute(["agree", *files, "-s", "kappa", "--require-low", "kappa:0.25"]) == 0
+    assert execute(["agree", *files, "-s", "kappa", "--require-low", "kappa:0.33"]) == 5
+    assert execute(["agree", *files, "--require", "kappa:0.33"]) == 0
     assert execute(["agree", *files, "-s", "kappa", "--require", "mae:0.9"]) == 0
     assert execute(["agree", *files, "-s", "kappa", "--require", "mae:0.1"]) == 5
     assert execute(["agree", *files, "--require", "kappa"]) == 2

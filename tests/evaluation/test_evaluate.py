@@ -78,6 +78,14 @@ def test_gates_end_with_code_5_and_say_what_failed(
     assert labeler(["evaluate", *files, "--require", "nDCG@10:0.5"]) == 5
     assert "bad: nDCG@10 is 0.0000, below 0.5" in capsys.readouterr().err
     assert labeler(["evaluate", *files, "--require", "nDCG@10"]) == 2
+    good = [files[0], str(folder / "good.trec"), "-m", "P@1"]
+    assert labeler(["evaluate", *good, "--require", "P@1:0.6"]) == 0
+    capsys.readouterr()
+    assert labeler(["evaluate", *good, "--require-low", "P@1:0.6"]) == 5
+    assert "good: P@1 may be as low as 0.0" in capsys.readouterr().err
+    assert labeler(["evaluate", *good, "--require-low", "P@1:0"]) == 0
+    assert labeler(["evaluate", *good, "--require-low", "P@1"]) == 2
+    assert "--require-low: cannot read the gate 'P@1'" in capsys.readouterr().err
 
 
 def test_no_worse_than_needs_a_difference_that_can_be_told(

@@ -1,0 +1,120 @@
+"""Several assessors beside the human grades: a row for each, the closest to people first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from labeler.agreement.assessor_report import AssessorReport
+from labeler.agreement.compare import Estimate
+from labeler.agreement.sentences import figure, short
+from labeler.agreement.statistics import find_statistic
+from labeler.messages import count_of
+from labeler.report.finding import Finding
+from labeler.report.picture import Bar
+from labeler.report.table import Cell, Column, Interval, Row, Table
+
+SHOWN = ("kappa", "kappa-quadratic", "agreement", "bias")
+"""Of the default statistics, those of which each assessor's row has a column, in their order."""
+MOST = 5
+NAMED = 3
+
+
+def shown_statistics(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> list[str]:
+    """The statistics that stand in the rows: those that were asked for, else the usual ones."""
+    of_first = reports[0].agreement.statistics
+    names = SHOWN if asked is None else tuple(of_first)[:MOST]
+    return [name for name in names if name in of_first] or list(of_first)[:MOST]
+
+
+def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[AssessorReport]:
+    """The assessors by a statistic, the closest to people first; undefined values last."""
+
+    def key(report: AssessorReport) -> tuple[bool, float]:
+        estimate = _of(report, statistic)
+        if estimate is None or estimate.value is None:
+            return True, 0.0
+        better = find_statistic(statistic, report.agreement.scale).better
+        return False, -better * estimate.value if better else abs(estimate.value)
+
+    return sorted(reports, key=key)
+
+
+def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> tuple[str, Table]:
+    """A sentence on the closest and the farthest assessor, and the table `assessors`."""
+    names = shown_statistics(reports, asked)
+    ordered = in_order(reports, names[0])
+    return _sentence(ordered, names[0]), _table(ordered, names)
+
+
+def _of(report: AssessorReport, statistic: str) -> Estimate | None:
+    return report.agreement.statistics.get(statistic)
+
+
+def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
+    best, last = ordered[0], ordered[-1]
+    human = short(best.human)
+    values = [_of(report, statistic) for report in (best, last)]
+    if values[0] is None or values[0].value is None:
+        return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
+    high, low = map(_with_ends, values)
+    said = f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}"
+    return f"{said}: {statistic} {high}. Farthest is {short(last.assessor)}: {low}."
+
+
+def _with_ends(e: Estimate | None) -> str:
+    if e is None or e.value is None:
+        return "undefined"
+    ends = "" if e.low is None else f" [{figure(e.low)}, {figure(e.high)}]"
+    return f"{figure(e.value)}{ends}"
+
+
+def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
+    board = next((report.board for report in ordered if report.board), None)
+    missing = any(report.agreement.left_out.missing.sum() for report in ordered)
+    columns = [Column("assessor", align="left")]
+    columns += [Column(n, format=".3f", ends=".3f", undefined="undefined") for n in names]
+    pairs = {report.agreement.pairs for report in ordered}
+    alike = len(pairs) == 1
+    columns += [Column("pairs", format=",", only="programs" if alike else "")]
+    columns += [Column("without a grade", format=",.0f")] if missing else []
+    tau = Column("tau-b", "tau-b of systems", format=".3f", ends=".3f", undefined="undefined")
+    columns += [tau] if board else []
+    rows: list[Row] = []
+    for report in ordered:
+        estimates = [_of(report, name) for name in names]
+        cells: list[Cell] = [short(report.assessor)]
+        cells += [Interval(e.value, e.low, e.high) if e else None for e in estimates]
+        cells.append(report.agreement.pairs)
+        cells += [float(report.agreement.left_out.missing.sum())] if missing else []
+        if board:
+            tau_b = report.board.statistics["tau_b"] if report.board else (None, None, None)
+            cells.append(Interval(*tau_b))
+        rows.append(cells)
+    over = f", {count_of(pairs.pop(), 'pair', 'pairs')}" if alike else ""
+    return Table("assessors", columns, rows, f"each beside {short(ordered[0].human)}{over}")
+
+
+def bars_of(
+    reports: Sequence[AssessorReport], asked: Sequence[str] | None
+) -> tuple[str, list[Bar]]:
+    """The statistic that a picture of several assessors shows, and its value for each."""
+    statistic = shown_statistics(reports, asked)[0]
+    bars = []
+    for report in in_order(reports, statistic):
+        e = _of(report, statistic) or Estimate(None, None, None, "")
+        bars.append(Bar(short(report.assessor), e.value, e.low, e.high))
+    return statistic, bars
+
+
+def findings_of_all(reports: Sequence[AssessorReport]) -> Iterator[Finding]:
+    """Every warning once; those of some assessors alone name them."""
+    names_by_finding: dict[Finding, list[str]] = {}
+    for report in reports:
+        for finding in dict.fromkeys(report.warnings):
+            names_by_finding.setdefault(finding, []).append(short(report.assessor))
+    for finding, names in names_by_finding.items():
+        if len(names) == len(reports):
+            yield finding
+            continue
+        whom = ", ".join(names) if len(names) <= NAMED else f"{len(names)} assessors"
+        yield Finding(f"{whom}: {finding.text}", whom, finding.settings, finding.level)

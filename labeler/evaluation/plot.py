@@ -1,0 +1,96 @@
+"""Pictures of scores: systems with their intervals, and systems by two qrels."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labeler.collection.outputs import Output
+from labeler.files.atomic import replacing_bytes
+from labeler.report.picture import (
+    Bar,
+    check_ending,
+    forest,
+    height_of,
+    most_rows,
+    picture_bytes,
+    shortened,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+    from labeler.evaluation.evaluate import Report
+    from labeler.evaluation.leaderboard import Leaderboard
+
+MOST_PANELS = 3
+
+
+def plot_scores(report: Report, output: Output | Path) -> list[str]:
+    """Draw every run's scores with their intervals, the best first; a panel for each measure.
+
+    Of the first three measures; returns what a reader of the picture should know.
+    """
+
+    def draw(figure: Figure) -> None:
+        runs, measures = report.ranked, report.measures[:MOST_PANELS]
+        shown, left_out = most_rows([Bar(run.name, None) for run in runs])
+        figure.set_size_inches(3.2 + 4.0 * len(measures), height_of(len(shown)))
+        panels = figure.subplots(1, len(measures), squeeze=False)[0]
+        for place, (panel, measure) in enumerate(zip(panels, measures, strict=True)):
+            bars = [Bar(run.name, *run.values()[measure].values()) for run in runs[: len(shown)]]
+            label = f"{measure}\ndot and number: mean; line: 95 % interval over queries"
+            notes = f"; {left_out}" if left_out and not place else ""
+            forest(panel, [_defined(bar) for bar in bars], label + notes, named=not place)
+
+    left = report.measures[MOST_PANELS:]
+    notes = [f"a picture holds {MOST_PANELS} measures; left out: {', '.join(left)}"] if left else []
+    return [*notes, *_write(draw, output)]
+
+
+def plot_leaderboard(board: Leaderboard, output: Output | Path) -> list[str]:
+    """Draw every run's score by both qrels, and the interval of the change between the two."""
+
+    def draw(figure: Figure) -> None:
+        bars = [
+            Bar(
+                s.run,
+                s.first,
+                None if s.low is None else s.first + s.low,
+                None if s.high is None else s.first + s.high,
+                s.second,
+                f"  {s.first_rank} → {s.second_rank}",
+            )
+            for s in board.ranked
+        ]
+        shown, left_out = most_rows(bars)
+        figure.set_size_inches(8.6, height_of(len(shown)) + 0.2)
+        first, second = map(shortened, board.names)
+        label = f"{board.measure}   ● by {first}   □ by {second}\n"
+        label += "line: 95 % interval of the change from ● to □; after each name: its ranks"
+        forest(figure.subplots(), shown, label + (f"; {left_out}" if left_out else ""))
+
+    return _write(draw, output)
+
+
+def check_picture(path: Path) -> None:
+    """Refuse what could not be drawn: another ending, or no matplotlib."""
+    check_ending(path)
+
+
+def _defined(bar: Bar) -> Bar:
+    """The bar with None for nan."""
+    parts = (None if x is None or math.isnan(x) else x for x in (bar.value, bar.low, bar.high))
+    return Bar(bar.name, *parts)
+
+
+def _write(draw: Callable[[Figure], None], output: Output | Path) -> list[str]:
+    picture = Output.of(output)
+    check_picture(picture.path)
+    content, lacking = picture_bytes(draw, picture.path.suffix)
+    with picture.writing(), replacing_bytes(picture.path) as out:
+        out.write(content)
+    return lacking

@@ -1,0 +1,80 @@
+"""Several assessors: a row for each, the closest to people first, and one picture."""
+
+from pathlib import Path
+
+import pytest
+
+from labeler.cli import execute
+from labeler.trec.write import write_qrels
+
+HUMAN = {f"q{q}": {f"d{d}": (q + d) % 3 for d in range(8)} for q in range(8)}
+
+
+def wrong(every: int) -> dict[str, dict[str, int]]:
+    """Human grades, of which one in so many documents has another."""
+    return {
+        q: {d: (g + (n % every == 0)) % 3 for n, (d, g) in enumerate(row.items())}
+        for q, row in HUMAN.items()
+    }
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    sets = {"human": HUMAN, "poor": wrong(2), "best": wrong(8), "fair": wrong(4)}
+    for name, grades in sets.items():
+        write_qrels(tmp_path / f"{name}.qrels", grades)
+    return [str(tmp_path / f"{name}.qrels") for name in sets]
+
+
+def test_each_of_several_has_one_row_and_the_closest_is_named_first(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["agree", *files, "-s", "cohen", "-s", "mae"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Of 3 assessors best is closest to human: kappa 0.8")
+    assert "Farthest is poor: 0." in lines[0]
+    assert lines[2] == "each beside human, 64 pairs"
+    assert lines[3].split() == ["assessor", "kappa", "mae"]
+    assert [line.split()[0] for line in lines[4:7]] == ["best", "fair", "poor"]
+    assert not any("most disagreement" in line for line in lines)
+
+
+def test_of_a_statistic_where_less_is_better_the_least_comes_first(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["agree", *files, "-s", "mae"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[4:7]] == ["best", "fair", "poor"]
+
+
+def test_details_show_each_of_several_in_full(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["agree", *files, "-s", "kappa", "--details"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"human and {name}: 64 pairs" in said for name in ("best", "fair", "poor"))
+
+
+def test_two_are_told_apart_by_their_names(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["agree", *files[:3], "-s", "kappa"]) == 0
+    said = capsys.readouterr().out
+    assert "best less poor, on common pairs" in said
+    assert "best is closer" in said
+    assert "(first)" not in said
+
+
+def test_one_picture_holds_any_number_of_assessors(files: list[str], tmp_path: Path) -> None:
+    many = files[1:] * 3
+    paths = []
+    for place, path in enumerate(many):
+        paths.append(tmp_path / f"copy-{place}.qrels")
+        paths[-1].write_bytes(Path(path).read_bytes())
+    picture = tmp_path / "p.svg"
+    asked = ["agree", files[0], *map(str, paths), "-s", "kappa", "--plot", str(picture)]
+    assert execute(asked) == 0
+    drawn = picture.read_text(encoding="utf-8")
+    assert all(f"copy-{place}" in drawn for place in range(len(many)))
+    assert "95 % interval over queries" in drawn
+    assert execute([*asked, "--details", "--force"]) == 2
