@@ -106,7 +106,7 @@ def command(
         ),
     ] = "bootstrap",
     tables: TableFlags,
-    plot: Plot = None,
+    picture: Plot = None,
     gates: GateFlags,
     output: OutputFlags,
 ) -> None:
@@ -116,7 +116,7 @@ def command(
     from labeler.evaluation.options import EvaluationOptions, Scoring
 
     to = output.made_from(*paths, *([verdicts] if verdicts else []))
-    picture = output.picture(plot, *paths)
+    drawing = output.picture(picture, *paths)
     name_unread_runs(*paths)
     bounds = gates.score_gates()
     passed = _verdicts(verdicts) if verdicts else None
@@ -136,10 +136,10 @@ def command(
         shown = _shown(report, tables, movers, output.format)
         show([" ".join(report.headline), *shown], output.format, to)
     warn(context, report.findings)
-    if picture is not None:
+    if drawing is not None:
         from labeler.evaluation.plot import plot_scores
 
-        say_drawn(picture, plot_scores(report, picture))
+        say_drawn(drawing, plot_scores(report, drawing))
     if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_scores
 

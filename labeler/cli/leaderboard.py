@@ -31,7 +31,7 @@ def command(
             rich_help_panel=TABLES,
         ),
     ] = None,
-    plot: Plot = None,
+    picture: Plot = None,
     output: OutputFlags,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
@@ -44,7 +44,7 @@ def command(
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler leaderboard A B RUNS...")
     to = output.made_from(*qrels, *runs)
-    picture = output.picture(plot, *qrels, *runs)
+    drawing = output.picture(picture, *qrels, *runs)
     name_unread_runs(*sources)
     board = leaderboard(qrels[0], qrels[1], runs, measure, seed=seed)
     if output.format == "json":
@@ -54,7 +54,7 @@ def command(
         filled = tables if table else [shown for shown in tables if shown.rows]
         show(filled, output.format, to)
     warn(context, board.findings)
-    if picture is not None:
+    if drawing is not None:
         from labeler.evaluation.plot import plot_leaderboard
 
-        say_drawn(picture, plot_leaderboard(board, picture))
+        say_drawn(drawing, plot_leaderboard(board, drawing))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.scores import RunScores
 
 MOST_PANELS = 3
 
@@ -41,10 +42,10 @@ def plot_scores(report: Report, output: Output | Path) -> list[str]:
         figure.set_size_inches(3.2 + 4.0 * len(measures), height_of(len(shown)))
         panels = figure.subplots(1, len(measures), squeeze=False)[0]
         for place, (panel, measure) in enumerate(zip(panels, measures, strict=True)):
-            bars = [Bar(run.name, *run.values()[measure].values()) for run in runs[: len(shown)]]
+            bars = [_bar(run, measure) for run in runs[: len(shown)]]
             label = f"{measure}\ndot and number: mean; line: 95 % interval over queries"
             notes = f"; {left_out}" if left_out and not place else ""
-            forest(panel, [_defined(bar) for bar in bars], label + notes, named=not place)
+            forest(panel, bars, label + notes, named=not place)
 
     left = report.measures[MOST_PANELS:]
     notes = [f"a picture holds {MOST_PANELS} measures; left out: {', '.join(left)}"] if left else []
@@ -81,10 +82,13 @@ def check_picture(path: Path) -> None:
     check_ending(path)
 
 
-def _defined(bar: Bar) -> Bar:
-    """The bar with None for nan."""
-    parts = (None if x is None or math.isnan(x) else x for x in (bar.value, bar.low, bar.high))
-    return Bar(bar.name, *parts)
+def _bar(run: RunScores, measure: str) -> Bar:
+    """A run's mean and its interval, None for nan."""
+    mean = run.values()[measure]
+    value, low, high = (
+        None if math.isnan(mean[key]) else mean[key] for key in ("value", "low", "high")
+    )
+    return Bar(run.name, value, low, high)
 
 
 def _write(draw: Callable[[Figure], None], output: Output | Path) -> list[str]:
