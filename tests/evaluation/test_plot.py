@@ -58,6 +58,8 @@ def test_rows_beyond_what_a_picture_holds_are_counted() -> None:
 def test_another_ending_is_refused_before_anything_is_read(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for name in ("h.qrels", "a.trec", "b.trec"):
+        (tmp_path / name).write_text("no such file was ever a run or qrels")
     words = [str(tmp_path / w) if "." in w else w for w in command.split()]
     assert execute([*words, "--plot", str(tmp_path / "p.doc")]) == 2
-    assert "expected a picture's name to end in .png, .svg, .pdf" in capsys.readouterr().err
+    assert "p.doc: expected a picture's name to end in .png, .svg, .pdf" in capsys.readouterr().err
