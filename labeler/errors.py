@@ -109,9 +109,9 @@ class BadInput(LabelerError):
     exit_code = 65
 
     @classmethod
-    def at(cls, path: Path | str, line: int, problem: str) -> Self:
+    def at(cls, path: Path | str, line: int, problem: str, *, parameter: str = "") -> Self:
         """The error of one line, as `runs/a.trec:7: expected 6 columns, found 5`."""
-        return cls(f"{path}:{line}: {problem}")
+        return cls(f"{path}:{line}: {problem}", parameter=parameter)
 
 
 class SaysTooLittle(BadInput):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +14,7 @@ from labeler.collection.corpus import corpus_lines
 from labeler.collection.layout import Collection
 from labeler.corpus.ingest import Ingested, ingest
 from labeler.corpus.read import LARGEST_FILE
+from labeler.exchange.fields import FieldNames
 from labeler.judging.judge import ajudge, aplan_judging
 from labeler.judging.plan import JudgingPlan
 from labeler.judging.result import JudgeResult
@@ -45,7 +46,7 @@ class BuildOptions:
     asked about. `judging` says who writes the queries and judges, and within which limits, which
     hold for both together. Larger documents than `max_file_size` bytes are left out. `follow_links`
     and `force` are as `ingest` has them; with `force` any of the collection's files are replaced,
-    whoever wrote them.
+    whoever wrote them. `fields` are the names of fields that `ingest` takes.
     """
 
     inputs: str | Path | Sequence[str | Path]
@@ -57,6 +58,7 @@ class BuildOptions:
     max_file_size: int = LARGEST_FILE
     follow_links: bool = False
     force: bool = False
+    fields: FieldNames = field(default_factory=FieldNames)
 
     @property
     def generation(self) -> GenerateOptions:
@@ -102,6 +104,7 @@ class Build:
             self.control,
             follow_links=options.follow_links,
             force=options.force,
+            **asdict(options.fields),
         )
 
     async def generate(self, stop: StopSignal) -> GenerateResult:
@@ -238,6 +241,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     control: Control | None = None,
     follow_links: bool = False,
     force: bool = False,
+    fields: FieldNames | None = None,
 ) -> BuildResult:
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels.
 
@@ -258,7 +262,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
     own = Path(queries_file) if queries_file else None
-    reading = (LARGEST_FILE, follow_links, force)
+    reading = (LARGEST_FILE, follow_links, force, fields or FieldNames())
     options = BuildOptions(inputs, queries, own, depth, seed, judging, *reading)
     steps = Build(_as_collection(out), options, control or Control())
     ingested = steps.ingest()

@@ -21,6 +21,7 @@ from labeler.cli.reporting import (
 )
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
+from labeler.exchange.fields import FieldNames
 from labeler.models.limits import Limits
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def command(
     base_url: model_options.BaseUrl = None,
     name: model_options.NewName = None,
     seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
+    fields: FieldNames,
     limits: Limits,
     flags: model_options.RunFlags,
 ) -> None:
@@ -63,7 +65,7 @@ def command(
     model = model_in(model, model_file)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     judging = JudgeOptions(prompt, model, base_url, name, *settings)
-    reading = (max_file_size << 20, follow_links, force)
+    reading = (max_file_size << 20, follow_links, force, fields)
     asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging, *reading)
     control = control_of(flags)
     if flags.dry_run:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import MEGABYTES, OUTPUT, FollowLinks, Force, MaxFileSize
+from labeler.cli.options import MEGABYTES, OUTPUT, FollowLinks, Force, MaxFileSize, unfolded
 from labeler.cli.screen import note, progress, say
+from labeler.exchange.fields import FieldNames
 from labeler.messages import count_of
 
 if TYPE_CHECKING:
@@ -17,26 +19,29 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
+@unfolded
 def command(
     inputs: Annotated[
         list[str],
         typer.Argument(
             metavar="INPUT...",
             help="Folders (read recursively), files or patterns of Markdown, reStructuredText, "
-            "plain text, CSV, TSV or JSON Lines (BEIR's own too).",
+            "plain text, CSV, TSV, JSON, JSON Lines (BEIR's, hits, _bulk) or Parquet.",
         ),
     ],
     out: Annotated[
         Path,
         typer.Option("--out", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
     ],
+    *,
     queries_file: Annotated[
         Path | None,
-        typer.Option(help="Your own queries: one a line, TSV (id and text) or JSON Lines."),
+        typer.Option(help="Your own queries: one a line, a table, JSON, TREC topics."),
     ] = None,
     max_file_size: MaxFileSize = MEGABYTES,
     follow_links: FollowLinks = False,
     force: Force = False,
+    fields: FieldNames,
 ) -> None:
     """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
     from labeler.collection.layout import Collection
@@ -52,6 +57,7 @@ def command(
         control,
         follow_links=follow_links,
         force=force,
+        **asdict(fields),
     )
     note_left_out(result)
     say(f"{collection.corpus}: {read_from(result)}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from labeler.cli.numbers import SIZE_OF_A_FILE, number
+from labeler.exchange.fields import FieldNames
 from labeler.report.forms import FormName, form_of
 
 if TYPE_CHECKING:
@@ -111,6 +112,19 @@ MEGABYTES = 64
 
 OPTIONS_OF: dict[type, Mapping[str, Any]] = {}
 """The options of the library's dataclasses of settings, field by field."""
+
+
+ROWS = "Rows of documents and queries"
+_FIELDS = {
+    "text_field": "What rows of documents call the text; a.b is the b in a.",
+    "title_field": "What they call the title.",
+    "id_field": "What they call the id; also of queries.",
+    "query_field": "What rows of queries call the query.",
+}
+OPTIONS_OF[FieldNames] = {
+    name: Annotated[str, typer.Option(metavar="NAME", help=text, rich_help_panel=ROWS)]
+    for name, text in _FIELDS.items()
+}
 
 
 def unfolded(command: Callable[..., None]) -> Callable[..., None]:

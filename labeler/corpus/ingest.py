@@ -19,15 +19,18 @@ from labeler.collection.provenance import check_made, making
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.chunk import passages
 from labeler.corpus.find import InputFiles, find_files
-from labeler.corpus.read import KINDS, LARGEST_FILE, WHOLE, kind_of, read_documents_of
+from labeler.corpus.read import KINDS, LARGEST_FILE, WHOLE, holds_rows, kind_of, read_documents_of
 from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misuse, TooLarge
+from labeler.exchange.fields import FieldNames
 from labeler.exchange.queries import read_query_list
 from labeler.files.paths import true_path
 from labeler.files.read import file_problems
 from labeler.messages import Advance
 from labeler.models.control import Control
+
+_USUAL = FieldNames()
 
 FirstByText = dict[tuple[str, str], Document]
 """The first passage that has a title and text, by these two."""
@@ -41,7 +44,8 @@ class Ingested:
     are larger than a document may be; `other_kinds` counts the files of kinds that are not read, by
     ending; `collection_files` are those of a collection beside its corpus; `duplicates` counts
     passages that an earlier file had already, `removed` the documents of an earlier corpus that are
-    not among these; `links_out` are links that lead out of their folder.
+    not among these; `links_out` are links that lead out of their folder; `parameter` is the one
+    that would help to read a file.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -54,6 +58,7 @@ class Ingested:
     removed: int = 0
     queries: dict[str, Query] = field(default_factory=dict)
     links_out: list[str] = field(default_factory=list)
+    parameter: str = ""
 
     def as_json(self) -> dict[str, object]:
         """The counts by name, and what was not read."""
@@ -82,6 +87,10 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
     *,
     follow_links: bool = False,
     force: bool = False,
+    text_field: str = "",
+    title_field: str = "",
+    id_field: str = "",
+    query_field: str = "",
 ) -> Ingested:
     """Cut documents into passages, and write them as the corpus of the collection `out`.
 
@@ -89,7 +98,9 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
     your own. Of files that are one document each, those of more than `max_file_size` bytes, of
     markup a sixteenth of that, are left out and counted; rows are held to 64 MB each. Links that
     lead out of a folder are read with `follow_links` alone; a corpus and queries that this did not
-    write are replaced with `force` alone.
+    write are replaced with `force` alone. `text_field`, `title_field` and `id_field` say what rows
+    of documents call these, where no usual name does, with dots for what is nested; `query_field`
+    and `id_field` the same of queries.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
@@ -103,13 +114,17 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
     several = [inputs] if isinstance(inputs, str | Path) else inputs
     names, own = [str(path) for path in several], [Path(queries_file)] if queries_file else []
     _refuse_to_write_into(names, collection)
-    queries = read_query_list(own[0]) if own else {}
+    fields = FieldNames(text_field, title_field, id_field, query_field)
+    of_queries = {"query_field": query_field, "id_field": id_field}
+    queries = read_query_list(own[0], **of_queries) if own else {}
     if not force:
         _refuse_to_replace(collection, queries)
         check_made(collection, [collection.corpus])
     left_out = (collection.folder, *own)
     with control.progress("files") as advance:
-        result = read_documents(names, left_out, advance, max_file_size, follow_links=follow_links)
+        result = read_documents(
+            names, left_out, advance, max_file_size, follow_links=follow_links, fields=fields
+        )
     result.queries = queries
     with locked(collection, control.note):
         return _keep(collection, names, result, force=force)
@@ -133,13 +148,14 @@ def _keep(
     return result
 
 
-def read_documents(
+def read_documents(  # noqa: PLR0913  the settings of `ingest`
     inputs: Sequence[str],
     leave_out: Iterable[Path] = (),
     advance: Advance = lambda _done, _total: None,
     max_file_size: int = LARGEST_FILE,
     *,
     follow_links: bool = False,
+    fields: FieldNames = _USUAL,
 ) -> Ingested:
     """The documents of folders, files and patterns.
 
@@ -155,26 +171,34 @@ def read_documents(
         raise Misuse("expected a size of 1 byte or more", parameter="max_file_size")
     first_by_text: FirstByText = {}
     for position, path in enumerate(input_files.files):
-        sources = _sources_of(path, result, max_file_size)
+        is_named = str(path) in inputs
+        sources = _sources_of(path, result, max_file_size, fields, is_named=is_named)
         if sources:
             _add_file(path, input_files.base, sources, result, first_by_text)
         advance(position + 1, len(input_files.files))
     if not result.documents:
-        raise BadInput(_nothing_read(inputs, input_files, result))
+        problem = _nothing_read(inputs, input_files, result)
+        raise BadInput(problem, parameter=result.parameter)
     return result
 
 
-def _sources_of(path: Path, result: Ingested, most: int) -> list[SourceDocument]:
-    """The documents in a file; where there are none, the result says why."""
+def _sources_of(
+    path: Path, result: Ingested, most: int, fields: FieldNames, *, is_named: bool
+) -> list[SourceDocument]:
+    """The documents in a file; where there are none, the result says why.
+
+    A file that was named is read by its content where its name says nothing.
+    """
     kind = kind_of(path)
-    if kind not in KINDS:
-        result.other_kinds[kind or path.name] += 1
-        return []
     try:
-        sources = read_documents_of(path, most)
+        if kind not in KINDS and not (is_named and holds_rows(path)):
+            result.other_kinds[kind or path.name] += 1
+            return []
+        sources = read_documents_of(path, most, fields)
         _refuse_repeated_ids(path, sources, result)
     except (BadInput, FileProblem) as error:
         result.unread.append(_writable(str(error)))
+        result.parameter = result.parameter or error.parameter
         result.too_large += kind in WHOLE and isinstance(error, TooLarge)
         return []
     if not any(block.text for source in sources for block in source.blocks):

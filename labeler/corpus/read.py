@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from labeler.corpus.chunk import Block
 from labeler.corpus.readers.markdown import read_markdown, read_mdx
 from labeler.corpus.readers.plaintext import read_plaintext
-from labeler.corpus.readers.rows import SourceDocument, documents_of_rows
+from labeler.corpus.readers.rows import SourceDocument, documents_of_rows, paths_of
 from labeler.corpus.readers.rst import read_rst
 from labeler.errors import BadInput, TooLarge
+from labeler.exchange.documents import document_rows
+from labeler.exchange.fields import FieldNames
+from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, head_of, shape_of
+from labeler.exchange.taken import tell
 from labeler.files.boundary import reading
 from labeler.files.csv import read_table, read_tsv, table_lines
 from labeler.files.encoding import decoded
@@ -31,8 +36,9 @@ _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
 }
 _PLAIN = (".txt", ".text")
 _TABLES = (".csv", ".tsv")
-_ROWS = (".jsonl", ".ndjson")
+_ROWS = (".jsonl", ".ndjson", ".json", ".parquet")
 _NAMED = 5
+_USUAL = FieldNames()
 
 LARGEST_FILE = 1 << 26
 """The most bytes of a file that is one document, 64 MB, where nothing else is said."""
@@ -57,7 +63,9 @@ def kind_of(path: Path) -> str:
     return inner if ending == ".gz" and inner in (*_TABLES, *_ROWS) else ending
 
 
-def read_documents_of(path: Path, most: int = LARGEST_FILE) -> list[SourceDocument]:
+def read_documents_of(
+    path: Path, most: int = LARGEST_FILE, fields: FieldNames = _USUAL
+) -> list[SourceDocument]:
     """Read the documents of a file of a known kind; `BadInput` says why there are none.
 
     A file that is one document has at most `most` bytes, or is `TooLarge`, and one of markup a
@@ -65,7 +73,7 @@ def read_documents_of(path: Path, most: int = LARGEST_FILE) -> list[SourceDocume
     """
     kind = kind_of(path)
     with reading(path):
-        if kind in _TEXTS:
+        if kind in _TEXTS and not (kind in _PLAIN and _holds_rows(path)):
             bound = most if kind in _PLAIN else max(most // MARKUP, 1)
             text = decoded(path, read_bytes(path, bound))
             try:
@@ -73,19 +81,38 @@ def read_documents_of(path: Path, most: int = LARGEST_FILE) -> list[SourceDocume
             except TooLarge as error:
                 raise TooLarge(f"{path}: {error}") from error
             return [SourceDocument(title, blocks)]
-        return _documents_of_rows(path, kind)
+        return _documents_of_rows(path, kind, fields)
 
 
-def _documents_of_rows(path: Path, kind: str) -> list[SourceDocument]:
+def holds_rows(path: Path) -> bool:
+    """Whether a file is one of rows by its content: JSON, JSON Lines or Parquet."""
+    with reading(path):
+        return _holds_rows(path) or shape_of(path, head_of(path)) == JSON
+
+
+def _holds_rows(path: Path) -> bool:
+    return shape_of(path, head_of(path)) in (JSON_LINES, PARQUET)
+
+
+def _documents_of_rows(path: Path, kind: str, fields: FieldNames) -> list[SourceDocument]:
     problems = _Problems()
-    if kind in _ROWS:
-        rows: Iterator[tuple[int, dict[str, Any]]] = read_rows(path, problems.add)
+    wrapped = document_rows(path, problems.add)
+    if wrapped is not None:
+        form, rows = wrapped.form, iter(wrapped.rows)
+    elif kind in _ROWS:
+        form, rows = "JSON Lines", read_rows(path, problems.add)
     else:
+        form = "TSV" if kind == ".tsv" else "CSV"
         read = read_tsv if kind == ".tsv" else read_table
         rows = read(path, table_lines(path), problems.add)
-    documents = documents_of_rows(path, rows, problems.add)
+    first = next(rows, None)
+    names = ", ".join(paths_of(first[1])) if first else ""
+    again: Iterator[tuple[int, dict[str, Any]]] = chain([first] if first else [], rows)
+    documents = documents_of_rows(path, again, problems.add, fields)
     if problems.count:
-        raise BadInput(problems.in_words(len(documents)))
+        problem = problems.in_words(len(documents))
+        raise BadInput(problem, parameter=problems.first[0].parameter)
+    tell(path, f"documents from {form} (columns {names})")
     if not documents:
         raise BadInput(f"{path}: empty")
     return documents

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from labeler.exchange.tables import Row
+if TYPE_CHECKING:  # the options of commands are made of these names
+    from labeler.exchange.tables import Row
 
 _ACTIONS = ("index", "create", "update", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNames:
+    """What the fields of rows are called, where not by a usual name; `a.b` is the `b` in `a`.
+
+    Rows of documents have a text, a title and an id, those of queries a text and an id.
+    """
+
+    text_field: str = ""
+    title_field: str = ""
+    id_field: str = ""
+    query_field: str = ""
 
 
 class Picked(NamedTuple):

@@ -53,14 +53,24 @@ def read_tsv(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a file with a tab between its columns, in which a quote is a letter like others.
 
-    Two columns without a row of names above them are an id and a text, as MS MARCO has them.
+    Without a row of names, the columns are those of MS MARCO's passages or documents.
     """
     numbered = enumerate(lines, start=1)
     rows = ((n, line.removesuffix("\r").split("\t")) for n, line in numbered if line.strip())
     first = next(rows, (1, []))
-    unnamed = len(first[1]) == 2 and _are_values(first[1])
-    above = [(0, ["id", "text"]), first] if unnamed else [first]
+    above = [(0, _names_of(first[1])), first] if _names_of(first[1]) else [first]
     yield from _by_column(path, chain(above, rows), bad)
+
+
+def _names_of(cells: list[str]) -> list[str]:
+    """The names that MS MARCO's columns have where no row names them; else none.
+
+    Passages have an id and a text, documents an id, an address, a title and a text.
+    """
+    if len(cells) == 2 and _are_values(cells):
+        return ["id", "text"]
+    is_page = len(cells) == 4 and cells[1].startswith(("http://", "https://"))
+    return ["id", "url", "title", "text"] if is_page else []
 
 
 def _are_values(cells: Sequence[str]) -> bool:

@@ -105,7 +105,7 @@ def test_a_document_without_one_title_is_called_by_its_file(
         ("a.csv", b"id,text\n1,x\n2\n", "a.csv:3: expected 2 columns as in the first row, found 1"),
         ("a.csv", b'id,text\n1,"x\n', "not CSV"),
         ("a.tsv", b"0\tsome passage\tx\n", "expected the names of the columns"),
-        ("a.tsv", b"D1\thttp://x\tT\tSome text\n", "a.tsv:1: expected the names of the columns"),
+        ("a.tsv", b"D1\thttp://x\tT\n", "a.tsv:1: expected the names of the columns"),
         (
             "a.tsv",
             b"0\tx\n1\n2\ty\n3\n",

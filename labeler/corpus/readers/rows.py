@@ -10,11 +10,15 @@ from typing import Any
 from labeler.corpus.chunk import Block
 from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.errors import BadInput, refuse
+from labeler.exchange.documents import is_plumbing
+from labeler.exchange.fields import FieldNames, value_at
 from labeler.files.jsonl import identifier
 
 _IDS = ("_id", "id", "doc_id", "docid", "document_id", "docno")
-_TEXTS = ("text", "contents", "content", "body", "passage")
+_TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract")
 _TITLES = ("title", "name", "headline")
+_USUAL = FieldNames()
+_LISTED = 12
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,12 @@ class SourceDocument:
 
 
 def documents_of_rows(
-    path: Path, rows: Iterable[tuple[int, dict[str, Any]]], bad: Callable[[BadInput], None] = refuse
+    path: Path,
+    rows: Iterable[tuple[int, dict[str, Any]]],
+    bad: Callable[[BadInput], None] = refuse,
+    fields: FieldNames = _USUAL,
 ) -> list[SourceDocument]:
-    """The documents of rows, their columns known by name.
+    """The documents of rows, their columns known by name, or as `fields` calls them.
 
     A row's id stays as it is, and the row whole, even an empty one (public corpora have them, and
     qrels that name them); without one, its text is cut into passages. Where no column is called
@@ -43,7 +50,7 @@ def documents_of_rows(
     first_line: dict[str, int] = {}
     for number, row in rows:
         try:
-            document = _document(path, number, row)
+            document = _document(path, number, row, fields)
         except BadInput as error:
             bad(error)
             continue
@@ -55,7 +62,8 @@ def documents_of_rows(
     return documents
 
 
-def _document(path: Path, number: int, row: dict[str, Any]) -> SourceDocument:
+def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> SourceDocument:
+    row = _named(path, number, row, fields)
     names = {name.casefold(): name for name in reversed(row)}
     id_key, title_key, text_key = (_column(names, usual) for usual in (_IDS, _TITLES, _TEXTS))
     if len(names) < len(row):
@@ -67,10 +75,59 @@ def _document(path: Path, number: int, row: dict[str, Any]) -> SourceDocument:
         rest = {k: v for k, v in row.items() if k not in (id_key, title_key, text_key)}
     else:
         text, rest = _text_of_columns(row, {id_key, title_key})
+        flat = {name: value for name, value in row.items() if name not in rest}
+        _refuse_hidden_text(path, number, _length(flat), rest)
     if row_id is None and not (text.strip() or title.strip()):
         raise BadInput.at(path, number, "a document without text and title")
     _, blocks = read_plaintext(text or title)
     return SourceDocument(title, blocks, number, row_id, text, _metadata(path, number, rest))
+
+
+def _named(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> dict[str, Any]:
+    """The row with its named fields under the usual names, and without what these were called."""
+    named = {"_id": fields.id_field, "title": fields.title_field, "text": fields.text_field}
+    named = {usual: name for usual, name in named.items() if name}
+    if not named:
+        return row
+    values = {usual: value_at(row, name) for usual, name in named.items()}
+    for usual, called in named.items():
+        if values[usual] is None and usual == "_id" and fields.query_field:
+            del values[usual]  # it is that of the queries
+        elif values[usual] is None and usual != "title":
+            parameter = f"{usual.removeprefix('_')}_field"
+            problem = f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}"
+            raise BadInput.at(path, number, problem, parameter=parameter)
+    if isinstance(values.get("_id"), float) and values["_id"].is_integer():
+        values["_id"] = int(values["_id"])
+    taken = {*named.values(), *named, *(n for n in row if n.casefold() in named)}
+    return {**values, **{name: value for name, value in row.items() if name not in taken}}
+
+
+def paths_of(row: Mapping[str, Any], above: str = "", depth: int = 3) -> list[str]:
+    """The fields of a row, nested ones with dots, as far as a message lists them."""
+    paths: list[str] = []
+    for name, value in row.items():
+        inner = isinstance(value, Mapping) and value and depth > 1
+        path = f"{above}{name}"
+        paths += paths_of(value, f"{path}.", depth - 1) if inner else [path]
+    return paths[:_LISTED]
+
+
+def _refuse_hidden_text(path: Path, number: int, length: int, rest: Mapping[str, Any]) -> None:
+    """`BadInput` of a row whose texts are nested for the greater part: nobody can guess which."""
+    nested = {name: value for name, value in rest.items() if name.casefold() != "metadata"}
+    if _length(nested) > length:
+        problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
+        raise BadInput.at(path, number, problem, parameter="text_field")
+
+
+def _length(value: Any) -> int:
+    """The length of all strings in a nested value; what a search engine adds is none."""
+    if isinstance(value, Mapping):
+        return sum(_length(inner) for name, inner in value.items() if not is_plumbing(name))
+    if isinstance(value, list):
+        return sum(map(_length, value))
+    return len(value.strip()) if isinstance(value, str) else 0
 
 
 def _column(names: Mapping[str, str], usual: Iterable[str]) -> str | None:
@@ -92,6 +149,8 @@ def _string(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
     value = row[key]
     if value is None:
         return ""
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return "\n".join(value)  # Solr's fields, and those that OpenSearch returns, are lists
     if not isinstance(value, str):
         raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.40}")
     return value
@@ -101,10 +160,13 @@ def _text_of_columns(
     row: Mapping[str, Any], used_keys: set[str | None]
 ) -> tuple[str, dict[str, Any]]:
     shown = {
-        k: v for k, v in row.items() if k not in used_keys and isinstance(v, str | int | float)
+        k: v
+        for k, v in row.items()
+        if k not in used_keys and isinstance(v, str | int | float) and not is_plumbing(k)
     }
     text = "\n".join(f"{key}: {value}" for key, value in shown.items() if str(value).strip())
-    return text, {k: v for k, v in row.items() if k not in used_keys and k not in shown}
+    rest = {k: v for k, v in row.items() if k not in used_keys and k not in shown}
+    return text, rest
 
 
 def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:
