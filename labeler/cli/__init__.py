@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import sys
@@ -205,6 +206,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         del words[0]
     try:
         _refuse_no_text(words)
+        words = _spelled_today(words)
         first = completed_command(os.environ, COMMANDS) or (words[0] if words else "")
         app = make_app(first if first in COMMANDS else None)
         with rereadable(), told_what_files_are(note):
@@ -232,6 +234,15 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     if result == INTERRUPTED:
         complain("interrupted; run the same command again to go on")
     return result if isinstance(result, int) else 0
+
+
+def _spelled_today(words: Sequence[str]) -> list[str]:
+    """The words with the options that were renamed; `trec-eval` has names of its own."""
+    if words[:1] == ["trec-eval"]:
+        return list(words)
+    options = words.index("--") if "--" in words else len(words)
+    renamed = [re.sub(r"^--out(?==|$)", "--output", word) for word in words[:options]]
+    return [*renamed, *words[options:]]
 
 
 def _refuse_no_text(words: Sequence[str]) -> None:

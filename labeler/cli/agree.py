@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labeler.cli.numbers import DRAWS, GRADE, SEED, WIDTH, number
-from labeler.cli.options import OUTPUT, Force
+from labeler.cli.options import OUTPUT, AsJson, Force
 from labeler.cli.output import name_unread_runs, show, show_json, warn
 from labeler.cli.screen import caution, note, say
 
@@ -154,9 +154,7 @@ def command(
         ),
     ] = None,
     force: Force = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how far assessors agree with human grades, how sure that is, and what was left out."""
     from labeler.agreement.agree import AgreeOptions, agree_all

@@ -36,7 +36,7 @@ def command(
         list[str],
         typer.Argument(metavar="INPUT...", help="Folders, files or patterns, as ingest takes."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
+    out: Annotated[Path, typer.Option("--output", "-o", help="The collection's directory.")],
     *,
     queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 50,
     queries_file: Annotated[

@@ -41,7 +41,7 @@ SIMILARITY = "similarity"
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The collection's directory.")],
+    out: Annotated[Path, typer.Option("--output", "-o", help="The collection's directory.")],
     model: ModelName = None,
     model_file: ModelFile = None,
     queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 8,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from labeler.cli import model_options
 from labeler.cli.numbers import COUNT, number
+from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.output import said_to, show_records
 from labeler.cli.screen import note, say
 from labeler.cli.settings import project_settings, shown
 from labeler.messages import dollars
@@ -18,13 +20,16 @@ if TYPE_CHECKING:
     from labeler.models.policies.adapt import Abilities
 
 
+@unfolded
 def command(
+    *,
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
     pairs: Annotated[int, number(COUNT, help="How many pairs to estimate for.")] = 1000,
     prices: model_options.Prices = None,
     timeout: model_options.Seconds = 60.0,
+    output: OutputFlags,
 ) -> None:
     """Say which model would judge and why, try one call, and estimate the cost."""
     import asyncio
@@ -32,13 +37,46 @@ def command(
     from labeler.models.check import has_key, try_call
     from labeler.models.choose import choose, model_in
 
-    say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
-    settings = project_settings()
-    say(f"settings         {shown(settings) if settings.path else 'no labeler.toml here'}")
+    to, settings = output.made_from(), project_settings()
+    if output.format == "table":
+        with said_to(to):
+            say(f"OPENAI_API_KEY   {'set' if has_key() else 'not set'}")
+            say(f"settings         {shown(settings) if settings.path else 'no labeler.toml here'}")
+            choice = asyncio.run(choose("judge", model_in(model, model_file), base_url))
+            say(f"model            {choice}")
+            _show_call(asyncio.run(try_call(choice, timeout, note)))
+            _show_estimate(choice, pairs, prices)
+        return
     choice = asyncio.run(choose("judge", model_in(model, model_file), base_url))
-    say(f"model            {choice}")
-    _show_call(asyncio.run(try_call(choice, timeout, note)))
-    _show_estimate(choice, pairs, prices)
+    record = {
+        "has_key": has_key(),
+        "settings": str(settings.path) if settings.path else None,
+        **_record_of(choice, asyncio.run(try_call(choice, timeout, note)), pairs, prices),
+    }
+    show_records([record], output.format, to)
+
+
+def _record_of(
+    choice: Choice, call: TrialCall | None, pairs: int, prices: Path | None
+) -> dict[str, Any]:
+    """The model, the call for trial and the estimate, for programs."""
+    from dataclasses import asdict
+
+    from labeler.models.check import estimate
+    from labeler.models.server.addresses import identity
+
+    taken = estimate(choice, pairs, prices)
+    return {
+        "model": choice.name,
+        "address": identity(choice.base_url) if choice.base_url else None,
+        "why": choice.why,
+        "call_seconds": call.seconds if call else None,
+        "accepts": asdict(call.abilities) if call else None,
+        "pairs": pairs,
+        "tokens_in": taken.tokens_in,
+        "tokens_out": taken.tokens_out,
+        "cost": taken.cost,
+    }
 
 
 def _show_call(call: TrialCall | None) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import Folder
+from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.output import said_to, show_json, show_records
 from labeler.cli.screen import note, say
 from labeler.data import Failure, Pair
 from labeler.errors import Misuse
@@ -21,38 +22,57 @@ if TYPE_CHECKING:
     from labeler.store.base import Record
 
 
+@unfolded
 def command(
     folder: Folder,
     query_id: Annotated[str, typer.Argument(metavar="QID", help="The query's id.")],
     doc_id: Annotated[str, typer.Argument(metavar="DOCID", help="The document's id.")],
+    *,
     name: Annotated[
         str | None, typer.Option("--as", help="One set of judgements; else all.")
     ] = None,
     prompt: Annotated[
         str | None, typer.Option(help="The prompt's file, where it is no longer as it was.")
     ] = None,
+    output: OutputFlags,
 ) -> None:
     """Show how a pair came by its grade: prompt as sent, reply as received, every attempt, cost."""
     import asyncio
 
     from labeler.collection.layout import open_collection
 
-    collection = open_collection(folder)
-    shown = asyncio.run(_show(collection, Pair(query_id, doc_id), name, prompt))
-    if not shown:
+    to, collection = output.made_from(folder), open_collection(folder)
+    pair = Pair(query_id, doc_id)
+    explanations = asyncio.run(_explanations(collection, pair, name, prompt))
+    if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
-        raise Misuse(f"no judgements of {query_id} {doc_id}; there are: {names or '-'}")
+        known = f"there are: {names or '-'}{_meant(collection, pair)}"
+        raise Misuse(f"no judgements of {query_id} {doc_id}; {known}")
+    if output.format == "json":
+        show_json([explanation.as_json() for explanation in explanations], to)
+    elif output.format == "table":
+        with said_to(to):
+            for explanation in explanations:
+                show_explanation(explanation)
+    else:
+        show_records([e.as_record() for e in explanations], output.format, to)
 
 
-async def _show(collection: Collection, pair: Pair, name: str | None, prompt: str | None) -> int:
-    """Print how the pair came by its grade, set by set; how many sets hold it."""
+def _meant(collection: Collection, pair: Pair) -> str:
+    """What a pair without judgements may have been meant to be: the other way round, or another."""
+    from labeler.judging.explain import judged_pairs_like
+
+    meant = judged_pairs_like(collection, pair)
+    return "".join(f"; did you mean {' '.join(other)}?" for other in meant)
+
+
+async def _explanations(
+    collection: Collection, pair: Pair, name: str | None, prompt: str | None
+) -> list[Explanation]:
+    """How the pair came by its grade, set by set."""
     from labeler.judging.explain import explain
 
-    shown = 0
-    async for explanation in explain(collection, *pair, name, prompt):
-        show_explanation(explanation)
-        shown += 1
-    return shown
+    return [explanation async for explanation in explain(collection, *pair, name, prompt)]
 
 
 def show_explanation(explanation: Explanation) -> None:
@@ -62,7 +82,7 @@ def show_explanation(explanation: Explanation) -> None:
     say(f"now: {_outcome(judged.outcome)}")
     if explanation.history is None:
         note(f"its replies can be looked up by the texts alone: {explanation.problem}")
-        show_records(explanation.records)
+        show_replies(explanation.records)
         return
     show_attempts(explanation.history)
     attempts = len(explanation.history.attempts)
@@ -73,7 +93,7 @@ def show_explanation(explanation: Explanation) -> None:
         )
 
 
-def show_records(records: Sequence[Record]) -> None:
+def show_replies(records: Sequence[Record]) -> None:
     """Print replies with the requests that they answered, where no prompt tells their order."""
     if not records:
         say("no stored reply to a prompt that shows these texts as they are now")

@@ -20,8 +20,7 @@ def command(
     output: Annotated[
         Path,
         typer.Option(
-            "-o",
-            "--output",
+            *("--output", "-o"),
             help="A folder; or a file, for a tool that reads one.",
             rich_help_panel=OUTPUT,
         ),

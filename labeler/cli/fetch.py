@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OUTPUT, Force
+from labeler.cli.options import OUTPUT, AsJson, Force, Form, OutputFlags
 from labeler.cli.output import show
 from labeler.cli.screen import note, progress, say
 from labeler.messages import count_of
@@ -24,9 +24,16 @@ def command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The collection's directory; of the list, a file.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     force: Force = False,
+    form: Form = "table",
+    as_json: AsJson = False,
 ) -> None:
     """Fetch a public, human-judged collection, or the embedded model's file.
 
@@ -37,7 +44,7 @@ def command(
     without a way out; LABELER_CACHE the folder in which downloads are kept.
     """
     if name is None:
-        _list()
+        _list(OutputFlags(form, as_json, out, force))
     elif name.startswith(IR_DATASETS):
         _fetch_dataset(name, out, force)
     elif name == MODEL:
@@ -46,7 +53,7 @@ def command(
         _fetch(name, out, force)
 
 
-def _list() -> None:
+def _list(output: OutputFlags) -> None:
     from labeler.catalog.recipes import read_recipe, recipe_files
     from labeler.models.local.file import EMBEDDED
     from labeler.report.table import Column, Row, Table
@@ -63,7 +70,7 @@ def _list() -> None:
         Column("queries", undefined=""),
         Column("judged pairs", undefined=""),
     ]
-    show([Table("recipes", columns, rows)])
+    show([Table("recipes", columns, rows)], output.format, output.made_from())
 
 
 def _fetch(name: str, out: Path | None, force: bool) -> None:

@@ -28,7 +28,7 @@ def command(
     output: Annotated[
         Path,
         typer.Option(
-            "-o",
+            *("--output", "-o"),
             help="The run to write (.gz is compressed); - is standard output.",
             rich_help_panel=OUTPUT,
         ),

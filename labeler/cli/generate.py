@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labeler.cli import model_options, options
 from labeler.cli.numbers import CANDIDATES, COUNT, SEED, number
 from labeler.cli.progress import control_of
-from labeler.cli.reporting import note_generated, show_generation_plan
+from labeler.cli.reporting import note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
 from labeler.models.limits import Limits
+
+if TYPE_CHECKING:
+    from labeler.queries.generate import GenerateResult
 
 
 @options.unfolded
@@ -31,28 +34,32 @@ def command(
         ),
     ] = None,
     seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
-    force: options.Force = False,
     limits: Limits,
     flags: model_options.RunFlags,
+    output: options.OutputFlags,
 ) -> None:
     """Write queries that the corpus answers: queries.jsonl, and rejected.jsonl with reasons."""
     from labeler.collection.layout import open_collection
     from labeler.models.choose import model_in
     from labeler.queries.generate import GenerateOptions, agenerate, aplan_generation
 
-    model = model_in(model, model_file)
+    to, model = output.made_from(folder), model_in(model, model_file)
     collection, control = open_collection(folder), control_of(flags)
     asked = GenerateOptions(
         *(queries, prompt, model, base_url, samples, seed, flags.redact),
-        *(limits, force, flags.concurrency, flags.retry_failed),
+        *(limits, output.force, flags.concurrency, flags.retry_failed),
     )
     if flags.dry_run:
         plan = run_until_stopped(
             lambda stop: aplan_generation(collection, asked, control.with_stop(stop))
         )
-        show_generation_plan(plan)
+        show_outcome(plan, show_generation_plan, output, to)
         return
     result = run_until_stopped(lambda stop: agenerate(collection, asked, control.with_stop(stop)))
+    show_outcome(result, lambda written: _show(written, queries), output, to)
+    result.check()
+
+
+def _show(result: GenerateResult, queries: int) -> None:
     note_generated(result, queries)
     say(f"queries: {result.queries}")
-    result.check()

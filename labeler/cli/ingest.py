@@ -31,7 +31,7 @@ def command(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
+        typer.Option("--output", "-o", help="The collection's directory.", rich_help_panel=OUTPUT),
     ],
     *,
     queries_file: Annotated[

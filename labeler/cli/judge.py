@@ -8,7 +8,12 @@ import typer
 
 from labeler.cli import model_options, options
 from labeler.cli.progress import control_of
-from labeler.cli.reporting import check_complete, show_judging, show_judging_plan
+from labeler.cli.reporting import (
+    check_complete,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+)
 from labeler.cli.signals import run_until_stopped
 from labeler.models.limits import Limits
 
@@ -24,6 +29,7 @@ def command(
     name: model_options.NewName = None,
     limits: Limits,
     flags: model_options.RunFlags,
+    output: options.OutputFlags,
 ) -> None:
     """Have a model grade the pairs of the pool.
 
@@ -34,7 +40,7 @@ def command(
     from labeler.judging.session import JudgeOptions
     from labeler.models.choose import model_in
 
-    model = model_in(model, model_file)
+    to, model = output.made_from(folder), model_in(model, model_file)
     collection, control = open_collection(folder), control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     asked = JudgeOptions(prompt, model, base_url, name, *settings)
@@ -42,8 +48,8 @@ def command(
         plan = run_until_stopped(
             lambda stop: aplan_judging(collection, asked, control.with_stop(stop))
         )
-        show_judging_plan(plan)
+        show_outcome(plan, show_judging_plan, output, to)
         return
     result = run_until_stopped(lambda stop: ajudge(collection, asked, control.with_stop(stop)))
-    show_judging(result)
+    show_outcome(result, show_judging, output, to)
     check_complete(result)

@@ -18,7 +18,9 @@ def command(
     *,
     output: Annotated[
         Path,
-        typer.Option("-o", help="The run to write (.gz is compressed).", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--output", "-o", help="The run to write (.gz is compressed).", rich_help_panel=OUTPUT
+        ),
     ],
     balance: Annotated[
         float, number(SHARE, "--lambda", help="1 keeps the run's order, 0 looks at novelty alone.")

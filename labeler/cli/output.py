@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,35 @@ def say_drawn(picture: Output, warnings: Iterable[str]) -> None:
     for warning in warnings:
         caution(warning)
     note(f"drawn: {picture.path}")
+
+
+def show_records(
+    records: Sequence[Mapping[str, Any]], form: FormName, output: Output | None = None
+) -> None:
+    """Write records: JSON, without a list of one; or a table, with what is no scalar as JSON."""
+    if form == "json":
+        show_json(records[0] if len(records) == 1 else records, output)
+        return
+    from labeler.report.neutral import json_text
+    from labeler.report.table import Column, Table
+
+    columns = [Column(name, align="left") for name in records[0]]
+    rows = [
+        [v if isinstance(v, str | int | float | None) else json_text(v) for v in record.values()]
+        for record in records
+    ]
+    show([Table("records", columns, rows)], form, output)
+
+
+@contextmanager
+def said_to(output: Output | None) -> Iterator[None]:
+    """Let what the block says go to a file, where there is one; nothing where it raises."""
+    if output is None:
+        yield
+        return
+    with redirect_stdout(io.StringIO()) as said:
+        yield
+    deliver(said.getvalue(), output)
 
 
 def show_counts(

@@ -141,7 +141,7 @@ class RunProgress:
         parts = [
             f"{f['done']:,}/{f['total']:,} pairs",
             f"{earlier:,} from the store" if earlier else "",
-            f"{f['shared']:,} as an equal pair or by another process" if f["shared"] else "",
+            f"{f['shared']:,} shared" if f["shared"] else "",
             f"{f['per_second']:,.1f}/s",
             f"{_duration(f['seconds_left'])} left" if f["seconds_left"] and not ended else "",
             f"{f['calls']:,} calls" if f["calls"] and self.asks else "",
@@ -165,7 +165,7 @@ class RunProgress:
             ("from the store", f"{f['remembered'] - f['shared']:,}"),
         ]
         if f["shared"]:
-            rows.append(("as an equal pair or by another process", f"{f['shared']:,}"))
+            rows.append(("shared with an equal pair or another process", f"{f['shared']:,}"))
         if self.asks:
             rows += [
                 ("calls", f"{f['calls']:,}, using {_tokens(f)}"),

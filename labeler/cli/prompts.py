@@ -6,15 +6,17 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli import output
+from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.screen import say
 
 app = typer.Typer(help="List the prompts, or show one.", invoke_without_command=True)
 
 
 @app.callback()
-def _list(context: typer.Context) -> None:
+@unfolded
+def _list(context: typer.Context, *, output: OutputFlags) -> None:
     """List the shipped prompts, with the identity under which their replies are kept."""
+    from labeler.cli.output import show
     from labeler.report.table import Column, Table
 
     if context.invoked_subcommand:
@@ -24,7 +26,8 @@ def _list(context: typer.Context) -> None:
     prompts = [read_prompt(path) for path in prompt_files().values()]
     rows = [(p.id, p.front.kind, p.front.description) for p in prompts]
     header = ("prompt", "kind", "what it asks")
-    output.show([Table("prompts", [Column(name, align="left") for name in header], rows)])
+    columns = [Column(name, align="left") for name in header]
+    show([Table("prompts", columns, rows)], output.format, output.made_from())
 
 
 @app.command(epilog="Example: labeler prompts show umbrela")

@@ -24,7 +24,7 @@ Files = Annotated[list[Path], typer.Argument(metavar="QRELS...", help="Qrels, pl
 ToWrite = Annotated[
     Path,
     typer.Option(
-        "-o",
+        *("--output", "-o"),
         help="The qrels to write (.gz is compressed); - is standard output.",
         rich_help_panel=OUTPUT,
     ),

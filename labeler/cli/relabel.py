@@ -9,7 +9,12 @@ import typer
 from labeler.cli import model_options, options
 from labeler.cli.diff import note_next, show_transitions
 from labeler.cli.progress import control_of
-from labeler.cli.reporting import check_complete, show_judging, show_judging_plan
+from labeler.cli.reporting import (
+    check_complete,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+)
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
@@ -36,6 +41,7 @@ def command(
     ] = False,
     limits: Limits,
     flags: model_options.RunFlags,
+    output: options.OutputFlags,
 ) -> None:
     """Judge the same pairs with another prompt or model, then show which grades moved."""
     from labeler.collection.layout import open_collection
@@ -43,12 +49,12 @@ def command(
     from labeler.judging.session import JudgeOptions
     from labeler.models.choose import model_in
 
-    model = model_in(model, model_file)
+    to, model = output.made_from(folder), model_in(model, model_file)
     collection = open_collection(folder)
     if reparse:
         new = _checked(name, model or base_url)
         result = run_until_stopped(lambda _stop: areparse(collection, source, new, prompt))
-        show_result(result, source)
+        show_outcome(result, lambda both: show_result(both, source), output, to)
         check_complete(result.judging, asked=False)
         return
     control = control_of(flags)
@@ -58,12 +64,12 @@ def command(
         plan = run_until_stopped(
             lambda stop: aplan_relabeling(collection, source, asked, control.with_stop(stop))
         )
-        show_judging_plan(plan)
+        show_outcome(plan, show_judging_plan, output, to)
         return
     result = run_until_stopped(
         lambda stop: arelabel(collection, source, asked, control.with_stop(stop))
     )
-    show_result(result, source)
+    show_outcome(result, lambda both: show_result(both, source), output, to)
     check_complete(result.judging)
 
 

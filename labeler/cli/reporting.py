@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from labeler.cli.output import said_to, show_records
 from labeler.cli.screen import note, say
 from labeler.errors import Incomplete
 from labeler.messages import cost_of, count_of, dollars
 from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
+    from labeler.cli.options import OutputFlags
+    from labeler.collection.outputs import Output
     from labeler.judging.plan import JudgingPlan
     from labeler.judging.result import JudgeResult
     from labeler.judging.tally import Tally
     from labeler.models.call_plan import CallPlan
     from labeler.queries.generate import GenerateResult, GenerationPlan
+
+
+class Outcome(Protocol):
+    """What a plan or a result can say for programs."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+
+
+Shown = TypeVar("Shown", bound=Outcome)
+
+
+def show_outcome(
+    outcome: Shown, in_words: Callable[[Shown], None], flags: OutputFlags, to: Output | None
+) -> None:
+    """Write what was done, or would be, in words; or its figures, in a form for programs."""
+    if flags.format != "table":
+        show_records([outcome.as_json()], flags.format, to)
+        return
+    with said_to(to):
+        in_words(outcome)
 
 
 def show_judging_plan(plan: JudgingPlan) -> None:
@@ -90,7 +115,7 @@ def show_failures(tally: Tally) -> None:
     """Print how many pairs failed in each way, and examples of them."""
     for status, count in tally.failures.items():
         if count:
-            say(f"{count:,} {status}, as:")
+            say(f"{count:,} {status}, for example:")
             for pair, detail in tally.examples[status]:
                 say(f"  {pair.query_id} {pair.doc_id}: {one_line(detail, 100)}")
 
@@ -99,7 +124,9 @@ def _sources(tally: Tally) -> str:
     """Where the outcomes come from, judged and failed, in counts that add up to them all."""
     earlier = tally.remembered - tally.shared
     share = earlier / tally.pairs if tally.pairs else 0.0
-    shared = f"; as an equal pair or by another process: {tally.shared:,}" if tally.shared else ""
+    shared = (
+        f"; shared with an equal pair or another process: {tally.shared:,}" if tally.shared else ""
+    )
     asked = tally.pairs - tally.remembered
     return f"from the store: {earlier:,} ({share:.0%}){shared}; asked now: {asked:,}"
 

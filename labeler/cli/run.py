@@ -29,7 +29,7 @@ Files = Annotated[
 ToWrite = Annotated[
     Path,
     typer.Option(
-        "-o",
+        *("--output", "-o"),
         help=f"The run to write ({FORMATS_HELP}); - is standard output.",
         rich_help_panel=OUTPUT,
     ),

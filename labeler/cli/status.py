@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from labeler.cli.options import Folder
-from labeler.cli.output import show
+from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.output import said_to, show, show_json
 from labeler.cli.reporting import show_failures
 from labeler.cli.screen import say
 
@@ -15,15 +16,33 @@ if TYPE_CHECKING:
     from labeler.judging.status import SetStatus
 
 
-def command(folder: Folder) -> None:
+@unfolded
+def command(folder: Folder, *, output: OutputFlags) -> None:
     """Show what is judged, what failed and why, what it cost, and how to go on."""
     from labeler.collection.layout import open_collection
     from labeler.judging.status import pool_size, status, status_table, store_status
 
+    to, form = output.made_from(folder), output.format
     collection = open_collection(folder)
+    sets = list(status(collection))
+    if form == "json":
+        store = store_status(collection)
+        judgements = [judged.as_json() for judged in sets]
+        whole = {"pool": pool_size(collection), "judgements": judgements}
+        show_json({**whole, "store": store.as_json() if store else None}, to)
+    elif form == "table":
+        with said_to(to):
+            _show_all(collection, sets)
+    else:
+        show([status_table(sets)], form, to)
+
+
+def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
+    """Print the pool, the sets of judgements, what they lack, and the store."""
+    from labeler.judging.status import pool_size, status_table, store_status
+
     if pool := pool_size(collection):
         say(f"pool: {pool:,} pairs")
-    sets = list(status(collection))
     if sets:
         show([status_table(sets)])
     else:
@@ -41,7 +60,7 @@ def _show_rest(collection: Collection, judged: SetStatus) -> None:
     from labeler.judging.status import prompt_source
 
     tally, origin = judged.tally, judged.origin
-    say(f"\n{tally.name}: {tally.failed:,} failed, {judged.left:,} of the pool not asked for it")
+    say(f"\n{tally.name}: {tally.failed:,} failed, {judged.left:,} of the pool not asked yet")
     show_failures(tally)
     words = words_of(judged.parameters(), options_by_parameter(["judge"]))
     say(f"to go on: {shlex.join(['labeler', 'judge', str(collection.folder), *words])}")

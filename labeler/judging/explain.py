@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from labeler.collection.judgements import JudgementRow, read_judgements
 from labeler.collection.layout import Collection, open_collection
-from labeler.data import Outcome, Pair
+from labeler.data import JUDGED, Failure, Outcome, Pair
 from labeler.errors import LabelerError, about
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import next_request
@@ -56,6 +57,69 @@ class Explanation:
     history: AttemptHistory | None
     records: Sequence[Record] = ()
     problem: str = ""
+
+    def as_record(self) -> dict[str, Any]:
+        """What the set says of the pair, who said so, and what it took, by name."""
+        judged, origin = self.row
+        return {
+            **judged.outcome.pair._asdict(),
+            "name": self.name,
+            "prompt": origin.prompt,
+            "model": origin.model,
+            **_said(judged.outcome),
+            "attempts": judged.attempts,
+            "tokens_in": judged.prompt_tokens,
+            "tokens_out": judged.completion_tokens,
+            "cost": judged.cost,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """The same with the messages, and each reply with what was read in it."""
+        if self.history is None:
+            replies = [_of_record(record) for record in self.records]
+            return {**self.as_record(), "problem": self.problem, "replies": replies}
+        replies = [
+            {**_of_record(attempt.record), "read_as": _said(attempt.outcome)}
+            for attempt in self.history.attempts
+        ]
+        messages = [message._asdict() for message in self.history.asks.messages]
+        return {**self.as_record(), "messages": messages, "replies": replies}
+
+
+def _said(outcome: Outcome) -> dict[str, Any]:
+    if isinstance(outcome, Failure):
+        return {"grade": None, "status": outcome.status, "reason": outcome.detail}
+    return {"grade": outcome.grade, "status": JUDGED, "reason": outcome.reason}
+
+
+def _of_record(record: Record) -> dict[str, Any]:
+    return {
+        "at": record.at,
+        "model": record.served,
+        "text": record.text,
+        "refusal": record.refusal,
+        "finish_reason": record.finish_reason,
+        "tokens_in": record.prompt_tokens,
+        "tokens_out": record.completion_tokens,
+        "cost": record.cost,
+    }
+
+
+def judged_pairs_like(collection: Collection, pair: Pair) -> list[Pair]:
+    """The judged pair that another one may have been meant to be, if there is one.
+
+    It has the two ids the other way round, or ids that are nearly the same.
+    """
+    documents_by_query: dict[str, list[str]] = {}
+    for name in collection.judgement_names():
+        for row in read_judgements(collection.judgements(name)):
+            query_id, doc_id = row.judged.outcome.pair
+            documents_by_query.setdefault(query_id, []).append(doc_id)
+    if pair.query_id in documents_by_query.get(pair.doc_id, ()):
+        return [Pair(pair.doc_id, pair.query_id)]
+    queries = get_close_matches(pair.query_id, documents_by_query, 1)
+    documents = documents_by_query[queries[0]] if queries else []
+    return [Pair(queries[0], doc) for doc in get_close_matches(pair.doc_id, documents, 1)]
 
 
 async def explain(

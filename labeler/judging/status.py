@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection, open_collection
@@ -50,6 +51,22 @@ class SetStatus:
         address, _, served = self.origin.model.partition(" ")
         server = {"model": served, "base_url": address} if "://" in address else {}
         return {**prompt, **server, **again}
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts and what made the set, by name."""
+        return {
+            "name": self.tally.name,
+            "prompt": self.origin.prompt if self.origin else "",
+            "model": self.origin.model if self.origin else "",
+            "judged": self.tally.judged,
+            "failed": self.tally.failed,
+            "failures": self.tally.failures_by_status,
+            "not_asked": self.left,
+            "attempts": self.attempts,
+            "tokens_in": self.tally.prompt_tokens,
+            "tokens_out": self.tally.completion_tokens,
+            "cost": self.cost,
+        }
 
     @property
     def has_its_prompt(self) -> bool:
@@ -104,6 +121,10 @@ class StoreStatus:
     path: Path
     replies: int
     size: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The file and its counts by name."""
+        return {"path": str(self.path), "replies": self.replies, "bytes": self.size}
 
 
 def pool_size(collection: Collection | Path | str) -> int:

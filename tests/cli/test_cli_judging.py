@@ -58,7 +58,8 @@ def test_the_report_adds_up_to_the_pool_and_names_examples(
     _, said = judged
     assert "4 of 10 pairs judged" in said
     counts = [
-        int(n) for n in re.findall(r"^(\d+) (?:unparsable|filtered|call_failed), as:", said, re.M)
+        int(n)
+        for n in re.findall(r"^(\d+) (?:unparsable|filtered|call_failed), for example:", said, re.M)
     ]
     assert counts == [2, 2, 2] or sum(counts) == 6
     assert "q0 d1: no JSON object with a grade" in said
@@ -302,7 +303,7 @@ def test_equal_requests_of_a_first_run_are_not_called_answers_from_the_store(
         assert execute([*command, "--as", "a"]) == 0
         said = capsys.readouterr().out
         assert (
-            "from the store: 0 (0%); as an equal pair or by another process: 4; asked now: 4"
+            "from the store: 0 (0%); shared with an equal pair or another process: 4; asked now: 4"
             in said
         )
         assert execute([*command, "--as", "a"]) == 0

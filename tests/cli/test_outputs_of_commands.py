@@ -65,9 +65,17 @@ CASES = {
     "run convert": Case("run convert a.trec --to json -o OUT", ("a.trec",)),
     "sample": Case("sample coll --pairs 3 --from human -o OUT", ()),
     "store stats": Case("store stats coll -o OUT", ()),
+    "status": Case("status coll -o OUT", ()),
+    "diff": Case("diff coll llm human -o OUT", ()),
+    "explain": Case("explain coll q1 d1 -o OUT", ()),
+    "doctor": Case("doctor --model similarity -o OUT", ()),
+    "prompts": Case("prompts -o OUT", ()),
+    "judge": Case("judge coll --model similarity --dry-run -o OUT", ()),
+    "relabel": Case("relabel coll --from llm --model similarity --dry-run -o OUT", ()),
+    "generate": Case("generate coll --model local --dry-run -o OUT", ()),
 }
-FOLDERS = {"demo", "build", "ingest", "fetch"}
-"""Commands whose output is a collection's folder."""
+FOLDERS = {"demo", "build", "ingest", "fetch", "export"}
+"""Commands whose output is a folder."""
 
 
 def subcommands(name: str, command: Any) -> list[tuple[str, Any]]:
@@ -116,7 +124,9 @@ def make_collection(folder: Path) -> None:
     (folder / "runs" / "bm25.trec").write_text(RUN)
     (folder / "runs" / "dense.trec").write_text(SECOND)
     (folder / "rejected.jsonl").write_text("{}\n")
-    (folder / "judgements" / "llm.jsonl").write_text("{}\n")
+    (folder / "judgements" / "llm.jsonl").write_text(
+        '{"query_id": "q1", "doc_id": "d1", "grade": 1, "status": "judged"}\n'
+    )
     (folder / "samples" / "s1.jsonl").write_text("{}\n")
     (folder / "people" / "human2.jsonl").write_text("{}\n")
     (folder / "card.json").write_text('{"samples": {}}\n')

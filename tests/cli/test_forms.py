@@ -1,0 +1,165 @@
+"""What a command reports comes as JSON, as a table for programs and into a file, everywhere."""
+
+import csv
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from labeler.cli import COMMANDS, execute, make_app
+from labeler.judging.judge import judge
+from labeler.testing import fake_model, small_collection
+
+OWN_NAMES = {"trec-eval"}
+"""Commands whose options are those of another program."""
+
+REASONS = {
+    "--as": "it names judgements that are made, qrels that are made, or a set to look at",
+    "--assessor": "it is a person's name, or a set of qrels",
+    "--depth": "documents are pooled, kept or re-ranked",
+    "--from": "something is made from qrels, judgements or a format",
+    "--to": "something becomes a format of runs, of qrels or of a collection",
+    "--human": "it is one set of qrels, or one more",
+    "--map": "grades of several assessors are renamed, or ratings become grades",
+    "--measure": "systems are scored, ranked or planned for",
+    "--method": "intervals and fusions have different ones",
+    "--model": "it is asked, or its replies are forgotten",
+    "--output": "it is a file, several, or a folder",
+    "--pairs": "they are drawn, or estimated for",
+    "--prompt": "it grades, writes queries, or stands for an earlier one",
+    "--qrels": "they are pooled, or chosen in a collection",
+    "--queries": "they are written, drawn, planned for or kept",
+    "--queries-file": "it replaces written queries, or is all there is",
+    "--require": "scores and agreement have different gates",
+    "--run": "it is pooled, or ranked by",
+    "--scale": "it is drawn by, compared on, or checked",
+    "--seed": "it decides on passages, pairs, queries or draws",
+    "--table": "commands have different tables",
+    "--tag": "a run has one already, or has none",
+}
+"""Options that mean different things in different commands, and why they share a name."""
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    for name in COMMANDS:
+        root: Any = typer.main.get_command(make_app(name)).commands[name]  # type: ignore[attr-defined]
+        inner = getattr(root, "commands", {})
+        yield from ((f"{name} {key}", value) for key, value in inner.items())
+        yield name, root
+
+
+def options() -> Iterator[tuple[str, Any]]:
+    for name, command in commands():
+        if name not in OWN_NAMES:
+            yield from ((name, p) for p in command.params if p.param_type_name == "option")
+
+
+def test_one_option_has_one_help_text_or_a_reason_for_several() -> None:
+    texts: dict[str, set[str]] = defaultdict(set)
+    for _, option in options():
+        texts[max(option.opts, key=len)].add(option.help or "")
+    several = {name for name, helps in texts.items() if len(helps) > 1}
+    assert several <= REASONS.keys(), several - REASONS.keys()
+
+
+def test_an_output_has_one_long_form_and_one_letter_everywhere() -> None:
+    for name, option in options():
+        if {"-o", "--output", "--out"} & set(option.opts):
+            assert option.opts == ["--output", "-o"], (name, option.opts)
+
+
+def test_what_is_shown_as_json_has_the_other_forms_too() -> None:
+    without = {"agree", "export", "import-qrels", "qrels validate", "store verify"}
+    for name, command in commands():
+        names = {opt for option in command.params for opt in option.opts}
+        if "--json" in names and name not in without:
+            assert {"--format", "--output"} <= names, name
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a judged collection, where the commands run."""
+    monkeypatch.chdir(tmp_path)
+    collection = small_collection(tmp_path / "coll")
+    judge(collection, model=fake_model('{"reason": "so", "grade": 2}'), prompt="basic", name="a")
+    return tmp_path
+
+
+PAIR = {"query_id", "doc_id", "grade", "status", "reason", "attempts", "tokens_in", "cost"}
+REPORTS = {
+    "status coll": {"pool", "judgements", "store"},
+    "explain coll q1 PAIR": PAIR | {"messages", "replies"},
+    "doctor --model similarity": {"model", "why", "call_seconds", "pairs", "cost"},
+    "judge coll --model similarity --as b": {"name", "pairs", "judged", "failed", "cost", "calls"},
+    "judge coll --model similarity --dry-run": {"pairs", "calls", "calls_at_most", "cost"},
+    "relabel coll --from a --model similarity --as b": {"name", "judged", "changes"},
+    "diff coll a a": {"pairs", "states", "table", "moved"},
+    "prompts": {"prompt", "kind", "what it asks"},
+    "fetch": {"name", "what", "queries", "judged pairs"},
+}
+
+
+def words_of(report: str, place: Path) -> list[str]:
+    row = json.loads((place / "coll" / "pool.jsonl").read_text().splitlines()[0])
+    query = report.replace("q1 PAIR", f"{row['query_id']} {row['doc_id']}")
+    return query.split()
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_report_comes_as_json_with_these_keys_and_the_same_into_a_file(
+    report: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = words_of(report, place)
+    assert execute([*words, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    first = shown[0] if isinstance(shown, list) else shown
+    assert REPORTS[report] <= first.keys(), first.keys()
+    assert execute([*words, "--format", "json", "--output", "r.json"]) == 0
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert json.loads((place / "r.json").read_text()).__class__ is shown.__class__
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_report_comes_as_a_table_for_programs_and_as_the_text_that_is_shown(
+    report: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = words_of(report, place)
+    assert execute([*words, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert rows or report == "diff coll a a"
+    assert execute([*words, "-o", "r.txt"]) == 0
+    assert not capsys.readouterr().out
+    written = (place / "r.txt").read_text()
+    assert execute(words) == 0
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) == len(written.splitlines())
+
+
+def test_the_earlier_name_of_the_output_still_works(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "docs").mkdir()
+    (place / "docs" / "a.txt").write_text("a cat sleeps " * 20)
+    assert execute(["ingest", "docs", "--out", "one"]) == 0
+    assert execute(["ingest", "docs", "--out=two"]) == 0
+    assert (place / "one" / "corpus.jsonl").read_text() == (
+        place / "two" / "corpus.jsonl"
+    ).read_text()
+    assert execute(["ingest", "--help"]) == 0
+    assert "--out " not in capsys.readouterr().out
+
+
+def test_a_pair_that_was_not_judged_is_named_with_the_one_that_was_meant(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query, document = words_of("explain coll q1 PAIR", place)[2:]
+    assert execute(["explain", "coll", document, query]) == 2
+    assert f"did you mean {query} {document}?" in capsys.readouterr().err
+    assert execute(["explain", "coll", query, f"{document}x"]) == 2
+    assert f"did you mean {query} {document}?" in capsys.readouterr().err
