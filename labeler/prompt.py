@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -155,7 +156,9 @@ def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
     """A shipped prompt by its name, or any prompt by its file's path; `Misuse` for another kind."""
     shipped = prompt_files()
     if name not in shipped and not Path(name).is_file():
-        problem = f"no prompt {name!r}; known: {', '.join(shipped)}, or the path of a file"
+        close = get_close_matches(name, shipped, 1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        problem = f"no prompt {name!r}; {hint}known: {', '.join(shipped)}, or the path of a file"
         raise Misuse(problem, parameter="prompt")
     prompt = read_prompt(shipped[name] if name in shipped else Path(name))
     if kind and prompt.front.kind != kind:

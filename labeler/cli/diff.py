@@ -34,7 +34,7 @@ def command(
     from labeler.collection.layout import open_collection
     from labeler.judging.diff import diff
 
-    to = output.made_from(folder)
+    to = output.made_from(open_collection(folder).folder)
     collection = open_collection(folder)
     changes = diff(collection, before, after)
     if output.format == "json":

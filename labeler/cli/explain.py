@@ -41,7 +41,7 @@ def command(
 
     from labeler.collection.layout import open_collection
 
-    to, collection = output.made_from(folder), open_collection(folder)
+    to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
     pair = Pair(query_id, doc_id)
     explanations = asyncio.run(_explanations(collection, pair, name, prompt))
     if not explanations:

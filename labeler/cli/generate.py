@@ -43,7 +43,7 @@ def command(
     from labeler.models.choose import model_in
     from labeler.queries.generate import GenerateOptions, agenerate, aplan_generation
 
-    to, model = output.made_from(folder), model_in(model, model_file)
+    to, model = output.made_from(open_collection(folder).folder), model_in(model, model_file)
     collection, control = open_collection(folder), control_of(flags)
     asked = GenerateOptions(
         *(queries, prompt, model, base_url, samples, seed, flags.redact),

@@ -40,7 +40,7 @@ def command(
     from labeler.judging.session import JudgeOptions
     from labeler.models.choose import model_in
 
-    to, model = output.made_from(folder), model_in(model, model_file)
+    to, model = output.made_from(open_collection(folder).folder), model_in(model, model_file)
     collection, control = open_collection(folder), control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     asked = JudgeOptions(prompt, model, base_url, name, *settings)

@@ -36,7 +36,8 @@ SIZE = Bounds(-(10**9), 10**9)
 def number(bounds: Bounds, *names: str, **settings: Any) -> Any:
     """A Typer option for a number within bounds; NaN and infinities lie in none.
 
-    The help shows a lower bound of 0 or 1 alone: nobody has to know the others before meeting them.
+    The help calls it `N`, so that the types leave room for the texts. It shows a lower bound of 0
+    or 1 alone: nobody has to know the others before meeting them.
     """
 
     def check(value: Any) -> Any:
@@ -46,4 +47,5 @@ def number(bounds: Bounds, *names: str, **settings: Any) -> Any:
         return value
 
     least = bounds.least if bounds.least >= 0 else None
-    return typer.Option(*names, min=least, callback=check, **settings)
+    shown = {"metavar": "N", **settings}
+    return typer.Option(*names, min=least, callback=check, **shown)

@@ -49,7 +49,7 @@ def command(
     from labeler.judging.session import JudgeOptions
     from labeler.models.choose import model_in
 
-    to, model = output.made_from(folder), model_in(model, model_file)
+    to, model = output.made_from(open_collection(folder).folder), model_in(model, model_file)
     collection = open_collection(folder)
     if reparse:
         new = _checked(name, model or base_url)

@@ -22,7 +22,7 @@ def command(folder: Folder, *, output: OutputFlags) -> None:
     from labeler.collection.layout import open_collection
     from labeler.judging.status import pool_size, status, status_table, store_status
 
-    to, form = output.made_from(folder), output.format
+    to, form = output.made_from(open_collection(folder).folder), output.format
     collection = open_collection(folder)
     sets = list(status(collection))
     if form == "json":

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,9 +94,11 @@ async def choose(
     server = await _server(base_url, environment)
     if server is None:
         if model_name:
+            close = get_close_matches(model_name, ("local", "similarity"), 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
             raise Misconfigured(
                 f"no server for the model {model_name!r}: set OPENAI_API_KEY, give an address, or "
-                "name an embedded model: local, similarity, gguf:PATH",
+                f"name an embedded model: local, similarity, gguf:PATH{hint}",
             )
         why = "no key in the environment, no server at Ollama's port"
         return _with_own_file(Choice(DEFAULTS[task], why), environment)

@@ -66,3 +66,32 @@ def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> Non
 
     assert execute(["--version"]) == 0
     assert capsys.readouterr().out == f"labeler {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["judg", "coll"], "judge"),
+        (["qrels", "stat", "a.qrels"], "stats"),
+        (["judge", "coll", "--promt", "basic"], "--prompt"),
+        (["prompts", "show", "umbrella"], "umbrela"),
+    ],
+)
+def test_what_a_newcomer_mistypes_is_answered_with_what_was_meant(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(arguments) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert re.search(rf"(did you mean|possible options).*{meant}", shown, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", ["judge", "build", "generate", "evaluate", "sample"])
+def test_the_types_of_options_take_less_room_than_their_texts(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert execute([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "range" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
