@@ -145,7 +145,7 @@ def test_the_pages_build_as_a_site(tmp_path: Path) -> None:
 def sentences_of(text: str) -> list[str]:
     """The sentences of a page's prose, without code, tables, headings and what links lead to."""
     prose = re.sub(r"^```.*?^```$|<!--.*?-->", "", text, flags=re.S | re.M)
-    prose = re.sub(r"^(\||#|!\[|\*\*(?:TREC|Eleven)).*$", "", prose, flags=re.M)
+    prose = re.sub(r"^(\||#|!\[|\*(?:TREC|Eleven)).*$", "", prose, flags=re.M)
     prose = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", prose)
     prose = re.sub(r"`[^`]*`", "code", prose)
     paragraphs = re.split(r"\n\s*\n|\n(?=(?:[-*]|\d+\.) )", prose)
