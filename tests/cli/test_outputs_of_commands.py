@@ -59,6 +59,7 @@ CASES = {
     "qrels clip": Case("qrels clip a.qrels --high 1 -o OUT", ("a.qrels",)),
     "qrels subset": Case("qrels subset a.qrels --queries ids -o OUT", ("a.qrels", "ids")),
     "qrels compare": Case("qrels compare a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
+    "qrels convert": Case("qrels convert a.qrels --to csv -o OUT", ("a.qrels",)),
     "run stats": Case("run stats a.trec -o OUT", ("a.trec",)),
     "run cut": Case("run cut a.trec --depth 1 -o OUT", ("a.trec",)),
     "run sort": Case("run sort a.trec -o OUT", ("a.trec",)),
