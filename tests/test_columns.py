@@ -7,11 +7,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from labeler.collection.query_list import read_query_list
 
 from labeler.corpus.readers.rows import documents_of_rows
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.parquet import read_parquet_run
+from labeler.exchange.queries import read_query_list
+from labeler.exchange.runs import read_run
 from labeler.trec.memory import as_qrels, as_run
 
 
@@ -19,7 +19,7 @@ from labeler.trec.memory import as_qrels, as_run
     ("name", "text", "problem"),
     [
         ("q.tsv", "qid\ttext\ttext\n1\ta\tb\n", "q.tsv:1: two columns have the name 'text'"),
-        ("q.tsv", "qid\tid\ttext\n1\t2\tb\n", "q.tsv:2: 'id' and 'qid' could each be the query's"),
+        ("q.tsv", "qid\tid\ttext\n1\t2\tb\n", "q.tsv:2: 'qid' and 'id' could each be the query's"),
         ("q.tsv", "qid\ttext\tquery\n1\ta\tb\n", "'text' and 'query' could each be the query's"),
         ("q.jsonl", '{"id": 1, "qid": 2, "text": "a"}\n', "'id' and 'qid' could each be"),
         ("q.jsonl", '{"id": 1, "text": "a", "question": "b"}\n', "'text' and 'question' could"),
@@ -84,7 +84,7 @@ def test_a_frame_with_two_columns_for_one_part_is_refused(
     ("arrays", "names", "problem"),
     [
         (
-            [["q"], ["d"], ["1.5"]],
+            [["q"], ["d"], ["high"]],
             ["query_id", "doc_id", "score"],
             "r.parquet:1: expected a finite",
         ),
@@ -93,7 +93,7 @@ def test_a_frame_with_two_columns_for_one_part_is_refused(
         ([[["q"]], ["d"], [1.5]], ["query_id", "doc_id", "score"], "expected a query id"),
         ([["q"], ["d"], [None]], ["query_id", "doc_id", "score"], "r.parquet:1: expected a finite"),
         ([["q"], ["d"], [{"a": 1}]], ["query_id", "doc_id", "score"], "expected a finite"),
-        ([["q"], ["d"], [1.5]], ["query_id", "doc_id", "Score"], "no column score; expected"),
+        ([["q"], ["d"], [1.5]], ["query_id", "doc_id", "value"], "expected those of a run"),
         ([["q"], ["d"], [1.5], [2.5]], ["query_id", "doc_id", "score", "score"], "two columns are"),
     ],
 )
@@ -103,6 +103,6 @@ def test_a_parquet_file_of_other_types_or_columns_is_named(
     path = tmp_path / "r.parquet"
     pq.write_table(pa.Table.from_arrays([pa.array(a) for a in arrays], names=names), path)
     with pytest.raises(BadInput) as caught:
-        list(read_parquet_run(path))
+        read_run(path)
     assert str(path) in str(caught.value)
     assert problem in str(caught.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,10 @@ from labeler.files.read import read_bytes, rereadable
 
 _IDS = (*usual.QUERY_ID, "id")
 _TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
+_PLAIN_IDS = tuple(key for key in _IDS if key != "topic")
+_PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
+"""Names that mean nothing else: two columns with such names leave open which is meant."""
+
 _ORIGIN = {"origin": "real"}
 _LARGEST = 1 << 29
 
@@ -65,6 +69,7 @@ def read_query_list(
     with rereadable(), reading(path):
         read = _rows(path, query_field)
         picked = _picked(path, read, query_field, id_field)
+        read = replace(read, rows=_unambiguous(path, read.rows, picked, (id_field, query_field)))
         queries = _numbered(path, read, picked)
     if not queries:
         raise BadInput(f"{path}: no query in it; expected one a line, a table, JSON or TREC topics")
@@ -192,6 +197,37 @@ def _usual(path: Path, names: Sequence[str], keys: Sequence[str], what: str) -> 
         if alike:
             return alike[0]
     return None
+
+
+def _unambiguous(
+    path: Path, rows: Iterable[Row], picked: Picked, named: tuple[str, str]
+) -> Iterator[Row]:
+    """The rows; `BadInput` at one where another column holds another id, or another text.
+
+    `named` are the columns of the id and of the text that the caller named, which are not doubted.
+    """
+    parts = (("id", picked.id, _PLAIN_IDS, "id_field"), ("text", picked.text, _PLAIN_TEXTS, ""))
+    for number, row in rows:
+        for (what, column, keys, parameter), given in zip(parts, named, strict=True):
+            other = None if given or column not in row else _rival(row, column, keys)
+            if other is not None:
+                first, second = sorted((column, other), key=list(row).index)
+                problem = f"{first!r} and {second!r} could each be the query's {what}"
+                raise BadInput.at(
+                    path,
+                    number,
+                    f"{problem}; rename or remove one, or say which",
+                    parameter=parameter or "query_field",
+                )
+        yield number, row
+
+
+def _rival(row: Mapping[str, Any], column: str, keys: Sequence[str]) -> str | None:
+    """A column with another of the same names, and with another value."""
+    if key_of(column) not in keys:
+        return None
+    other = (name for name in row if name != column and key_of(name) in keys)
+    return next((name for name in other if row[name] not in (row[column], None, "")), None)
 
 
 def _numbered(path: Path, read: QueryRows, picked: Picked) -> dict[str, Query]:
