@@ -226,7 +226,7 @@ def _rival(row: Mapping[str, Any], column: str, keys: Sequence[str]) -> str | No
     """A column with another of the same names, and with another value."""
     if key_of(column) not in keys:
         return None
-    other = (name for name in row if name != column and key_of(name) in keys)
+    other = (name for name in row if name != column and name[:1] != "_" and key_of(name) in keys)
     return next((name for name in other if row[name] not in (row[column], None, "")), None)
 
 
