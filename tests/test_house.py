@@ -119,7 +119,9 @@ def test_pip_is_told_the_name_of_this_distribution_and_extras_that_it_has() -> N
     extras = project["optional-dependencies"]
     assert project["name"] == DISTRIBUTION
     assert extras["all"] == [f"{DISTRIBUTION}[{','.join(sorted(set(extras) - {'all'}))}]"]
-    texts = [*ROOT.glob("*.md"), *(p for p in ROOT.glob("*/**/*") if p.suffix in {".md", ".py"})]
+    folders = ("labeler", "docs", "scripts", "tests", "prompts", "datasets")
+    inside = (path for folder in folders for path in (ROOT / folder).rglob("*"))
+    texts = [*ROOT.glob("*.md"), *(path for path in inside if path.suffix in {".md", ".py"})]
     for path in [*texts, ROOT / "scripts" / "demo", ROOT / "scripts" / "test"]:
         text = path.read_text(encoding="utf-8")
         for installed in re.findall(r"pip install\s+'?([\w-]*labeler)\b", text):

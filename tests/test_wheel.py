@@ -56,6 +56,7 @@ def test_the_wheel_carries_the_prompts(labeler: Path, tmp_path: Path) -> None:
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     labeler: Path, tmp_path: Path
 ) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and what follows")
     done = start(labeler, tmp_path, "run", "convert", "a.parquet", "-o", "a.trec")
     assert "pip install 'ir-labeler[parquet]'" in done.stderr
     assert done.returncode == 78
