@@ -32,6 +32,10 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+ALWAYS_RUN = {"README.md", "docs/tutorial.md", "docs/how-to/beir.md", "docs/how-to/opensearch.md"}
+"""Pages whose commands run in the default tests; those of all others take a minute more."""
+
+
 @pytest.mark.parametrize("page", SHOWS_A_SESSION, ids=name_of)
 def test_what_a_page_shows_from_python_answers_as_shown(page: Path) -> None:
     command = [sys.executable, "-m", "doctest", str(page)]
@@ -39,7 +43,14 @@ def test_what_a_page_shows_from_python_answers_as_shown(page: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("page", RUNS, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=() if name_of(page) in ALWAYS_RUN else pytest.mark.slow)
+        for page in RUNS
+    ],
+    ids=name_of,
+)
 def test_every_command_of_a_page_runs_and_prints_what_is_shown(page: Path) -> None:
     command = [sys.executable, str(ROOT / "scripts" / "pages.py"), "--check", str(page)]
     done = subprocess.run(

@@ -10,7 +10,7 @@ from typing import Any
 
 from labeler.errors import BadInput
 
-_TAG = re.compile(r"<(/?)([A-Za-z_][\w-]{0,40})((?:\s[^<>]*)?)/?>")
+_TOPIC_TAG = re.compile(r"<(/?)([A-Za-z_][\w-]{0,40})((?:\s[^<>]*)?)/?>")
 _NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""")
 _TOPIC = ("top", "topic")
 _IDS = ("num", "number", "id", "qid")
@@ -30,7 +30,7 @@ def topics(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     fields: dict[str, str] = {}
     line, end, open_tag, at = 1, 0, "", 0
     inside = False
-    for tag in _TAG.finditer(text):
+    for tag in _TOPIC_TAG.finditer(text):
         if inside and open_tag:
             fields[open_tag] = fields.get(open_tag, "") + text[end : tag.start()]
         end, open_tag = tag.end(), ""

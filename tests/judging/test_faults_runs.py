@@ -11,7 +11,7 @@
 6 several processes          test_processes_share_the_work_and_ask_nothing_twice
                              test_the_leases_of_a_killed_process_hold_nobody_up
 7 a storm of 429s            test_a_storm_of_429s_costs_few_calls_and_no_pair
-                             test_in_a_storm_of_429s_few_calls_are_wasted_and_little_time
+                             test_in_a_storm_of_429s_few_calls_are_wasted
 8 bursts of 5xx              test_bursts_of_5xx_cost_retries_and_no_pair
 9 hang, drip, cut            test_a_call_that_hangs_drips_or_breaks_off_is_made_once_more
                              test_what_may_pass_is_known_as_such_and_does_not_outlive_its_deadline
