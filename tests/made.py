@@ -3,6 +3,8 @@
 import json
 import re
 import sqlite3
+import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -54,6 +56,15 @@ def _pair_in(said: str) -> Pair | None:
 def pair_calls(server: FakeServer) -> list[Pair]:
     """The pairs that a server was asked about, in the order of the calls."""
     return [pair for call in server.calls if (pair := pair_of(call))]
+
+
+def wait_for_calls(server: FakeServer, count: int, process: subprocess.Popen[str]) -> None:
+    """Wait until a command that runs has asked for so many pairs."""
+    deadline = time.monotonic() + 60
+    while len(pair_calls(server)) < count:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
 
 
 def stored_pairs(collection: Collection) -> list[Pair]:

@@ -29,6 +29,10 @@ ToWrite = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+QueriesOfTexts = Annotated[
+    Path | None,
+    typer.Option(help="A collection or file of queries: whose ids stand for their texts."),
+]
 
 
 def _wrote(output: Path, lines: int) -> None:
@@ -143,10 +147,7 @@ def map_grades(
     grade_map: GradeMap = "",
     grades: Annotated[str, typer.Option("--grades", hidden=True)] = "",
     scale: Scale = "",
-    queries: Annotated[
-        Path | None,
-        typer.Option(help="A collection or file of queries: whose ids stand for their texts."),
-    ] = None,
+    queries: QueriesOfTexts = None,
     force: Force = False,
 ) -> None:
     """Turn ratings of any kind into grades, and queries' texts into ids."""
@@ -179,10 +180,7 @@ def convert(
     ] = None,
     grade_map: GradeMap = "",
     scale: Scale = "",
-    queries: Annotated[
-        Path | None,
-        typer.Option(help="A collection or file of queries: whose ids stand for their texts."),
-    ] = None,
+    queries: QueriesOfTexts = None,
     force: Force = False,
 ) -> None:
     """Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet, by the file's name."""

@@ -13,7 +13,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from made import grade_in, grade_of, make_collection, pair_calls, pair_of, stored_pairs
+from made import (
+    grade_in,
+    grade_of,
+    make_collection,
+    pair_calls,
+    pair_of,
+    stored_pairs,
+    wait_for_calls,
+)
 from running import environment, finish, judge_command, start
 
 from labeler.data import Pair
@@ -31,14 +39,6 @@ OPEN_BATCH = 2 * CONCURRENCY
 
 def slowly(call: Call) -> Answer:
     return Answer(completion(grade_in(call)), delay=0.02)
-
-
-def wait_for_calls(server: FakeServer, count: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 60
-    while len(pair_calls(server)) < count:
-        assert time.monotonic() < deadline
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.005)
 
 
 def expected(queries: int, documents: int) -> dict[str, dict[str, int]]:

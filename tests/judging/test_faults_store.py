@@ -3,15 +3,13 @@
 import shutil
 import signal
 import sqlite3
-import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from made import grade_in, make_collection, pair_calls, stored_pairs
+from made import grade_in, make_collection, pair_calls, stored_pairs, wait_for_calls
 from running import finish, start
 
 from labeler.collection.layout import Collection
@@ -27,14 +25,6 @@ SLOW = pytest.mark.slow
 
 def slowly(call: Call) -> Answer:
     return Answer(completion(grade_in(call)), delay=0.05)
-
-
-def wait_for_calls(server: FakeServer, count: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 60
-    while len(pair_calls(server)) < count:
-        assert time.monotonic() < deadline
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.005)
 
 
 @contextmanager
