@@ -1,5 +1,6 @@
 """A small collection made by hand, for tests of what works on one."""
 
+import csv
 import json
 import re
 import sqlite3
@@ -41,6 +42,15 @@ def make_collection(folder: Path, queries: int = 2, documents: int = 5) -> Colle
 
 def _rows(path: Path, rows: list[dict[str, str]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def fill_sheet(sheet: Path, grade: str) -> None:
+    """Give every pair of a sheet that grade, as a person would in a spreadsheet."""
+    header, *rows = csv.reader(sheet.read_text("utf-8-sig").splitlines())
+    column = next(i for i, name in enumerate(header) if name.startswith("grade"))
+    with sheet.open("w", encoding="utf-8", newline="") as out:
+        graded = ([*row[:column], grade, *row[column + 1 :]] for row in rows)
+        csv.writer(out).writerows([header, *graded])
 
 
 def pair_of(call: Call) -> Pair | None:

@@ -106,6 +106,22 @@ def bars_of(
     return statistic, bars
 
 
+def bars_of_one(report: AssessorReport) -> dict[str, list[Bar]]:
+    """One assessor's statistics by what their numbers mean: shares of perfection, then grades."""
+    agreement = report.agreement
+    groups: dict[str, list[Bar]] = {}
+    for name, e in agreement.statistics.items():
+        if name in agreement.unused:
+            continue
+        is_share = find_statistic(name, agreement.scale).high == 1
+        bars = groups.setdefault(_PERFECT if is_share else _IN_GRADES, [])
+        bars.append(Bar(name, e.value, e.low, e.high))
+    return groups
+
+
+_PERFECT, _IN_GRADES = "1: the same grade to every pair", "in grades; 0: no difference"
+
+
 def findings_of_all(reports: Sequence[AssessorReport]) -> Iterator[Finding]:
     """Every warning once; those of some assessors alone name them."""
     names_by_finding: dict[Finding, list[str]] = {}

@@ -81,3 +81,15 @@ def overview_parts(
         yield from (differences_table(r) for r in reports if r.against is not None)
     if reports[0].joint is not None:
         yield from joint_tables(reports[0].joint, pairwise=False)
+
+
+def statistics_of_all(
+    reports: Sequence[AssessorReport], statistics: Sequence[str] | None = None
+) -> Table:
+    """The one table for programs: an assessor's statistics, or a row for each of several.
+
+    `statistics` are those that were asked for.
+    """
+    if len(reports) == 1:
+        return statistics_table(reports[0].agreement)
+    return overview(reports, statistics)[1]

@@ -1,4 +1,4 @@
-"""A picture of agreement: the matrix, the queries, and the systems under both sets of labels."""
+"""Pictures of agreement: statistics with intervals; in detail, matrix, queries and systems."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labeler.agreement.assessor_report import AssessorReport
-from labeler.agreement.overview import bars_of
+from labeler.agreement.overview import bars_of, bars_of_one
 from labeler.agreement.sentences import short
 from labeler.collection.outputs import Output
 from labeler.errors import Misuse
+from labeler.evaluation.plot import draw_systems
 from labeler.files.atomic import replacing_bytes
+from labeler.messages import count_of
 from labeler.report.picture import (
+    INK,
+    MOST_ROWS,
     check_ending,
     forest,
     height_of,
@@ -27,16 +31,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_ROWS = 8
-MOST_NAMES = 20
+    from labeler.evaluation.leaderboard import Leaderboard
+
+MOST_DETAILED = 8
+WIDTH = 8.6
 LONGEST = 28
 
 
 def check_picture(path: Path, assessors: int, *, details: bool = False) -> None:
     """Refuse what `plot` could not draw: another ending, too many assessors, no matplotlib."""
     check_ending(path)
-    if details and assessors > MOST_ROWS:
-        raise Misuse(f"a picture with details holds {MOST_ROWS} assessors; these are {assessors}")
+    if details and assessors > MOST_DETAILED:
+        raise Misuse(
+            f"a picture with details holds {MOST_DETAILED} assessors; these are {assessors}"
+        )
 
 
 def plot(
@@ -46,17 +54,19 @@ def plot(
     details: bool = False,
     statistics: Sequence[str] | None = None,
 ) -> list[str]:
-    """Draw one assessor's panels, or a row for each of several; returns what to know of it.
+    """Draw one assessor's statistics, or a row for each of several; returns what to know of it.
 
-    With `details` the panels of each of several assessors. `statistics` are those asked for, of
-    which the first is drawn for several.
+    With `details` the panels of each assessor: matrix, queries, systems. `statistics` are those
+    asked for, of which the first is drawn for several assessors.
     """
     picture = Output.of(output)
     check_picture(picture.path, len(reports), details=details)
 
     def draw(figure: Figure) -> None:
-        if len(reports) == 1 or details:
+        if details:
             _draw(reports, figure)
+        elif len(reports) == 1:
+            _forests(reports[0], figure)
         else:
             _forest(reports, statistics, figure)
 
@@ -66,29 +76,56 @@ def plot(
     return lacking
 
 
+ENDS = "dot and number: value; line: 95 % interval over queries"
+
+
 def _forest(
     reports: Sequence[AssessorReport], statistics: Sequence[str] | None, figure: Figure
 ) -> None:
     """Every assessor's statistic with its interval, the closest to people at the top."""
     statistic, bars = bars_of(reports, statistics)
     shown, left_out = most_rows(bars)
-    figure.set_size_inches(8, height_of(len(shown)))
-    panel = figure.subplots()
+    figure.set_size_inches(WIDTH, height_of(len(shown)))
     human = shortened(short(reports[0].human))
-    ends = "dot and number: value; line: 95 % interval over queries"
-    forest(panel, shown, f"{statistic} with {human}\n{ends}{left_out and '; '}{left_out}")
+    label = f"{statistic} with {human}\n{ENDS}{left_out and '; '}{left_out}"
+    forest(figure.subplots(), shown, label)
+
+
+def _forests(report: AssessorReport, figure: Figure) -> None:
+    """One assessor's statistics with their intervals, those in grades and the systems below."""
+    groups, board = bars_of_one(report), report.board
+    rows = [len(bars) for bars in groups.values()]
+    rows += [min(len(board.systems), MOST_ROWS)] if board else []
+    heights = [height_of(number) for number in rows]
+    figure.set_size_inches(WIDTH, sum(heights))
+    panels = figure.subplots(len(rows), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for panel, (label, bars) in zip(panels, groups.items(), strict=False):
+        forest(panel, bars, label)
+        low, high = panel.get_xlim()
+        panel.set_xlim(min(low, 0), max(high, 1))
+        panel.axvline(0, color=INK, linewidth=0.6, zorder=0)
+    panels[len(groups) - 1].set_xlabel(f"{label}\n{ENDS}")
+    names = shortened(short(report.assessor)), shortened(short(report.human))
+    if board:
+        draw_systems(panels[-1], board, names[::-1])
+    pairs = count_of(report.agreement.pairs, "pair", "pairs")
+    panels[0].set_title(f"{names[0]} with {names[1]}, {pairs}", fontsize=10)
 
 
 def _draw(reports: Sequence[AssessorReport], figure: Figure) -> None:
-    boards = any(report.board for report in reports)
-    columns = 3 if boards else 2
-    figure.set_size_inches(5.6 * columns, 4.6 * len(reports))
+    systems = max(len(report.board.systems) if report.board else 0 for report in reports)
+    columns = 3 if systems else 2
+    height = max(4.6, height_of(min(systems, MOST_ROWS)))
+    figure.set_size_inches(5.6 * columns + (2 if systems else 0), height * len(reports))
     panels = figure.subplots(len(reports), columns, squeeze=False)
     for report, row in zip(reports, panels, strict=True):
         _matrix(row[0], report)
         _queries(row[1], report)
-        if boards:
-            _systems(row[2], report)
+        if report.board:
+            draw_systems(row[2], report.board, (_cut(report.human), _cut(report.assessor)))
+            row[2].set_title(_systems(report.board), fontsize=10)
+        elif systems:
+            row[2].set_axis_off()
 
 
 def _matrix(panel: Axes, report: AssessorReport) -> None:
@@ -97,7 +134,7 @@ def _matrix(panel: Axes, report: AssessorReport) -> None:
     counts = agreement.confusion
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    panel.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    panel.imshow(shares, cmap="Greys", vmin=0, vmax=1)
     small = len(agreement.scale) > 6
     for i, row in enumerate(counts):
         for j, count in enumerate(row):
@@ -123,63 +160,29 @@ def _queries(panel: Axes, report: AssessorReport) -> None:
     sizes = np.array([row.pairs for row in rows], dtype=np.float64)
     area = 15 + 85 * sizes / sizes.max() if len(rows) else []
     shares, biases = [row.agreement for row in rows], [row.bias for row in rows]
-    panel.scatter(biases, shares, s=area, alpha=0.5, color="tab:blue", linewidths=0)
+    panel.scatter(biases, shares, s=area, alpha=0.5, color=INK, linewidths=0)
     panel.axvline(0, color="gray", linewidth=0.8)
     panel.set_ylim(min([0.5, *shares]) - 0.03, 1.03)
     worst = [row for row in rows if row.mae > 0][:5]
-    _name(panel, [(row.bias, row.agreement, row.query_id) for row in worst])
+    for row in worst:
+        side, align = (5, "left") if row.bias < 0 else (-5, "right")
+        panel.annotate(
+            _cut(row.query_id),
+            (row.bias, row.agreement),
+            (side, -6),
+            textcoords="offset points",
+            ha=align,
+            fontsize=7,
+        )
     panel.set_xlabel("bias in grades (right: more generous than people)")
     panel.set_ylabel("share of pairs with the same grade")
     panel.set_title(f"{len(rows):,} queries", fontsize=10)
 
 
-def _systems(panel: Axes, report: AssessorReport) -> None:
-    """Each system's score under people and under the other."""
-    board = report.board
-    if board is None:
-        panel.set_axis_off()
-        return
-    ours, theirs = [s.first for s in board.systems], [s.second for s in board.systems]
-    ends = min(*ours, *theirs), max(*ours, *theirs)
-    panel.plot(ends, ends, color="gray", linewidth=0.8)
-    panel.scatter(ours, theirs, s=40, color="tab:orange", alpha=0.6, linewidths=0)
-    if len(board.systems) <= MOST_NAMES:
-        _name(panel, [(system.first, system.second, system.run) for system in board.ranked])
-    panel.set_xlabel(f"{board.measure} by {_cut(report.human)}")
-    panel.set_ylabel(f"{board.measure} by {_cut(report.assessor)}")
+def _systems(board: Leaderboard) -> str:
     value = board.statistics["tau_b"].value
     tau = "undefined" if value is None else f"{value:.2f}"
-    panel.set_title(f"{len(board.systems)} systems, tau-b {tau}", fontsize=10)
-
-
-def _name(panel: Axes, points: Sequence[tuple[float, float, str]]) -> None:
-    """Names beside the panel, in the points' order from the top, each with a line to its point."""
-    ordered = sorted(points, key=lambda point: -point[1])
-    low, high = panel.get_ylim()
-    wished = [(y - low) / (high - low) for _, y, _ in ordered]
-    line = {"arrowstyle": "-", "color": "gray", "linewidth": 0.4, "shrinkB": 3, "relpos": (0, 0.5)}
-    for height, (x, y, name) in zip(_apart(wished), ordered, strict=True):
-        panel.annotate(
-            _cut(name),
-            (x, y),
-            (1.03, height),
-            textcoords="axes fraction",
-            fontsize=7,
-            va="center",
-            arrowprops=line,
-        )
-
-
-def _apart(wished: Sequence[float], least: float = 0.045) -> list[float]:
-    """Descending heights near those wished, `least` or more apart, none below 0."""
-    heights: list[float] = []
-    for height in wished:
-        heights.append(min(height, heights[-1] - least) if heights else min(height, 1.0))
-    floor = 0.0
-    for i in reversed(range(len(heights))):
-        heights[i] = max(heights[i], floor)
-        floor = heights[i] + least
-    return heights
+    return f"{len(board.systems)} systems, tau-b {tau}"
 
 
 def _cut(name: str) -> str:

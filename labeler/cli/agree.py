@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labeler.cli.numbers import DRAWS, GRADE, SEED, WIDTH, number
-from labeler.cli.options import OUTPUT, AsJson, Force
-from labeler.cli.output import name_unread_runs, show, show_json, warn
-from labeler.cli.screen import caution, note, say
+from labeler.cli.options import OUTPUT, OutputFlags, unfolded
+from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
+from labeler.cli.screen import note, say
 
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions
     from labeler.agreement.assessor_report import AssessorReport
     from labeler.agreement.sources import Sources
     from labeler.report.finding import Finding
+    from labeler.report.forms import FormName
 
 GRADES, SYSTEMS, INTERVALS, GATES = "Reading grades", "Systems", "Intervals", "Gates"
 Method = Literal["cluster-bootstrap", "percentile", "jackknife"]
@@ -25,6 +26,7 @@ MAPS = {"map_human": "--map human:", "map_assessor": "--map assessor:"}
 """How a map of one side's grades is given here."""
 
 
+@unfolded
 def command(
     context: typer.Context,
     sources: Annotated[
@@ -149,12 +151,11 @@ def command(
         Path | None,
         typer.Option(
             "--plot",
-            help="Draw matrix, queries and systems; of several assessors a row each (.png, .svg).",
+            help="Draw statistics and systems; of several assessors a row each (.png, .svg, .pdf).",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    output: OutputFlags,
 ) -> None:
     """Say how far assessors agree with human grades, how sure that is, and what was left out."""
     from labeler.agreement.agree import AgreeOptions, agree_all
@@ -162,6 +163,9 @@ def command(
     from labeler.agreement.compare import StatisticOptions
     from labeler.agreement.gates import agreement_gates, check_agreement
     from labeler.agreement.options import parse_maps, parse_scale
+    from labeler.agreement.overview import findings_of_all
+    from labeler.agreement.parts import statistics_of_all
+    from labeler.agreement.plot import check_picture, plot
     from labeler.agreement.report import as_json as reports_as_json
     from labeler.agreement.sources import open_sources
 
@@ -180,35 +184,33 @@ def command(
     )
     opened = open_sources(sources, more_humans or (), runs or ())
     name_unread_runs(sources[0], *(runs or ()))
-    to = None
-    if picture is not None:
-        from labeler.agreement.plot import check_picture, plot
-        from labeler.collection.outputs import Output
-
-        check_picture(picture, len(opened.assessors), details=details)
-        to = Output(
-            picture, force, tuple(map(Path, (*sources, *(more_humans or ()), *(runs or ()))))
-        )
-        to.check()
+    inputs = tuple(map(Path, (*sources, *(more_humans or ()), *(runs or ()))))
+    to = output.written_to(output.output, *inputs) if output.output else None
+    drawing = output.picture(picture, *inputs)
+    if drawing is not None:
+        check_picture(drawing.path, len(opened.assessors), details=details)
     reports = agree_all(opened, options)
-    if as_json:
-        show_json(reports_as_json(reports, details=details), indent=2)
-    elif len(reports) > 1 and not details:
-        _show_overview(context, reports, statistics)
+    if output.format == "json":
+        show_json(reports_as_json(reports, details=details), to, indent=2)
+    elif output.format in ("csv", "jsonl"):
+        show([statistics_of_all(reports, statistics)], output.format, to)
+        warn(context, findings_of_all(reports), MAPS)
     else:
-        _show(context, reports, opened, options, details=details)
-    if to is not None:
-        for warning in plot(reports, to, details=details, statistics=statistics):
-            caution(warning)
-        note(f"drawn: {to.path}")
+        with said_to(to):
+            if len(reports) > 1 and not details:
+                _show_overview(context, reports, statistics, output.format)
+            else:
+                _show(context, reports, (opened, options), output.format, details=details)
+    if drawing is not None:
+        say_drawn(drawing, plot(reports, drawing, details=details, statistics=statistics))
     check_agreement(reports, gates, options.statistics)
 
 
 def _show(
     context: typer.Context,
     reports: Sequence[AssessorReport],
-    sources: Sources,
-    options: AgreeOptions,
+    compared: tuple[Sources, AgreeOptions],
+    form: FormName,
     *,
     details: bool,
 ) -> None:
@@ -216,28 +218,32 @@ def _show(
     from labeler.agreement.agree import scale_names
     from labeler.agreement.parts import joint_parts, report_parts
 
+    sources, options = compared
     texts = sources.query_texts()
     warned: set[Finding] = set()
     for report, source in zip(reports, sources.assessors, strict=True):
         names = scale_names(sources, source, options)
-        show(report_parts(report, names, texts, details=details))
+        show(report_parts(report, names, texts, details=details), form)
         say()
         warn(context, (w for w in report.warnings if w not in warned), MAPS)
         warned |= set(report.warnings)
     joint = list(joint_parts(reports))
     if joint:
         say()
-        show(joint)
+        show(joint, form)
 
 
 def _show_overview(
-    context: typer.Context, reports: Sequence[AssessorReport], statistics: Sequence[str] | None
+    context: typer.Context,
+    reports: Sequence[AssessorReport],
+    statistics: Sequence[str] | None,
+    form: FormName,
 ) -> None:
     """Print a row for each assessor, then every warning once, and how to see more of one."""
     from labeler.agreement.overview import findings_of_all
     from labeler.agreement.parts import overview_parts
 
-    show(overview_parts(reports, statistics))
+    show(overview_parts(reports, statistics), form)
     say()
     warn(context, findings_of_all(reports), MAPS)
     note("one assessor named alone is shown in full, as is each of several with --details")

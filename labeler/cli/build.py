@@ -18,6 +18,7 @@ from labeler.cli.reporting import (
     show_generation_plan,
     show_judging,
     show_judging_plan,
+    show_outcome,
 )
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
@@ -25,9 +26,7 @@ from labeler.exchange.fields import FieldNames
 from labeler.models.limits import Limits
 
 if TYPE_CHECKING:
-    from labeler.judging.result import JudgeResult
-    from labeler.pipeline import Build, Rehearsal
-    from labeler.queries.generate import GenerateResult
+    from labeler.pipeline import Build, BuildPlan, BuildResult, Rehearsal
 
 
 @options.unfolded
@@ -55,6 +54,7 @@ def command(
     fields: FieldNames,
     limits: Limits,
     flags: model_options.RunFlags,
+    shown: options.FormFlags,
 ) -> None:
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels."""
     from labeler.collection.layout import Collection
@@ -70,33 +70,51 @@ def command(
     control = control_of(flags)
     if flags.dry_run:
         with rehearsal(asked, control) as steps:
-            rehearse(steps)
+            show_outcome(rehearse(steps), _show_plan, shown)
         return
-    generated, judged = build(Build(Collection(out), asked, control))
-    say(f"\nnext: labeler evaluate {out}")
-    check_complete(judged)
-    if generated:
-        generated.check()
+    built = build(Build(Collection(out), asked, control))
+    show_outcome(built, _show, shown)
+    check_complete(built.judging)
+    if built.generated:
+        built.generated.check()
 
 
-def build(steps: Build) -> tuple[GenerateResult | None, JudgeResult]:
+def build(steps: Build) -> BuildResult:
     """Take the four steps, and say after each what it gave."""
-    note_ingested(steps.ingest())
+    from labeler.pipeline import BuildResult
+
+    ingested = steps.ingest()
+    note_ingested(ingested)
     generated = run_until_stopped(steps.generate) if steps.writes_queries else None
     if generated:
         note_generated(generated, steps.options.queries)
-    note_pooled(steps.pool())
-    result = run_until_stopped(steps.judge)
-    show_judging(result)
-    return generated, result
+    pooled = steps.pool()
+    note_pooled(pooled)
+    judged = run_until_stopped(steps.judge)
+    return BuildResult(steps.collection, len(ingested.documents), generated, pooled, judged)
 
 
-def rehearse(steps: Rehearsal) -> None:
-    """Print what the steps would ask."""
-    note_ingested(steps.build.ingest())
-    if steps.build.writes_queries:
+def rehearse(steps: Rehearsal) -> BuildPlan:
+    """What the steps would ask."""
+    from labeler.pipeline import BuildPlan
+
+    ingested = steps.build.ingest()
+    note_ingested(ingested)
+    generation = run_until_stopped(steps.generate) if steps.build.writes_queries else None
+    pooled = steps.build.pool()
+    note_rehearsed_pool(pooled)
+    judging = run_until_stopped(steps.judge)
+    return BuildPlan(len(ingested.documents), generation, pooled.pairs, judging)
+
+
+def _show(built: BuildResult) -> None:
+    show_judging(built.judging)
+    say(f"\nnext: labeler evaluate {built.collection.folder}")
+
+
+def _show_plan(plan: BuildPlan) -> None:
+    if plan.generation:
         say("# writing queries")
-        show_generation_plan(run_until_stopped(steps.generate))
+        show_generation_plan(plan.generation)
         say("\n# judging, estimated with headings in the queries' place")
-    note_rehearsed_pool(steps.build.pool())
-    show_judging_plan(run_until_stopped(steps.judge))
+    show_judging_plan(plan.judging)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import OUTPUT, AsJson, Folder, Force
+from labeler.cli.options import OUTPUT, Folder, Force, FormFlags, unfolded
+from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.exchange.export.names import FormatName
 
+if TYPE_CHECKING:
+    from labeler.collection.export import Exported
 
+
+@unfolded
 def command(
     folder: Folder,
     *,
@@ -40,20 +45,21 @@ def command(
     depth: Annotated[
         int, number(COUNT, help="How many documents of the run such tools are given.")
     ] = 10,
-    as_json: AsJson = False,
+    shown: FormFlags,
     force: Force = False,
 ) -> None:
     """Write a collection as files that another tool reads, such as BEIR, ranx or ragas."""
-    from labeler.cli.output import show_json
     from labeler.collection.export import ExportOptions, export
     from labeler.collection.outputs import Output
-    from labeler.messages import count_of
 
     options = ExportOptions(qrels, tuple(runs or ()), relevant, depth)
     exported = export(folder, Output(output, force), to, options, caution)
-    if as_json:
-        show_json(exported.as_json())
-        return
+    show_outcome(exported, _show, shown)
+
+
+def _show(exported: Exported) -> None:
+    from labeler.messages import count_of
+
     for path in exported.files:
         say(str(path))
     pairs = count_of(exported.pairs, "pair", "pairs")

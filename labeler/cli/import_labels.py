@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import Folder
+from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 
+if TYPE_CHECKING:
+    from labeler.people.import_labels import ImportCounts
 
+
+@unfolded
 def command(
     sheet: Annotated[Path, typer.Argument(help="The sheet, with grades in it.")],
     folder: Folder,
@@ -21,6 +26,7 @@ def command(
     replace: Annotated[
         bool, typer.Option("--replace", help="Take this sheet's grade where there is another one.")
     ] = False,
+    output: OutputFlags,
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""
     from labeler.collection.layout import open_collection
@@ -32,13 +38,18 @@ def command(
         raise Misuse(f"{problem}, as in: labeler import-labels SHEET.csv {sheet} --as {name}")
     now = datetime.now(UTC).isoformat(timespec="seconds")
     collection = open_collection(folder)
+    to = output.made_from(sheet, folder)
     counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace), caution)
-    say(f"{name}: {_count(counts.graded, 'grade')}; {_count(counts.skipped, 'row')} skipped")
+    show_outcome(counts, lambda counted: _show(name, counted), output, to)
     if counts.missing:
         missing = f"{_count(counts.missing, 'row')} of the sample"
         caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
     qrels_names = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
     note(f"next: labeler agree {folder} {name} {qrels_names[-1]}")
+
+
+def _show(name: str, counts: ImportCounts) -> None:
+    say(f"{name}: {_count(counts.graded, 'grade')}; {_count(counts.skipped, 'row')} skipped")
 
 
 def _count(number: int, what: str) -> str:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import AsJson, Folder, Force, GradeMap, Scale
+from labeler.cli.options import Folder, GradeMap, OutputFlags, Scale, unfolded
+from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
+from labeler.messages import count_of
+
+if TYPE_CHECKING:
+    from labeler.pools.import_qrels import ImportedQrels
 
 
+@unfolded
 def command(
     qrels: Annotated[
         Path,
@@ -21,21 +27,21 @@ def command(
     name: Annotated[str, typer.Option("--as", help="The name of the qrels.")] = "human",
     grade_map: GradeMap = "",
     scale: Scale = "",
-    as_json: AsJson = False,
-    force: Force = False,
+    output: OutputFlags,
 ) -> None:
     """Keep people's judgements as qrels of a collection, and pool the pairs that they judged."""
-    from labeler.cli.output import show_json
-    from labeler.messages import count_of
+    from labeler.collection.layout import open_collection
     from labeler.pools.import_qrels import import_qrels
 
+    to = output.made_from(qrels, open_collection(folder).folder)
     meaning = {"grade_map": grade_map, "scale": scale}
-    imported = import_qrels(qrels, folder, name=name, warn=caution, force=force, **meaning)
-    if as_json:
-        show_json(imported.as_json())
-        return
+    imported = import_qrels(qrels, folder, name=name, warn=caution, force=output.force, **meaning)
+    show_outcome(imported, _show, output, to)
+    note(f"the pool has {count_of(imported.pool, 'pair', 'pairs')}, {imported.new:,} of them new")
+    note(f"next: labeler judge {folder} --as llm, then labeler agree {folder} {name} llm")
+
+
+def _show(imported: ImportedQrels) -> None:
     pairs = count_of(imported.pairs, "judged pair", "judged pairs")
     queries = count_of(imported.queries, "query", "queries")
     say(f"{imported.qrels}: {pairs} of {queries}")
-    note(f"the pool has {count_of(imported.pool, 'pair', 'pairs')}, {imported.new:,} of them new")
-    note(f"next: labeler judge {folder} --as llm, then labeler agree {folder} {name} llm")

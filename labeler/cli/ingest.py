@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import MEGABYTES, OUTPUT, FollowLinks, Force, MaxFileSize, unfolded
+from labeler.cli.options import (
+    MEGABYTES,
+    OUTPUT,
+    FollowLinks,
+    Force,
+    FormFlags,
+    MaxFileSize,
+    unfolded,
+)
+from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
 from labeler.exchange.fields import FieldNames
 from labeler.messages import count_of
 
 if TYPE_CHECKING:
+    from labeler.collection.layout import Collection
     from labeler.corpus.ingest import Ingested
 
 SHOWN = 20
@@ -42,6 +52,7 @@ def command(
     follow_links: FollowLinks = False,
     force: Force = False,
     fields: FieldNames,
+    shown: FormFlags,
 ) -> None:
     """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
     from labeler.collection.layout import Collection
@@ -60,6 +71,10 @@ def command(
         **asdict(fields),
     )
     note_left_out(result)
+    show_outcome(result, lambda ingested: _show(collection, ingested), shown)
+
+
+def _show(collection: Collection, result: Ingested) -> None:
     say(f"{collection.corpus}: {read_from(result)}")
     if result.queries:
         say(f"{collection.queries}: {count_of(len(result.queries), 'query', 'queries')}")

@@ -61,6 +61,19 @@ FollowLinks = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
+class FormFlags:
+    """In which form results are shown, where the output is a folder that a command makes."""
+
+    form: Form = None
+    as_json: AsJson = False
+
+    @property
+    def format(self) -> FormName:
+        """The form that was asked for."""
+        return "json" if self.as_json else self.form or "table"
+
+
+@dataclass(frozen=True, slots=True)
 class OutputFlags:
     """In which form results are written, and where to."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.cli.options import option_for
-from labeler.cli.screen import caution, has_colors, note, terminal_width
+from labeler.cli.screen import caution, has_colors, note, say, terminal_width
 from labeler.errors import LabelerError
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
@@ -97,16 +97,26 @@ def said_to(output: Output | None) -> Iterator[None]:
 
 
 def show_counts(
-    counts: Sequence[object],
-    as_table: Callable[[Sequence[Any]], Table],
+    counts: Iterable[Mapping[str, Any]],
+    as_table: Callable[[Sequence[Mapping[str, Any]]], Table],
     form: FormName,
     output: Output | None,
+    in_words: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> None:
-    """Write what was counted of some files: JSON, without a list of one file, or a table."""
+    """Write what was counted of some files: JSON, without a list of one file, or a table.
+
+    With `in_words` people get a line for each file in place of the table, as soon as it is read.
+    """
+    if in_words and form == "table":
+        with said_to(output):
+            for row in counts:
+                say(in_words(row))
+        return
+    held = list(counts)
     if form == "json":
-        show_json(counts[0] if len(counts) == 1 else counts, output)
+        show_json(held[0] if len(held) == 1 else held, output)
     else:
-        show([as_table(counts)], form, output)
+        show([as_table(held)], form, output)
 
 
 def deliver(text: str, output: Output | None) -> None:

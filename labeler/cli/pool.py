@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import Folder, Force
+from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.progress import control_of
+from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, say
 from labeler.messages import count_of
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from labeler.pools.pool import PoolResult
 
 
+@unfolded
 def command(
     folder: Folder,
+    *,
     depth: Annotated[
         int, number(COUNT, help="How many documents of each run and query to pool.")
     ] = 10,
@@ -38,13 +41,20 @@ def command(
     only: Annotated[
         bool, typer.Option("--only", help="Retrieve nothing: pool --run and --qrels alone.")
     ] = False,
-    force: Force = False,
+    output: OutputFlags,
 ) -> None:
     """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
+    from labeler.collection.layout import open_collection
     from labeler.pools.pool import pool
 
+    files = [path for path in map(Path, qrels or ()) if path.exists()]  # others are its own
+    to = output.made_from(open_collection(folder).folder, *(run or ()), *files)
     sources: dict[str, Any] = {"runs": run or (), "qrels": qrels or (), "only": only}
-    result = pool(folder, depth=depth, **sources, control=control_of(), force=force)
+    result = pool(folder, depth=depth, **sources, control=control_of(), force=output.force)
+    show_outcome(result, _show, output, to)
+
+
+def _show(result: PoolResult) -> None:
     note_pooled(result)
     judged = f"; qrels: {', '.join(result.qrels)}" if result.qrels else ""
     say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}{judged}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from labeler.cli.numbers import COUNT, GRADE, SEED, number
-from labeler.cli.options import OUTPUT, AsJson, Force, GradeMap, OutputFlags, Scale, unfolded
+from labeler.cli.options import OUTPUT, Force, GradeMap, OutputFlags, Scale, unfolded
 from labeler.cli.screen import caution, note
 from labeler.collection.outputs import Output
 
@@ -49,14 +50,12 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
     from labeler.qrels.stats import qrels_stats, stats_table
 
     to = output.made_from(*paths)
-    counts = [qrels_stats(path) for path in paths]
-    for row in counts:
-        for warning in row.pop("warnings"):
-            caution(warning)
+    counts = [_without_warnings(qrels_stats(path)) for path in paths]
     show_counts(counts, stats_table, output.format, to)
 
 
 @app.command(epilog="Example: labeler qrels validate human.qrels --scale 0,1,2,3")
+@unfolded
 def validate(
     paths: Files,
     *,
@@ -65,29 +64,38 @@ def validate(
         Path | None,
         typer.Option("--in", metavar="COLL", help="Whose queries and documents they must be."),
     ] = None,
-    as_json: AsJson = False,
+    output: OutputFlags,
 ) -> None:
     """Read files strictly, and check that their grades are on the scale and their ids known."""
-    from labeler.cli.output import show_json
+    from labeler.cli.output import show_counts
     from labeler.collection.ids import CollectionIds
     from labeler.errors import Misuse
-    from labeler.messages import count_of
-    from labeler.qrels.stats import validate_qrels
+    from labeler.qrels.stats import stats_table, validate_qrels
 
     try:
         grades = {int(text) for text in scale.split(",") if text}
     except ValueError as error:
         problem = f"cannot read {scale!r:.80}; write the grades as 0,1,2,3"
         raise Misuse(problem, parameter="scale") from error
+    to = output.made_from(*paths)
     ids = CollectionIds.of(collection) if collection else None
-    for path in paths:
-        counts = validate_qrels(path, grades, ids)
-        for warning in counts.pop("warnings"):
-            caution(warning)
-        if as_json:
-            show_json(counts)
-        pairs = count_of(counts["pairs"], "pair", "pairs")
-        note(f"{path}: sound: {pairs} of {count_of(counts['queries'], 'query', 'queries')}")
+    counts = (_without_warnings(validate_qrels(path, grades, ids)) for path in paths)
+    show_counts(counts, stats_table, output.format, to, _sound)
+
+
+def _sound(counts: Mapping[str, Any]) -> str:
+    from labeler.messages import count_of
+
+    pairs = count_of(counts["pairs"], "pair", "pairs")
+    queries = count_of(counts["queries"], "query", "queries")
+    return f"{counts['qrels']}: sound: {pairs} of {queries}"
+
+
+def _without_warnings(counts: dict[str, Any]) -> dict[str, Any]:
+    """The counts of a file, whose warnings are said instead."""
+    for warning in counts.pop("warnings"):
+        caution(warning)
+    return counts
 
 
 @app.command(epilog="Example: labeler qrels merge a.qrels b.qrels -o all.qrels --conflict max")

@@ -12,7 +12,7 @@ from labeler.messages import cost_of, count_of, dollars
 from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
-    from labeler.cli.options import OutputFlags
+    from labeler.cli.options import FormFlags, OutputFlags
     from labeler.collection.outputs import Output
     from labeler.judging.plan import JudgingPlan
     from labeler.judging.result import JudgeResult
@@ -32,7 +32,10 @@ Shown = TypeVar("Shown", bound=Outcome)
 
 
 def show_outcome(
-    outcome: Shown, in_words: Callable[[Shown], None], flags: OutputFlags, to: Output | None
+    outcome: Shown,
+    in_words: Callable[[Shown], None],
+    flags: OutputFlags | FormFlags,
+    to: Output | None = None,
 ) -> None:
     """Write what was done, or would be, in words; or its figures, in a form for programs."""
     if flags.format != "table":

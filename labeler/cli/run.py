@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from labeler.cli.numbers import COUNT, number
 from labeler.cli.options import OUTPUT, Force, OutputFlags, unfolded
 from labeler.cli.screen import caution, note
+from labeler.messages import count_of
 
 if TYPE_CHECKING:
     from labeler.runs.rewrite import Change
@@ -53,6 +55,7 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
 
 
 @app.command(epilog="Example: labeler run validate bm25.trec.gz")
+@unfolded
 def validate(
     paths: Files,
     *,
@@ -60,23 +63,34 @@ def validate(
         Path | None,
         typer.Option("--in", metavar="COLL", help="Whose queries and documents they must be."),
     ] = None,
+    output: OutputFlags,
 ) -> None:
     """Read runs strictly; warn of ties and of ranks that contradict their scores."""
+    from labeler.cli.output import show_counts
     from labeler.collection.choose import run_paths
     from labeler.collection.ids import CollectionIds
-    from labeler.messages import count_of
-    from labeler.runs.stats import run_stats
+    from labeler.runs.stats import run_stats, stats_table
 
+    to = output.made_from(*paths)
     ids = CollectionIds.of(collection) if collection else None
-    for path in run_paths(paths):
-        counts = run_stats(path, ids)
-        queries = count_of(counts["queries"], "query", "queries")
-        note(f"{path}: sound: {queries}, {count_of(counts['documents'], 'document', 'documents')}")
-        if ties := counts["tied_pairs"]:
-            caution(f"{path}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
-        if wrong := counts["contradicting_ranks"]:
-            ranks = count_of(wrong, "rank contradicts its score", "ranks contradict their scores")
-            caution(f"{path}: {ranks}; trec_eval goes by the scores")
+    counts = (_warned(run_stats(path, ids)) for path in run_paths(paths))
+    show_counts(counts, stats_table, output.format, to, _sound)
+
+
+def _sound(counts: Mapping[str, Any]) -> str:
+    queries = count_of(counts["queries"], "query", "queries")
+    documents = count_of(counts["documents"], "document", "documents")
+    return f"{counts['run']}: sound: {queries}, {documents}"
+
+
+def _warned(counts: dict[str, Any]) -> dict[str, Any]:
+    """The counts of a run, after a warning of ties and of ranks that contradict the scores."""
+    if ties := counts["tied_pairs"]:
+        caution(f"{counts['run']}: {count_of(ties, 'tied pair', 'tied pairs')} of documents")
+    if wrong := counts["contradicting_ranks"]:
+        ranks = count_of(wrong, "rank contradicts its score", "ranks contradict their scores")
+        caution(f"{counts['run']}: {ranks}; trec_eval goes by the scores")
+    return counts
 
 
 @app.command(epilog="Example: labeler run cut bm25.trec -o top100.trec --depth 100")

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import say
 from labeler.errors import BadInput, FileProblem, Misuse
 
 if TYPE_CHECKING:
+    from labeler.store.sqlite.maintain import Verified
     from labeler.store.sqlite.store import SqliteStore
 
 app = typer.Typer(help="Look after the replies that a collection keeps.", no_args_is_help=True)
@@ -31,17 +33,24 @@ def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[SqliteStore]
 
 
 @app.command(epilog="Example: labeler store verify coll/")
-def verify(folder: Folder) -> None:
+@unfolded
+def verify(folder: Folder, *, output: OutputFlags) -> None:
     """Check the file, and every reply against its checksum; exit 65 where one does not match."""
     from labeler.store.sqlite import maintain
 
+    to = output.made_from(folder)
     with _store_of(folder, reading=True) as store:
         result = maintain.verify(store)
-    for problem in result.problems[:20]:
-        say(problem)
+    show_outcome(result, _show_checked, output, to)
     if result.problems:
         raise BadInput(f"{store.path}: {len(result.problems):,} problems; bring back a copy of it")
-    say(f"{result.replies:,} replies, all as they were written")
+
+
+def _show_checked(result: Verified) -> None:
+    for problem in result.problems[:20]:
+        say(problem)
+    if not result.problems:
+        say(f"{result.replies:,} replies, all as they were written")
 
 
 @app.command(epilog="Example: labeler store stats coll/")

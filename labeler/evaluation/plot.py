@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from labeler.collection.outputs import Output
 from labeler.files.atomic import replacing_bytes
 from labeler.report.picture import (
+    MOST_ROWS,
     Bar,
     check_ending,
     forest,
@@ -21,6 +22,7 @@ from labeler.report.picture import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from labeler.evaluation.evaluate import Report
@@ -56,25 +58,34 @@ def plot_leaderboard(board: Leaderboard, output: Output | Path) -> list[str]:
     """Draw every run's score by both qrels, and the interval of the change between the two."""
 
     def draw(figure: Figure) -> None:
-        bars = [
-            Bar(
-                s.run,
-                s.first,
-                None if s.low is None else s.first + s.low,
-                None if s.high is None else s.first + s.high,
-                s.second,
-                f"  {s.first_rank} → {s.second_rank}",
-            )
-            for s in board.ranked
-        ]
-        shown, left_out = most_rows(bars)
-        figure.set_size_inches(8.6, height_of(len(shown)) + 0.2)
-        first, second = map(shortened, board.names)
-        label = f"{board.measure}   ● by {first}   □ by {second}\n"
-        label += "line: 95 % interval of the change from ● to □; after each name: its ranks"
-        forest(figure.subplots(), shown, label + (f"; {left_out}" if left_out else ""))
+        rows = min(len(board.systems), MOST_ROWS)
+        figure.set_size_inches(8.6, height_of(rows) + 0.2)
+        draw_systems(figure.subplots(), board, board.names)
 
     return _write(draw, output)
+
+
+def draw_systems(panel: Axes, board: Leaderboard, names: tuple[str, str]) -> None:
+    """A row for each system: its score by both qrels, and the interval of the change.
+
+    `names` are those of the qrels.
+    """
+    bars = [
+        Bar(
+            s.run,
+            s.first,
+            None if s.low is None else s.first + s.low,
+            None if s.high is None else s.first + s.high,
+            s.second,
+            f"  {s.first_rank} → {s.second_rank}",
+        )
+        for s in board.ranked
+    ]
+    shown, left_out = most_rows(bars)
+    first, second = map(shortened, names)
+    label = f"{board.measure}   ● by {first}   □ by {second}\n"
+    label += "line: 95 % interval of the change from ● to □; after each name: its ranks"
+    forest(panel, shown, label + (f"; {left_out}" if left_out else ""))
 
 
 def check_picture(path: Path) -> None:

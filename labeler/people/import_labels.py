@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,10 @@ class ImportCounts:
     graded: int
     skipped: int
     missing: int
+
+    def as_json(self) -> dict[str, int]:
+        """The counts by name."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,31 @@ def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None
     if ending == "svg":
         drawn = path.read_text(encoding="utf-8")
         assert "snowflake-base-retriever" in drawn
-        assert "1112341" in drawn
+        assert "0.338 [0.268, 0.405]" in drawn
+        assert "by gpt-4o" in drawn
+
+
+def test_the_picture_of_details_names_the_queries_with_the_most_disagreement(
+    shared: Path, tmp_path: Path
+) -> None:
+    files = [str(shared / f"dl19/{name}.qrels") for name in ("nist", "gpt-4o")]
+    path = tmp_path / "p.svg"
+    assert execute(["agree", *files, "-s", "kappa", "--details", "--plot", str(path)]) == 0
+    drawn = path.read_text(encoding="utf-8")
+    assert "1112341" in drawn
+    assert "grade by gpt-4o" in drawn
+
+
+def test_a_picture_of_one_assessor_has_a_row_for_each_statistic(
+    shared: Path, tmp_path: Path
+) -> None:
+    files = [str(shared / f"dl19/{name}.qrels") for name in ("nist", "gpt-4o")]
+    path = tmp_path / "p.svg"
+    names = ["-s", "kappa", "-s", "alpha-ordinal", "-s", "mae"]
+    assert execute(["agree", *files, *names, "--plot", str(path)]) == 0
+    drawn = path.read_text(encoding="utf-8")
+    assert all(f"<!-- {name} -->" in drawn for name in ("kappa", "alpha-ordinal", "mae"))
+    assert "in grades; 0: no difference" in drawn
 
 
 def test_a_picture_of_unknown_kind_is_misuse_before_anything_is_computed(

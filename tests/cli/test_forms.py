@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import typer
+from made import fill_sheet
 
 from labeler.cli import COMMANDS, execute, make_app
 from labeler.judging.judge import judge
@@ -76,11 +77,34 @@ def test_an_output_has_one_long_form_and_one_letter_everywhere() -> None:
 
 
 def test_what_is_shown_as_json_has_the_other_forms_too() -> None:
-    without = {"agree", "export", "import-qrels", "qrels validate", "store verify"}
     for name, command in commands():
         names = {opt for option in command.params for opt in option.opts}
-        if "--json" in names and name not in without:
+        if "--json" in names:
             assert {"--format", "--output"} <= names, name
+
+
+WRITERS = {
+    **dict.fromkeys(("fuse", "mmr", "run cut", "run sort", "run convert"), "it writes a run"),
+    **dict.fromkeys(
+        (f"qrels {verb}" for verb in ("merge", "binarise", "map", "convert", "clip", "subset")),
+        "it writes qrels",
+    ),
+    "demo": "it tells a story",
+    "init": "it writes a file of settings",
+    "sample": "it writes sheets",
+    "trec-eval": "its output is another program's",
+    "prompts show": "it prints a file",
+    "store prune": "it says one number",
+    "store gc": "it says two numbers",
+    **dict.fromkeys(("qrels", "run", "store"), "it is a group of commands"),
+}
+"""Commands that report nothing but the file they wrote, and why the others' forms are no help."""
+
+
+def test_every_command_that_reports_has_the_forms() -> None:
+    for name, command in commands():
+        names = {opt for option in command.params for opt in option.opts}
+        assert ({"--json", "--format", "--output"} <= names) != (name in WRITERS), name
 
 
 @pytest.fixture
@@ -89,6 +113,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     collection = small_collection(tmp_path / "coll")
     judge(collection, model=fake_model('{"reason": "so", "grade": 2}'), prompt="basic", name="a")
+    pool = (tmp_path / "coll" / "pool.jsonl").read_text()
+    pairs = list(map(json.loads, pool.splitlines()))
+    graded = [f"{row['query_id']} 0 {row['doc_id']} {n % 3}" for n, row in enumerate(pairs)]
+    (tmp_path / "human.qrels").write_text("\n".join(graded) + "\n")
+    ranked = [f"{row['query_id']} Q0 {row['doc_id']} 1 {n}.5 a" for n, row in enumerate(pairs)]
+    (tmp_path / "a.trec").write_text("\n".join(ranked) + "\n")
     return tmp_path
 
 
@@ -102,6 +132,18 @@ REPORTS = {
     "relabel coll --from a --model similarity --as b": {"name", "judged", "changes"},
     "diff coll a a": {"pairs", "states", "table", "moved"},
     "prompts": {"prompt", "kind", "what it asks"},
+    "pool coll --qrels human.qrels --only": {"pool", "pairs", "new", "queries", "runs", "qrels"},
+    "import-qrels human.qrels coll --as human": {"qrels", "pairs", "queries", "pool", "new"},
+    "agree human.qrels coll/qrels/a.qrels -s kappa": {
+        "pairs",
+        "queries",
+        "statistics",
+        "confusion",
+        "warnings",
+    },
+    "qrels validate human.qrels": {"qrels", "queries", "pairs", "grades"},
+    "run validate a.trec": {"run", "queries", "documents", "tied_pairs"},
+    "store verify coll": {"replies", "problems"},
     "fetch": {"name", "what", "queries", "judged pairs"},
 }
 
@@ -165,3 +207,47 @@ def test_a_pair_that_was_not_judged_is_named_with_the_one_that_was_meant(
     assert f"did you mean {query} {document}?" in capsys.readouterr().err
     assert execute(["explain", "coll", query, f"{document}x"]) == 2
     assert f"did you mean {query} {document}?" in capsys.readouterr().err
+
+
+FOLDERS = {
+    "ingest docs -o NEW": {"files", "documents", "unread", "queries"},
+    "build docs -o NEW --model similarity --queries-file q.txt": {"documents", "pooled", "judging"},
+    "build docs -o NEW --model similarity --queries-file q.txt --dry-run": {"documents", "pairs"},
+    "export coll --to csv --qrels a -o NEW": {"files", "documents", "queries", "pairs", "reader"},
+}
+
+
+@pytest.mark.parametrize("report", FOLDERS)
+def test_what_writes_a_folder_says_what_it_did_as_json_and_as_a_table(
+    report: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "docs").mkdir()
+    (place / "docs" / "a.txt").write_text("a cat sleeps " * 20)
+    (place / "q.txt").write_text("where do cats sleep\n")
+    assert execute([*report.replace("NEW", "one").split(), "--json"]) == 0
+    assert FOLDERS[report] <= json.loads(capsys.readouterr().out).keys()
+    assert execute([*report.replace("NEW", "two").split(), "--format", "csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert FOLDERS[report] <= row.keys()
+
+
+def test_a_graded_sheet_is_counted_for_programs(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["sample", "coll", "--from", "a", "--pairs", "2", "-o", "s.csv"]) == 0
+    fill_sheet(place / "s.csv", "1")
+    capsys.readouterr()
+    assert execute(["import-labels", "s.csv", "coll", "--as", "me", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"graded": 2, "skipped": 0, "missing": 0}
+
+
+def test_several_files_that_are_checked_are_one_list_for_programs(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["qrels", "validate", "human.qrels", "coll/qrels/a.qrels", "--json"]) == 0
+    assert [row["qrels"] for row in json.loads(capsys.readouterr().out)] == [
+        "human.qrels",
+        "coll/qrels/a.qrels",
+    ]
+    assert execute(["run", "validate", "a.trec", "a.trec"]) == 0
+    assert capsys.readouterr().out.count("a.trec: sound: ") == 2

@@ -6,7 +6,7 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
-from test_hostile_files import make_workspace
+from workspace import make_workspace
 
 from labeler.cli import execute
 

@@ -23,6 +23,10 @@ class Verified(NamedTuple):
     replies: int
     problems: tuple[str, ...]
 
+    def as_json(self) -> dict[str, Any]:
+        """The count, and the problems as they are said."""
+        return self._asdict()
+
 
 def verify(store: SqliteStore) -> Verified:
     """Check the file's structure, and every row against its checksum."""
