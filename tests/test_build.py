@@ -238,6 +238,8 @@ def test_the_demo_goes_on_without_an_llm(
     assert "the publisher's SHA-256, 1d9614638d18" in shown.err
     assert "What three systems find for: how do I sort a list by a key" in shown.out
     assert "origin: heading" in shown.out
+    assert f"As a picture: {tmp_path / 'demo' / 'scores.png'}" in shown.out
+    assert (tmp_path / "demo" / "scores.png").read_bytes().startswith(b"\x89PNG")
     queries = read_queries(Collection(tmp_path / "demo").queries)
     assert [query.metadata["origin"] for query in queries.values()] == ["heading"] * 3
 

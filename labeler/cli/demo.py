@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,8 +24,8 @@ from labeler.cli.signals import run_until_stopped
 from labeler.errors import LabelerError, Misconfigured, Misuse
 
 if TYPE_CHECKING:
-    from labeler.agreement.assessor_report import AssessorReport
     from labeler.collection.layout import Collection
+    from labeler.collection.outputs import Output
     from labeler.judging.result import JudgeResult
     from labeler.pipeline import Build
 
@@ -214,6 +215,7 @@ def say_queries(collection: Collection) -> None:
 def say_scores(collection: Collection, name: str) -> None:
     """The systems' scores by the grades of one assessor."""
     from labeler.evaluation.evaluate import evaluate
+    from labeler.evaluation.plot import plot_scores
 
     report = evaluate(collection.qrels(name), collection, MEASURES)
     for finding in report.findings:
@@ -222,12 +224,14 @@ def say_scores(collection: Collection, name: str) -> None:
     show(report.tables()[:1])
     if name == SIMILARITY:
         say("(similarity grades by the vectors of dense and the terms of bm25: it favors both.)")
+    draw(collection.folder / "scores.png", lambda output: plot_scores(report, output))
 
 
 def say_agreement(collection: Collection) -> None:
     """How far the two assessors agree, and why nobody should trust either."""
     from labeler.agreement.agree import AgreeOptions, agree_all
     from labeler.agreement.compare import StatisticOptions
+    from labeler.agreement.plot import plot
     from labeler.agreement.sources import open_sources
     from labeler.agreement.tables import confusion_table, statistics_table
     from labeler.models.local.caveats import MEASURED, NOT_FOR_DECISIONS
@@ -241,16 +245,15 @@ def say_agreement(collection: Collection) -> None:
     for assessor, measured in MEASURED.items():
         say(f"{assessor}: {measured}")
     say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
-    draw_agreement(report, collection.folder / "agreement.png")
+    draw(collection.folder / "agreement.png", lambda output: plot([report], output))
 
 
-def draw_agreement(report: AssessorReport, path: Path) -> None:
-    """Draw the agreement of the two assessors, where pictures can be drawn."""
-    from labeler.agreement.plot import plot
+def draw(path: Path, picture: Callable[[Output], object]) -> None:
+    """Draw a picture, where pictures can be drawn."""
     from labeler.collection.outputs import Output
 
     try:
-        plot([report], Output(path))
+        picture(Output(path))
     except LabelerError as error:
         note(f"no picture: {error}")
         return

@@ -286,4 +286,5 @@ def scores_of(
     report = report_on(qrels, runs, EvaluationOptions((str(measure),), scenarios=False), name)
     values = np.array([run.scores.values[0] for run in report.runs])
     queries = list(report.runs[0].scores.queries)
-    return SystemScores(report.qrels, list(runs), queries, values, report.findings)
+    findings = tuple(finding.without_advice() for finding in report.findings)
+    return SystemScores(report.qrels, list(runs), queries, values, findings)

@@ -52,9 +52,9 @@ def qrels_findings(
     scaled = [str(m) for m in measures if m.name in SCALED and "rel" not in dict(m.parameters)]
     if scaled and scoring.max_grade is None:
         top = Setting("max_grade")
-        source = f"the largest in the qrels; {top} says otherwise"
-        text = f"{', '.join(scaled)}: took {pool.max_grade} for the scale's top, {source}"
-        findings.append(Finding(text, settings=(top,)))
+        source, advice = "the largest in the qrels", f"; {top} says otherwise"
+        text = f"{', '.join(scaled)}: took {pool.max_grade} for the scale's top, {source}{advice}"
+        findings.append(Finding(text, settings=(top,), advice=advice))
     return findings
 
 
@@ -92,7 +92,8 @@ def _left_out(what: str, skip: Setting, value: str, about: str = "") -> Finding:
     """That some queries are left out, or which setting would leave them out."""
     if value == skip.value:
         return Finding(f"{what}; left out", about)
-    return Finding(f"{what}; counted as 0 ({skip} leaves them out)", about, (skip,))
+    advice = f" ({skip} leaves them out)"
+    return Finding(f"{what}; counted as 0{advice}", about, (skip,), advice=advice)
 
 
 def _of(some: int, every: int) -> str:

@@ -44,8 +44,9 @@ class Finding:
 
     `about` names the run, file or measure that it concerns, where it concerns one. `settings` are
     those that the text mentions, in the words of `str(setting)`, so that a caller who knows the
-    parameters by other names can put those in their place. Findings that differ in `about` and
-    `count` alone are told as one: `each` is what is said of the count.
+    parameters by other names can put those in their place; `advice` is the part of the text that
+    says what they would do. Findings that differ in `about` and `count` alone are told as one:
+    `each` is what is said of the count.
     """
 
     text: str
@@ -54,6 +55,7 @@ class Finding:
     level: Literal["warning", "note"] = "warning"
     each: str = ""
     count: int | None = None
+    advice: str = ""
 
     def __str__(self) -> str:
         return self.text
@@ -67,6 +69,11 @@ class Finding:
         for setting in self.settings:
             text = text.replace(str(setting), spell(setting))
         return text
+
+    def without_advice(self) -> Finding:
+        """The finding for a reader who has no such settings."""
+        text, each = (words.replace(self.advice, "") for words in (self.text, self.each))
+        return replace(self, text=text, each=each, settings=(), advice="")
 
 
 def as_findings(texts: Iterable[Finding | str]) -> Iterator[Finding]:

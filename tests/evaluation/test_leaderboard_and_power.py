@@ -16,7 +16,8 @@ from labeler.cli import execute as labeler
 from labeler.errors import Misuse
 from labeler.evaluation.comparison import compare_scores
 from labeler.evaluation.inputs import runs_from
-from labeler.evaluation.leaderboard import scores_of
+from labeler.evaluation.leaderboard import leaderboard, scores_of
+from labeler.evaluation.power import power as power_of_runs
 from labeler.metrics import evaluate
 from labeler.stats.intervals import quantiles
 from labeler.stats.means import mean_interval
@@ -208,6 +209,19 @@ def test_leaderboards_of_real_systems_by_two_qrels(
     assert value["low"] <= value["value"] <= value["high"]
     assert len(found["swaps"]) == round((1 - value["value"]) / 2 * 55)
     assert {swap["significant_by"] for swap in found["swaps"]} == {"neither"}
+
+
+def test_a_leaderboard_and_power_advise_no_setting_that_they_lack() -> None:
+    qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 0}, "q3": {"d1": 1}}
+    second_scores = {"a": 1.0, "b": 3.0}
+    runs = {n: {"q1": {"d1": 2.0, "d2": s}, "q2": {}} for n, s in second_scores.items()}
+    board = leaderboard(qrels, qrels, runs, "ERR@10")
+    plan = power_of_runs(qrels, runs, "ERR@10")
+    for findings in (board.findings, plan.findings):
+        said = [str(finding) for finding in findings]
+        assert "1 of 3 queries without a relevant document; counted as 0" in said
+        assert "a: 2 of 3 queries missing from the run; counted as 0" in said
+        assert "ERR@10: took 2 for the scale's top, the largest in the qrels" in said
 
 
 def test_a_leaderboard_with_itself_is_perfect_and_one_run_is_none(

@@ -15,6 +15,14 @@ def test_who_knows_the_parameters_by_other_names_puts_those_in_their_place() -> 
     assert words == "a: 1 of 3 queries missing; counted as 0 (--missing skip leaves them out)"
 
 
+def test_who_has_no_such_settings_is_advised_none() -> None:
+    advice = f" ({SKIP} leaves them out)"
+    each = f"of 3 queries missing; counted as 0{advice}"
+    plain = Finding(str(FOUND), "a", (SKIP,), each=each, count=1, advice=advice).without_advice()
+    assert str(plain) == "a: 1 of 3 queries missing; counted as 0"
+    assert (plain.each, plain.settings) == ("of 3 queries missing; counted as 0", ())
+
+
 def test_a_setting_is_what_a_caller_writes() -> None:
     assert str(Setting("max_grade")) == "max_grade"
     assert str(Setting("clip", True)) == "clip=True"
