@@ -14,6 +14,7 @@ from labeler.evaluation.options import Target
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
+    from labeler.report.table import Table
 
 
 @unfolded
@@ -65,8 +66,8 @@ def command(
     if output.format == "json":
         show_json(corrections.as_json(per_query=per_query), to)
     else:
-        tables = [corrections.query_table()] if per_query else corrections.tables()
-        show(tables, output.format, to)
+        parts: list[Table | str] = [corrections.sentence, *corrections.tables()]
+        show([corrections.query_table()] if per_query else parts, output.format, to)
     if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_corrected
 

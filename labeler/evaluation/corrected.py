@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from labeler.evaluation.summary import told_apart
+from labeler.messages import count_of
+from labeler.metrics import parse
 from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
 from labeler.report.table import Cell, Column, Interval, Table
@@ -66,6 +69,27 @@ class Corrections:
     comparisons: tuple[CorrectedDifference, ...] = ()
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def sentence(self) -> str:
+        """Which run leads by the first measure, and which of the others it can be told from."""
+        measure = self.scores[0].measure
+        scores = [s for s in self.scores if s.measure == measure]
+        sign = -1 if parse(measure).definition.lower_is_better else 1
+        best = max(scores, key=lambda s: sign * s.means.corrected.value)
+        mean, queries = best.means.corrected, count_of(best.means.queries, "query", "queries")
+        ends = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
+        value = f"{mean.value:.4f}{ends} over {queries}, of which people judged {best.means.judged}"
+        if len(scores) == 1:
+            return f"{best.run}: corrected {measure} is {value}."
+        leads = f"{best.run} has the {'lowest' if sign < 0 else 'highest'} corrected {measure}"
+        compared = [c for c in self.comparisons if c.measure == measure]
+        if not compared:
+            return f"{leads}, {value}."
+        baseline = compared[0].baseline
+        return (
+            f"{leads}, {value}. {told_apart(compared, 'it' if baseline == best.run else baseline)}"
+        )
+
     def tables(self) -> list[Table]:
         """The tables `scores` and, of several runs, `comparisons`."""
         tables = [score_table(self.scores)]
@@ -96,7 +120,7 @@ class Corrections:
         return f"Corrections(runs=[{runs}], measures=[{measures}], human={judged})"
 
     def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), self.findings)
+        return notebook_html(self.tables(), [Finding(self.sentence, level="note"), *self.findings])
 
 
 def _scores_as_json(scores: CorrectedScores, *, per_query: bool) -> dict[str, Any]:

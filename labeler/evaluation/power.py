@@ -46,10 +46,17 @@ class PowerPlan:
 
     @property
     def sentence(self) -> str:
-        """How much the differences of runs vary."""
+        """What so many queries can tell, and how much the differences of runs vary."""
+        number, (least, _) = next(iter(self.detectable.items()))
+        if self.queries in self.detectable:
+            number, (least, _) = self.queries, self.detectable[self.queries]
+        smallest, (enough, _) = next(iter(self.needed.items()))
+        many = count_of(number, "query finds", "queries find")
         first, second = self.widest_pair
         queries = count_of(self.queries, "query", "queries")
         return (
+            f"{many} a difference of {least:.3f} in {self.measure} {self.power:.0%} of the time;"
+            f" one of {smallest:g} takes {count_of(enough, 'query', 'queries')}.\n"
             f"{self.measure} of {self.runs} runs over {queries}: over queries, the difference of"
             f" two runs has a standard deviation of {self.deviation:.4f} (pooled over pairs of"
             f" runs), and {self.largest:.4f} where it varies most ({first}, {second})."

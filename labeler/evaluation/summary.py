@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from labeler.evaluation.comparison import Comparison, mean_of
 from labeler.evaluation.scores import RunScores
@@ -42,6 +43,33 @@ def headline(
     return [f"{leads}.", f"Against {baseline}, {_by_verdict(by_measure)}."]
 
 
+class Compared(Protocol):
+    """A run that was compared with a baseline."""
+
+    @property
+    def run(self) -> str:
+        """Its name."""
+
+    @property
+    def p_holm(self) -> float:
+        """The p of the difference, corrected for the number of comparisons."""
+
+    @property
+    def verdict(self) -> str:
+        """Better, worse, or neither."""
+
+
+def told_apart(compared: Sequence[Compared], baseline: str) -> str:
+    """Which runs are better and worse than the baseline, and which cannot be told from it."""
+    parts = []
+    for verdict in ("better", "worse"):
+        if runs := [c for c in compared if c.verdict == verdict]:
+            parts.append(f"{names_of(runs)} {_is(runs)} {verdict}{at_most(runs)}")
+    if runs := [c for c in compared if c.verdict not in ("better", "worse")]:
+        parts.append(f"{names_of(runs)} cannot be told from it")
+    return f"Against {baseline}, {'; '.join(parts)}."
+
+
 def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
     """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
     sign = 1 if parse(measure).definition.lower_is_better else -1
@@ -68,11 +96,11 @@ def _told_from(comparisons: Sequence[Comparison]) -> str:
     parts = []
     if worse:
         everyone = "all others" if len(comparisons) > 1 else "the other"
-        whom = everyone if len(worse) == len(comparisons) else _names(worse)
-        parts.append(f", better than {whom}{_at_most(worse)}")
+        whom = everyone if len(worse) == len(comparisons) else names_of(worse)
+        parts.append(f", better than {whom}{at_most(worse)}")
     if open_:
         but = "but " if not worse else "and "
-        parts.append(f", {but}cannot be told from {_names(open_)}{_at_least(open_)}")
+        parts.append(f", {but}cannot be told from {names_of(open_)}{_at_least(open_)}")
     if unresolvable:
         also = "and " if open_ else "but "
         parts.append(f", {also}{_too_few(unresolvable)}")
@@ -94,10 +122,10 @@ def _by_verdict(comparisons: Sequence[Comparison]) -> str:
     for verdict in ("better", "worse"):
         told = [c for c in comparisons if c.verdict == verdict]
         if told:
-            parts.append(f"{_names(told)} {_is(told)} {verdict}{_at_most(told)}")
+            parts.append(f"{names_of(told)} {_is(told)} {verdict}{at_most(told)}")
     _, open_, unresolvable = _by_kind(comparisons)
     if open_:
-        parts.append(f"{_names(open_)} cannot be told from it{_at_least(open_)}")
+        parts.append(f"{names_of(open_)} cannot be told from it{_at_least(open_)}")
     if unresolvable:
         parts.append(_too_few(unresolvable))
     return "; ".join(parts)
@@ -110,21 +138,23 @@ def _too_few(comparisons: Sequence[Comparison]) -> str:
     queries = f"at most {differ}" if len(comparisons) > 1 else f"{differ}"
     few = f"{queries} {'query differs' if differ == 1 else 'queries differ'}"
     smallest = f"no p below {least:.2g} could come of that"
-    return f"could not be told from {_names(comparisons)} by any outcome: {few}, and {smallest}"
+    return f"could not be told from {names_of(comparisons)} by any outcome: {few}, and {smallest}"
 
 
-def _is(comparisons: Sequence[Comparison]) -> str:
+def _is(comparisons: Sequence[Compared]) -> str:
     return "is" if len(comparisons) == 1 else "are"
 
 
-def _names(comparisons: Sequence[Comparison]) -> str:
+def names_of(comparisons: Sequence[Compared]) -> str:
+    """The runs' names; of many, how many they are."""
     names = [c.run for c in comparisons]
     if len(names) > NAMED:
         return f"{len(names)} others"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _at_most(comparisons: Sequence[Comparison]) -> str:
+def at_most(comparisons: Sequence[Compared]) -> str:
+    """The largest of the comparisons' p."""
     largest = max(c.p_holm for c in comparisons)
     below = "p" if len(comparisons) == 1 else "p at most"
     return f" ({below} {largest:.2g})"

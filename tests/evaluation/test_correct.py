@@ -383,3 +383,19 @@ def test_only_means_over_queries_are_corrected(
 ) -> None:
     assert execute([*with_people(tmp_path), "-m", measure]) == 2
     assert measure in capsys.readouterr().err
+
+
+def test_a_sentence_first_says_which_run_leads_and_from_which_it_can_be_told(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [word for word in corrected_two(shared, tmp_path) if word != "--json"]
+    assert execute(asked) == 0
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert "has the highest corrected nDCG@10, 0." in first
+    assert "over 43 queries, of which people judged 15. Against it, " in first
+    assert not second
+    assert execute([word for word in asked if "bge-base" not in word]) == 0
+    alone = capsys.readouterr().out.splitlines()[0]
+    assert alone.startswith("minilm-reranker: corrected nDCG@10 is 0.")
+    assert execute([*asked, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("run,measure,")

@@ -243,6 +243,19 @@ def test_a_leaderboard_with_itself_is_perfect_and_one_run_is_none(
     assert "at least two runs" in capsys.readouterr().err
 
 
+def test_power_says_first_what_the_queries_find_and_what_a_difference_takes(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    asked = ["power", str(folder / "nist.qrels"), str(folder / "runs"), "--difference", "0.02"]
+    assert labeler(asked) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == (
+        "43 queries find a difference of 0.070 in nDCG@10 80% of the time;"
+        " one of 0.02 takes 502 queries."
+    )
+
+
 def test_power_of_real_systems(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = shared / "dl19"
     runs = sorted(map(str, (folder / "runs").glob("mono*.gz")))
