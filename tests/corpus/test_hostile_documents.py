@@ -28,6 +28,12 @@ REPEATED = (
     *(":a: b\n", "$$\na\n", "import {", "export const a\n", "--8<--\n", "<script>\n", "<Tabs a={"),
     *("a: b\n", "\n:", "&amp;", "<http://", "[[", "[a][", "+++\n", "---\n", "  \n", "a  \n"),
 )
+OPENED = (
+    *("*a ", "`", "[", "<a ", "> " * 50 + "\n", "- " * 40, "_a", "\\", "|-\n", "<!--\n", "<pre>\n"),
+    *("/// a\n", ":::{x}\n", "{a=", "!!! n\n    ", "<T a={", "{", "a\n: b\n", "![", "export {\n"),
+    *("--8<--\n", "[^a]: ", "$$\n"),
+)
+"""Marks that a reader of Markdown could look for the end of, once for each."""
 NESTED: dict[str, Callable[[int], str]] = {
     "quotations": lambda n: "".join(">" * i + " a\n" for i in range(_side(n))),
     "lists": lambda n: "".join("  " * i + "- a\n" for i in range(_side(n) // 2)),
@@ -87,6 +93,12 @@ def test_no_shape_of_text_makes_much_more_work_than_it_is_long(kind: str) -> Non
     shapes = SHAPES if kind != "mdx" else dict(itertools.islice(SHAPES.items(), 0, None, 4))
     problems = {name: grows(kind, shape, 250, 4, noise=0.1) for name, shape in shapes.items()}
     assert not {name: problem for name, problem in problems.items() if problem}
+
+
+@pytest.mark.parametrize("kind", ["md", "mdx"])
+@pytest.mark.parametrize("unit", OPENED)
+def test_no_mark_that_stays_open_does(kind: str, unit: str) -> None:
+    assert not grows(kind, lambda n: unit * (n // len(unit)), 2_500, 4, noise=0.2)
 
 
 @pytest.mark.slow

@@ -315,9 +315,9 @@ def test_every_bad_row_of_a_file_is_named_at_once(docs: Path) -> None:
 def test_larger_documents_than_asked_for_are_named_counted_and_left_out(
     docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(docs, good_DOT_txt="good", large_DOT_txt="word " * 300_000)
-    write(docs, markup_DOT_md="# Word\n\n" + "word\n\n" * 20_000)
-    write(docs, rows_DOT_jsonl='{"text": "' + "word " * 300_000 + '"}\n')
+    write(docs, good_DOT_txt="good", large_DOT_txt="A sentence of a few words. " * 40_000)
+    write(docs, markup_DOT_md="# Word\n\n" + "word\n\n" * 11_000)
+    write(docs, rows_DOT_jsonl='{"text": "' + "A sentence of a few words. " * 40_000 + '"}\n')
     arguments = ["ingest", str(docs), "-o", str(tmp_path / "c"), "--max-file-size"]
     assert execute([*arguments, "1"]) == 0
     err = capsys.readouterr().err

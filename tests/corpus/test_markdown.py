@@ -1,7 +1,5 @@
 """Markdown is read by its structure, and what is no markup stays."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -155,12 +153,3 @@ def test_no_passage_splits_a_fenced_block(blocks: list[list[str]], between: str)
 @given(st.text(alphabet="ab \n\t#>-=`~*_[]()<>!|:.\\0{}&;\u2028", max_size=300))
 def test_any_text_can_be_read(source: str) -> None:
     passages(read_markdown(source)[1])
-
-
-@pytest.mark.parametrize(
-    "unit", ["*a ", "`", "[", "<a ", "> " * 50 + "\n", "- " * 40, "_a", "\\", "|-\n"]
-)
-def test_hostile_text_takes_no_longer_than_its_length_allows(unit: str) -> None:
-    started = time.process_time()
-    read_markdown(unit * (100_000 // len(unit)))
-    assert time.process_time() - started < 5

@@ -1,8 +1,6 @@
 """What tools add to Markdown comes out as the words that a reader of the page sees."""
 
 import re
-import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -343,20 +341,6 @@ def test_directives_in_directives_are_followed_so_far_and_then_kept_as_they_are(
     closed = "".join(f"{fence}\n" for fence in reversed(fences))
     (code,) = texts(f"{opened}end\n{closed}")
     assert "\nend\n" in code
-
-
-@pytest.mark.parametrize(
-    "unit",
-    ["<!--\n", "<pre>\n", "/// a\n", ":::{x}\n", "{a=", "!!! n\n    ", "<T a={", "{", "a\n: b\n",
-     "![", "export {\n", "--8<--\n", "[^a]: ", "$$\n"],
-)  # fmt: skip
-@pytest.mark.parametrize("read", [read_markdown, read_mdx])
-def test_hostile_marks_take_no_longer_than_their_length_allows(
-    unit: str, read: Callable[[str], object]
-) -> None:
-    started = time.process_time()
-    read(unit * (20_000 // len(unit)))
-    assert time.process_time() - started < 3
 
 
 def indented(text: str, by: str) -> str:
