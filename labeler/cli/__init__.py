@@ -1,4 +1,4 @@
-"""The command line: a registry of commands, one file each, and the exit codes they end with."""
+"""The command line: it runs a command, says what went wrong, and ends with an exit code."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from labeler import __version__
 from labeler.cli.completion import completed_command
+from labeler.cli.flags import without_types_of_flags
 from labeler.cli.options import option_names
+from labeler.cli.registry import COMMANDS, summary_of
 from labeler.cli.screen import complain, note
 from labeler.cli.settings import defaults_of
 from labeler.cli.signals import Terminated, terminate
@@ -24,124 +25,7 @@ from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
 from labeler.exchange.taken import told_what_files_are
 from labeler.files.read import rereadable
 
-BUILD = "Build a collection"
-JUDGE = "Judge it"
-MEASURE = "Measure with it"
-FETCH = "Fetch and look up"
-
-
-class Command(NamedTuple):
-    """A module of this package, its panel in `--help`, what it stands on, and an example.
-
-    The module is called after the command, and holds a function `command`, or a Typer `app` of
-    subcommands. It is imported when it runs: importing all of them takes longer than most of them
-    run. `library` is the module, or the folder of modules, whose functions it calls.
-    """
-
-    module: str
-    panel: str
-    library: str
-    example: str
-
-    @property
-    def run(self) -> Callable[..., Any] | typer.Typer:
-        """The function, or the Typer of subcommands."""
-        module = import_module(f"labeler.cli.{self.module}")
-        runs: Callable[..., Any] | typer.Typer = getattr(module, "app", None) or module.command
-        return runs
-
-
-COMMANDS: dict[str, Command] = {
-    "demo": Command("demo", BUILD, "pipeline", "labeler demo -o demo/ --model local"),
-    "init": Command("init", BUILD, "files.settings", "labeler init"),
-    "build": Command("build", BUILD, "pipeline", "labeler build docs/ -o coll/ --queries 50"),
-    "ingest": Command("ingest", BUILD, "corpus.ingest", "labeler ingest docs/ -o coll/"),
-    "generate": Command(
-        "generate", BUILD, "queries.generate", "labeler generate coll/ --queries 50"
-    ),
-    "pool": Command("pool", BUILD, "pools.pool", "labeler pool coll/ --depth 10 --run mine.trec"),
-    "sample": Command(
-        "sample", JUDGE, "people.sample", "labeler sample coll/ --pairs 200 -o sheet.csv"
-    ),
-    "import-labels": Command(
-        "import_labels",
-        JUDGE,
-        "people.import_labels",
-        "labeler import-labels sheet.csv coll/ --as human2",
-    ),
-    "import-qrels": Command(
-        "import_qrels",
-        JUDGE,
-        "pools.import_qrels",
-        "labeler import-qrels qrels/test.tsv coll/ --as human",
-    ),
-    "judge": Command(
-        "judge",
-        JUDGE,
-        "judging.judge",
-        "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first",
-    ),
-    "relabel": Command(
-        "relabel",
-        JUDGE,
-        "judging.relabel",
-        "labeler relabel coll/ --from first --prompt basic --as second",
-    ),
-    "diff": Command("diff", JUDGE, "judging.diff", "labeler diff coll/ umbrela-gpt basic-gpt"),
-    "evaluate": Command(
-        "evaluate", MEASURE, "evaluation.evaluate", "labeler evaluate qrels/human.qrels runs/*.trec"
-    ),
-    "correct": Command(
-        "correct",
-        MEASURE,
-        "evaluation.correct",
-        "labeler correct human.qrels llm.qrels runs/*.trec",
-    ),
-    "trec-eval": Command(
-        "trec_eval",
-        MEASURE,
-        "evaluation.trec_eval.program",
-        "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt",
-    ),
-    "leaderboard": Command(
-        "leaderboard",
-        MEASURE,
-        "evaluation.leaderboard",
-        "labeler leaderboard human.qrels llm.qrels runs/*.trec",
-    ),
-    "power": Command(
-        "power",
-        MEASURE,
-        "evaluation.power",
-        "labeler power human.qrels runs/*.trec --difference 0.02",
-    ),
-    "agree": Command("agree", MEASURE, "agreement.agree", "labeler agree human.qrels gpt-4o.qrels"),
-    "fuse": Command(
-        "fuse", MEASURE, "runs.fuse", "labeler fuse bm25.trec dense.trec -o hybrid.trec"
-    ),
-    "mmr": Command("mmr", MEASURE, "runs.mmr", "labeler mmr dense.trec coll/ -o diverse.trec"),
-    "qrels": Command("qrels", MEASURE, "qrels", "labeler qrels stats human.qrels"),
-    "run": Command("run", MEASURE, "runs", "labeler run cut bm25.trec -o top.trec --depth 100"),
-    "fetch": Command("fetch", FETCH, "catalog.fetch", "labeler fetch model"),
-    "export": Command(
-        "export", FETCH, "collection.export", "labeler export coll/ --to beir -o beir/"
-    ),
-    "prompts": Command("prompts", FETCH, "prompt", "labeler prompts show umbrela"),
-    "doctor": Command(
-        "doctor", JUDGE, "models.check", "labeler doctor --model gpt-4.1-mini --pairs 5000"
-    ),
-    "status": Command("status", JUDGE, "judging.status", "labeler status coll/"),
-    "explain": Command("explain", JUDGE, "judging.explain", "labeler explain coll/ q1 d7"),
-    "store": Command("store", JUDGE, "store", "labeler store verify coll/"),
-}
-
-
-def summary_of(command: Command) -> str:
-    """The first line of a command's help."""
-    run = command.run
-    text = run.info.help if isinstance(run, typer.Typer) else run.__doc__
-    return (text or "").strip().split("\n")[0]
-
+__all__ = ["COMMANDS", "complain_of_file", "execute", "main", "make_app", "summary_of"]
 
 INTERRUPTED = 130
 TERMINATED = 143
@@ -212,7 +96,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         with rereadable(), told_what_files_are(note):
             defaults = defaults_of(words[0] if words else "", words)
             how = {"prog_name": "labeler", "standalone_mode": False, "default_map": defaults}
-            result = app(words or ["--help"], **how)
+            result = without_types_of_flags(app)(words or ["--help"], **how)
     except LabelerError as error:
         complain(f"{_option_of(error, words)}{error}{_how_to_go_on(error, words)}")
         return error.exit_code

@@ -67,9 +67,9 @@ def collection_qrels(folder: Path, name: str | None) -> Path:
 
 
 def run_name(path: Path) -> str:
-    """A run's file name less `.trec`, `.run`, `.txt` and `.gz`."""
+    """A run's file name less `.gz` and what tells its format: `.trec`, `.json`, `.csv` …"""
     name = path.name
-    while name.casefold().endswith(RUN_SUFFIXES):
+    while name.casefold().endswith((*RUN_SUFFIXES, *OTHER_SUFFIXES)):
         name = name[: name.rindex(".")]
     return name or path.name
 

@@ -81,8 +81,13 @@ async def choose(
     model: str | None,
     base_url: str | None,
     environment: Mapping[str, str] = os.environ,
+    *,
+    rehearsal: bool = False,
 ) -> Choice:
     """The model for a task: the one named, else a key's server, else Ollama, else the embedded.
+
+    In a rehearsal, which asks nothing, a named model is taken for one of OpenAI's where there is
+    neither a key nor another server.
 
     Raises `Misuse`, with the list of its models, where there is a server and no model is named.
     """
@@ -95,6 +100,8 @@ async def choose(
     if server is None:
         if model_name:
             close = get_close_matches(model_name, ("local", "similarity"), 1)
+            if rehearsal and not close:
+                return Choice(model_name, f"{name_from}; no key yet", server_address(None))
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise Misconfigured(
                 f"no server for the model {model_name!r}: set OPENAI_API_KEY, give an address, or "

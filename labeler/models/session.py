@@ -111,7 +111,7 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
             raise Misuse(problem, parameter="base_url")
         selection = Selection(Choice(model.id, "given"), None, options)
     else:
-        choice = await choose(task, model, options.base_url)
+        choice = await choose(task, model, options.base_url, rehearsal=options.rehearsal)
         price = price_of(choice.base_url, choice.name, options.limits.prices)
         selection = Selection(choice, price, options)
     control.note(f"model: {selection.choice}")

@@ -185,6 +185,28 @@ def test_a_report_comes_as_a_table_for_programs_and_as_the_text_that_is_shown(
     assert len(shown.splitlines()) == len(written.splitlines())
 
 
+def test_no_option_without_a_value_shows_a_type(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["judge"], ["qrels", "validate"], ["store", "prune"]):
+        assert execute([*words, "--help"]) == 0
+        assert "bool" not in capsys.readouterr().out
+
+
+def test_a_rehearsal_needs_no_key(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LABELER_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    judging = ["judge", "coll", "--as", "b", "--model"]
+    assert execute([*judging, "gpt-4.1-mini", "--dry-run", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["calls"] > 0
+    assert "no key yet" in captured.err
+    assert execute([*judging, "gpt-4.1-mini"]) == 78
+    assert execute([*judging, "simlarity", "--dry-run"]) == 78
+    assert "did you mean 'similarity'?" in capsys.readouterr().err
+
+
 def test_the_earlier_name_of_the_output_still_works(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
