@@ -13,8 +13,7 @@ from labeler.agreement.overview import bars_of, bars_of_one
 from labeler.agreement.sentences import short
 from labeler.collection.outputs import Output
 from labeler.errors import Misuse
-from labeler.evaluation.plot import draw_systems
-from labeler.files.atomic import replacing_bytes
+from labeler.evaluation.plot import draw_systems, write_picture
 from labeler.messages import count_of
 from labeler.report.picture import (
     INK,
@@ -23,7 +22,6 @@ from labeler.report.picture import (
     forest,
     height_of,
     most_rows,
-    picture_bytes,
     shortened,
 )
 
@@ -70,10 +68,7 @@ def plot(
         else:
             _forest(reports, statistics, figure)
 
-    content, lacking = picture_bytes(draw, picture.path.suffix)
-    with picture.writing(), replacing_bytes(picture.path) as out:
-        out.write(content)
-    return lacking
+    return write_picture(draw, picture)
 
 
 ENDS = "dot and number: value; line: 95 % interval over queries"

@@ -28,11 +28,12 @@ def summary(report: AssessorReport) -> list[str]:
     agreement = report.agreement
     if not agreement.pairs:
         return ["Nothing can be compared: the two have no graded pair in common."]
+    human = whom(report.human)
     sentences = [
-        _how_often(short(report.assessor), agreement),
+        _how_often(short(report.assessor), human, agreement),
         _why_low(agreement),
-        _who_is_stricter(agreement),
-        _order(report.board, sampled=agreement.is_weighted),
+        _who_is_stricter(agreement, human),
+        _order(report.board, human, sampled=agreement.is_weighted),
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -53,13 +54,26 @@ def short(name: str) -> str:
     return re.sub(r"\.(qrels|txt|tsv)(\.gz)?$", "", name.rsplit("/", 1)[-1]) or name
 
 
-def _how_often(assessor: str, agreement: Agreement) -> str:
+def whom(human: str) -> str:
+    """What sentences call those whose grades an assessor is compared with.
+
+    >>> whom("human"), whom("qrels/rater1.qrels")
+    ('people', 'rater1')
+    """
+    return "people" if short(human) == "human" else short(human)
+
+
+def _do(human: str) -> str:
+    return "people do" if human == "people" else f"{human} does"
+
+
+def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     table = agreement.confusion / agreement.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
     few = agreement.pairs < FEW and not agreement.is_weighted
     count, whole = (partial(_of, agreement.pairs), agreement.pairs) if few else (hundred, 100)
     pairs = "pair" if whole == 1 else "pairs"
-    sentence = f"{assessor} gives the same grade as people to {count(same)} of {whole} {pairs}"
+    sentence = f"{assessor} gives the same grade as {human} to {count(same)} of {whole} {pairs}"
     if len(agreement.scale) > 2 and near > 0:
         sentence += f", and is one grade off in {count(near)} more"
     kappa = agreement.headline["kappa"]
@@ -130,34 +144,35 @@ def _sure(e: Estimate) -> str:
     return f"; with other queries anything from {plain(e.low, 2)} to {plain(e.high, 2)}"
 
 
-def _who_is_stricter(agreement: Agreement) -> str:
+def _who_is_stricter(agreement: Agreement, human: str) -> str:
     shift = agreement.headline["bias"]
     if shift.value is None:
         return ""
     size = f"by {abs(shift.value):.2f} of a grade on average"
     who = "more generous" if shift.value > 0 else "stricter"
     if shift.value == 0 and shift.low == shift.high:
-        return "It is neither stricter nor more generous than people."
+        return f"It is neither stricter nor more generous than {human}."
     if shift.low is None or shift.high is None:
-        return f"It is {who} than people, {size}."
+        return f"It is {who} than {human}, {size}."
     if shift.low <= 0 <= shift.high:
         value, low, high = (signed(x, 2) for x in (shift.value, shift.low, shift.high))
         between = f"by {value} of a grade on average, {low} to {high}"
-        return f"Whether it is stricter or more generous than people cannot be told ({between})."
-    return f"It is {who} than people, {size}."
+        return f"Whether it is stricter or more generous than {human} cannot be told ({between})."
+    return f"It is {who} than {human}, {size}."
 
 
-def _order(board: Leaderboard | None, *, sampled: bool) -> str:
+def _order(board: Leaderboard | None, human: str, *, sampled: bool) -> str:
+    whether = f"Whether it would order systems as {_do(human)}"
     if board is None and sampled:
         return (
-            "Whether it would order systems as people do is not known: people graded a sample of "
+            f"{whether} is not known: people graded a sample of "
             "pairs (grades of whole queries would let scores be corrected)."
         )
     if board is None:
-        return "Whether it would order systems as people do is not known: no runs were given."
+        return f"{whether} is not known: no runs were given."
     tau, low, high = board.statistics["tau_b"]
     if tau is None:
-        return "Whether it would order systems as people do cannot be told from these runs."
+        return f"{whether} cannot be told from these runs."
     count, swapped = len(board.systems), len(board.swaps)
     like = _like(tau)
     ends = (
@@ -172,18 +187,19 @@ def _order(board: Leaderboard | None, *, sampled: bool) -> str:
     if pairs == 1:
         swaps = "they change places" if swapped else "they keep their places"
     return (
-        f"By {board.measure} it orders {count} systems {like} people do "
-        f"(tau-b {plain(tau, 2)}{ends}): {swaps}{_how_many_apart(swapped, real)}."
+        f"By {board.measure} it orders {count} systems {like} {_do(human)} "
+        f"(tau-b {plain(tau, 2)}{ends}): {swaps}{_how_many_apart(swapped, real, human)}."
     )
 
 
-def _how_many_apart(swapped: int, real: int) -> str:
-    """How many of the systems that change places people's grades can tell apart."""
+def _how_many_apart(swapped: int, real: int, human: str) -> str:
+    """How many of the systems that change places the human grades can tell apart."""
     if not swapped:
         return ""
+    grades = f"{human}'s grades"
     if swapped == 1:
-        return f"; people's grades {'can' if real else 'cannot'} tell those two apart"
-    return f"; people's grades can tell apart {real or 'none'} of those"
+        return f"; {grades} {'can' if real else 'cannot'} tell those two apart"
+    return f"; {grades} can tell apart {real or 'none'} of those"
 
 
 def _like(tau: float) -> str:

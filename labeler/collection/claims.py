@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.collection.layout import Collection
-from labeler.collection.lock import check_locked
+from labeler.collection.lock import check_locked, is_acquired, lock_file
 from labeler.errors import Misuse
 from labeler.files.read import file_problems
 
@@ -38,8 +38,6 @@ def claimed(made: MadeFile) -> Iterator[None]:
     Processes that make it in the same way share it. The collection must be locked where the block
     begins. Raises `Misuse` where a process that runs now makes the file in another way.
     """
-    from filelock import FileLock  # takes long to load
-
     check_locked(made.collection.folder)
     text = json.dumps({"process": os.getpid(), "made_by": dict(made.made_by)}, default=dict)
     for claim in _running_claims(made.path):
@@ -48,8 +46,8 @@ def claimed(made: MadeFile) -> Iterator[None]:
     with file_problems(made.path.parent):
         made.path.parent.mkdir(parents=True, exist_ok=True)
         own = made.path.with_name(name)
-        lock = FileLock(own, thread_local=False, fallback_to_soft=False)
-        lock.acquire(blocking=False)
+        lock = lock_file(own)
+        is_acquired(lock)  # nobody else knows the name
     try:
         with file_problems(own):
             own.write_text(text, encoding="utf-8")
@@ -63,16 +61,12 @@ def claimed(made: MadeFile) -> Iterator[None]:
 
 def _running_claims(path: Path) -> Iterator[Mapping[str, Any]]:
     """The claims on a file whose processes run; those of processes that were killed are removed."""
-    from filelock import FileLock, Timeout
-
     name = re.compile(rf"\.{re.escape(path.name)}\.\d+-[0-9a-f]+\.claim")
     with file_problems(path.parent):
         beside = list(path.parent.iterdir()) if path.parent.is_dir() else []
         for claim in (p for p in beside if name.fullmatch(p.name)):
-            lock = FileLock(claim, thread_local=False, fallback_to_soft=False)
-            try:
-                lock.acquire(blocking=False)
-            except Timeout:
+            lock = lock_file(claim)
+            if not is_acquired(lock):
                 yield _content(claim)
                 continue
             claim.unlink(missing_ok=True)

@@ -14,13 +14,15 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labeler.collection.layout import Collection, check_files
 from labeler.errors import FileProblem, Stopped
 from labeler.files.read import file_problems
 
 if TYPE_CHECKING:
+    from filelock import FileLock
+
     from labeler.models.policies.stop import StopSignal
 
 Note = Callable[[str], None]
@@ -39,6 +41,24 @@ _HOLDER = re.compile(rb"(\d{1,10}) (\S{1,80}) (\S{1,40})\n")
 
 def _say_nothing(_line: str) -> None:
     return None
+
+
+def lock_file(path: Path, **more: Any) -> FileLock:
+    """A lock that is a file: of all threads of this process, and never a mere file's presence."""
+    from filelock import FileLock  # takes long to load
+
+    return FileLock(path, thread_local=False, fallback_to_soft=False, **more)
+
+
+def is_acquired(lock: FileLock) -> bool:
+    """Take a lock, if nobody holds it; whether that went well."""
+    from filelock import Timeout
+
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    return True
 
 
 @contextmanager
@@ -97,8 +117,6 @@ class _FolderLock:
     """The lock file of a collection, which says who holds it."""
 
     def __init__(self, collection: Collection) -> None:
-        from filelock import FileLock  # takes long to load
-
         self._folder = collection.folder
         with file_problems(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -106,13 +124,7 @@ class _FolderLock:
             mode = self._folder.stat().st_mode & 0o666
         check_files(collection)
         self._descriptor = -1
-        self._lock = FileLock(
-            collection.lock,
-            mode=mode,
-            thread_local=False,
-            fallback_to_soft=False,
-            on_acquired=self._sign,
-        )
+        self._lock = lock_file(collection.lock, mode=mode, on_acquired=self._sign)
 
     def waits(self, note: Note) -> Iterator[float]:
         """The seconds to wait before each further try, until the lock is this process' own."""
@@ -124,16 +136,11 @@ class _FolderLock:
             yield POLL_SECONDS
 
     def _is_acquired(self) -> bool:
-        from filelock import Timeout
-
         try:
-            self._lock.acquire(blocking=False)
-        except Timeout:
-            return False
+            return is_acquired(self._lock)
         except OSError as error:
             problem = f"cannot be locked for writing: {error.strerror or error}"
             raise FileProblem(f"{self._folder}: {problem}") from error
-        return True
 
     @contextmanager
     def as_held(self) -> Iterator[None]:

@@ -51,7 +51,7 @@ def plot_scores(report: Report, output: Output | Path) -> list[str]:
 
     left = report.measures[MOST_PANELS:]
     notes = [f"a picture holds {MOST_PANELS} measures; left out: {', '.join(left)}"] if left else []
-    return [*notes, *_write(draw, output)]
+    return [*notes, *write_picture(draw, output)]
 
 
 def plot_leaderboard(board: Leaderboard, output: Output | Path) -> list[str]:
@@ -62,7 +62,7 @@ def plot_leaderboard(board: Leaderboard, output: Output | Path) -> list[str]:
         figure.set_size_inches(8.6, height_of(rows) + 0.2)
         draw_systems(figure.subplots(), board, board.names)
 
-    return _write(draw, output)
+    return write_picture(draw, output)
 
 
 def draw_systems(panel: Axes, board: Leaderboard, names: tuple[str, str]) -> None:
@@ -102,7 +102,8 @@ def _bar(run: RunScores, measure: str) -> Bar:
     return Bar(run.name, value, low, high)
 
 
-def _write(draw: Callable[[Figure], None], output: Output | Path) -> list[str]:
+def write_picture(draw: Callable[[Figure], None], output: Output | Path) -> list[str]:
+    """Draw a picture into a file; returns what a reader of it should know."""
     picture = Output.of(output)
     check_picture(picture.path)
     content, lacking = picture_bytes(draw, picture.path.suffix)

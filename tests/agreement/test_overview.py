@@ -78,3 +78,18 @@ def test_one_picture_holds_any_number_of_assessors(files: list[str], tmp_path: P
     assert all(f"copy-{place}" in drawn for place in range(len(many)))
     assert "95 % interval over queries" in drawn
     assert execute([*asked, "--details", "--force"]) == 2
+
+
+def test_who_an_assessor_is_compared_with_is_named_and_human_grades_are_peoples(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = "".join(f"q{d % 9} 0 d{d} {d % 3}\n" for d in range(90))
+    for name in ("rater1", "rater2", "human"):
+        (tmp_path / f"{name}.qrels").write_text(lines)
+    for first, named in (("rater1", "rater1"), ("human", "people")):
+        files = [str(tmp_path / f"{name}.qrels") for name in (first, "rater2")]
+        assert execute(["agree", *files, "-s", "kappa"]) == 0
+        said = capsys.readouterr().out
+        assert f"rater2 gives the same grade as {named} to 90 of 90 pairs" in said
+        assert f"neither stricter nor more generous than {named}." in said
+    assert "as people do is not known" in said
