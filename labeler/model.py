@@ -47,6 +47,10 @@ NO_TEXT = "no_text"
 """How a reply ended that is a tool call, or parts of which none is text; the next is no other."""
 
 
+Bound = Awaitable[bool] | None
+"""Whether an answer was certainly to its request, as turns out later; None where it is certain."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a model answered, before anybody parsed it.
@@ -76,7 +80,7 @@ class Reply:
     remembered: bool = False
     shared: bool = False
     completion_id: str = ""
-    is_bound: Awaitable[bool] | None = field(default=None, compare=False, repr=False)
+    is_bound: Bound = field(default=None, compare=False, repr=False)
 
 
 Ask = Callable[[Request], Awaitable[Reply]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 from labeler.errors import BudgetReached, CallFailed, Misconfigured, Stopped
 from labeler.files.numbers import count
@@ -42,9 +42,12 @@ class Spending:
 
     def add(self, spending: Spending, sign: int = 1) -> None:
         """Add another spending, or take it away."""
-        for amount in fields(self):
-            sum_of_both = getattr(self, amount.name) + sign * getattr(spending, amount.name)
-            setattr(self, amount.name, sum_of_both)
+        self.calls += sign * spending.calls
+        self.tokens += sign * spending.tokens
+        self.cost += sign * spending.cost
+        self.unknown += sign * spending.unknown
+        self.unknown_tokens += sign * spending.unknown_tokens
+        self.unknown_cost += sign * spending.unknown_cost
 
     def since(self, earlier: Spending) -> Spending:
         """What was spent after an earlier state of the same spending."""
@@ -181,10 +184,10 @@ def budgeted(model: Model, budget: Budget) -> Model:
             reply = _with_counts(await budget.in_time(model.ask(request)))
             used = Tokens(reply.prompt_tokens, reply.completion_tokens)
             if model.is_server and not used.inside:
-                return replace(reply, cost=None if reservation.cost else _cost(reservation, budget))
+                return _at(None if reservation.cost else _cost(reservation, budget), reply)
             budget.reported.learn(most, used)
             actual = budget.spending(used)
-            return replace(reply, cost=_cost(actual, budget))
+            return _at(_cost(actual, budget), reply)
         except CallFailed as error:
             if error.tokens:
                 budget.reported.learn(most, Tokens(*error.tokens))
@@ -210,6 +213,11 @@ def _with_counts(reply: Reply) -> Reply:
     if counts == (reply.prompt_tokens, reply.completion_tokens):
         return reply
     return replace(reply, prompt_tokens=counts[0], completion_tokens=counts[1])
+
+
+def _at(cost: float | None, reply: Reply) -> Reply:
+    """A reply at what it cost; most have that cost already, as no price is known."""
+    return reply if reply.cost is cost else replace(reply, cost=cost)
 
 
 def _cost(spent: Spending, budget: Budget) -> float | None:

@@ -14,10 +14,8 @@ def confirmed(model: Model) -> Model:
 
     async def ask(request: Request) -> Reply:
         reply = await model.ask(request)
-        if reply.is_bound is None:
-            return reply
-        if not await reply.is_bound:
+        if reply.is_bound is not None and not await reply.is_bound:
             raise NoAnswer(STRAY)
-        return replace(reply, is_bound=None)
+        return reply
 
     return replace(model, ask=ask)

@@ -12,7 +12,7 @@ from typing import Any
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
 from labeler.files.numbers import count, log_probability
-from labeler.model import NO_COMPLETION, NO_TEXT, Reply, whole
+from labeler.model import NO_COMPLETION, NO_TEXT, Bound, Reply, whole
 from labeler.models.ending import status_of_ending
 from labeler.models.server.addresses import masked
 
@@ -54,7 +54,7 @@ def _ending(choice: Mapping[str, Any], text: str) -> str:
     return NO_TEXT if is_other else ending
 
 
-def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
+def read_answer(body: bytes, where: str, headers: Mapping[str, str], bound: Bound = None) -> Reply:
     """The reply in the body of a 200; one that ended with `NO_COMPLETION` where it holds none and
     counts tokens, and `NoCompletion` where it does not even count.
     """
@@ -66,17 +66,17 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
         text = "\n".join(dict.fromkeys(_texts(answer["choices"])))
         tokens = tokens_used(usage, text)
         return Reply(
-            text=text,
-            finish_reason=_ending(choice, text),
-            refusal=_text(message.get("refusal")) or None,
-            model=_text(answer.get("model")),
-            prompt_tokens=tokens[0],
-            completion_tokens=tokens[1],
+            text,
+            _ending(choice, text),
+            _text(message.get("refusal")) or None,
+            _text(answer.get("model")),
+            *tokens,
             top_tokens=_top_tokens(choice.get("logprobs")),
             body=body if len(body) <= USUAL_BODY else _what_is_used(answer),
             hold=_hold(headers),
             thought=_thought(message, usage),
             completion_id=_text(answer.get("id")),
+            is_bound=bound,
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         usage, problem = _usage_in(body), NoCompletion(_expected(where, body))

@@ -38,6 +38,8 @@ STRAYED = (
 NO_KEY = "none"
 """What is sent where there is no key; servers on one's own machine ask for none."""
 
+_JSON = json.JSONEncoder(ensure_ascii=False)
+
 
 @dataclass(frozen=True, slots=True)
 class Calls:
@@ -122,9 +124,10 @@ class _Connection:
 
     def __init__(self, address: str, api_key: str | None, calls: Calls) -> None:
         self._address = address
+        self._where = masked(address)
         self._calls = calls
         self._ids = RequestIds()
-        self._first = FirstAnswer(masked(address), calls.waiting, calls.seconds, self._is_there)
+        self._first = FirstAnswer(self._where, calls.waiting, calls.seconds, self._is_there)
         self._key = _checked(api_key or os.environ.get("OPENAI_API_KEY") or "")
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
@@ -142,7 +145,7 @@ class _Connection:
         """Send one chat completion; neither the reply nor an error holds the key, even where the
         server's words did.
         """
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        content = _JSON.encode(body).encode("utf-8", "surrogatepass")
         sent = self._ids.next()
         wire = self._open()
         try:
@@ -154,22 +157,22 @@ class _Connection:
 
     async def _read(self, answer: HttpAnswer, sent: str) -> Reply:
         """What an answer means, if it is this request's."""
-        where = masked(self._address)
         received = without_key(answer.body, self._key)
         try:
             if answer.status == 200:
-                reply = read_answer(received, where, answer.headers)
+                reply = read_answer(received, self._where, answer.headers, answer.is_bound)
             else:
-                reply = read_refusal(answer.status, received, where, answer.headers)
+                reply = read_refusal(answer.status, received, self._where, answer.headers)
         except LabelerError as problem:
             is_final = not isinstance(problem, Retryable)
             if is_final and answer.is_bound is not None and not await answer.is_bound:
-                raise NoAnswer(f"{where}: {STRAY}") from None
+                raise NoAnswer(f"{self._where}: {STRAY}") from None
             raise
         self._ids.check_echo(sent, answer.headers, reply.completion_id)
         if answer.status == 200:
             self._ids.check_repeated(reply.completion_id, is_bound=answer.is_bound is None)
-        return replace(reply, is_bound=answer.is_bound)
+        is_complete = reply.is_bound is answer.is_bound  # which nearly all are: a copy takes long
+        return reply if is_complete else replace(reply, is_bound=answer.is_bound)
 
     def _without_key(self, problem: LabelerError) -> LabelerError:
         problem.args = tuple(whole(hidden(str(part), self._key)) for part in problem.args)
@@ -186,13 +189,12 @@ class _Connection:
 
         url = self._address.partition("?")
         path = f"{url[0].rstrip('/')}/{what}{url[1]}{url[2]}"
-        where = masked(self._address)
         return Wire(
             path,
-            where,
+            self._where,
             self._calls.seconds if seconds is None else seconds,
             CONNECT_SECONDS,
-            lambda: self._calls.waiting.note(f"{where}: {STRAYED}"),
+            lambda: self._calls.waiting.note(f"{self._where}: {STRAYED}"),
         )
 
     def _client_headers(self) -> dict[str, str]:
@@ -213,7 +215,7 @@ class _Connection:
 
     async def models(self) -> list[str]:
         """The models that the server lists."""
-        where, wire = masked(self._address), self._wire_to("models")
+        wire = self._wire_to("models")
         try:
             answer = await wire.get(self._client_headers())
         finally:
@@ -221,8 +223,8 @@ class _Connection:
         received = without_key(answer.body, self._key)
         try:
             if answer.status == 200:
-                return read_models(received, where)
-            read_refusal(answer.status, received, where, answer.headers)
+                return read_models(received, self._where)
+            read_refusal(answer.status, received, self._where, answer.headers)
         except LabelerError as problem:
             raise self._without_key(problem) from problem.__cause__
         return []

@@ -22,7 +22,7 @@ import asyncio
 import select
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -105,6 +105,15 @@ class Connection(ResponseHandler):
         self._keeping = keeping
         self._answers = 0
         self._has_strayed = False
+        self._poll: select.poll | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin, with what tells whether bytes wait to be read."""
+        super().connection_made(transport)
+        number = transport.get_extra_info("socket").fileno()
+        if number >= 0 and hasattr(select, "poll"):  # Windows has none
+            self._poll = select.poll()
+            self._poll.register(number, select.POLLIN)
 
     def set_response_params(self, **parameters: Any) -> None:
         """Begin a request."""
@@ -142,9 +151,11 @@ class Connection(ResponseHandler):
         """Whether the connection can be used: it is open, and nothing waits to be read on it."""
         if not super().is_connected() or self._has_strayed:
             return False
-        if self._is_idle and self.requests and self._keeping.has_strayed:
+        if not self._is_idle:
+            return True
+        if self.requests and self._keeping.has_strayed:
             return False
-        return not (self._is_idle and self._is_readable())
+        return not (self._poll and self._poll.poll(0))
 
     def settle(self) -> None:
         """Let the last answer count, unless something strayed after it."""
@@ -154,17 +165,9 @@ class Connection(ResponseHandler):
     @property
     def _is_idle(self) -> bool:
         """Whether no answer is waited for, nor the rest of one."""
-        whole = self._payload is None or self._payload.is_eof()
-        return self.requests == 0 or (self._answers > 0 and whole)
-
-    def _is_readable(self) -> bool:
-        """Whether the system holds bytes, or an end, that were not read yet."""
-        number = self.transport.get_extra_info("socket").fileno() if self.transport else -1
-        if number < 0 or not hasattr(select, "poll"):  # Windows has none
-            return False
-        poll = select.poll()
-        poll.register(number, select.POLLIN)
-        return bool(poll.poll(0))
+        if self._answers == 0:
+            return self.requests == 0
+        return self._payload is None or self._payload.is_eof()
 
     def _stray(self) -> None:
         self._has_strayed = True
@@ -175,11 +178,15 @@ class Connection(ResponseHandler):
 
 
 class Connections(aiohttp.TCPConnector):
-    """A pool in which connections rest before they are used again."""
+    """A pool in which connections rest before they are used again.
+
+    Rests that end soon after one another end together, so that one timer serves them all.
+    """
 
     def __init__(self, keeping: Keeping, most: int) -> None:
         super().__init__(limit=most)
         self._keeping = keeping
+        self._resting: deque[tuple[float, Any, Connection]] = deque()
         self._factory = partial(Connection, keeping, self._loop)  # type: ignore[assignment]  # the only hook for a protocol
 
     def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
@@ -189,19 +196,39 @@ class Connections(aiohttp.TCPConnector):
         elif protocol.requests == 1:  # nothing to look out for
             should_close |= self._keeping.rest is None or protocol.should_close
         if isinstance(protocol, Connection) and not should_close:
-            self._loop.call_later(self._keeping.watch, self._rested, key, protocol)
+            self._resting.append((self._loop.time() + self._keeping.watch, key, protocol))
+            if len(self._resting) == 1:
+                self._look_at_the_end()
         else:
             super()._release(key, protocol, should_close=True)
 
-    def _rested(self, key: Any, connection: Connection) -> None:
-        """Give back a connection that has rested, to be used again if it still may be."""
-        if _is_open(connection) and not connection.is_connected():
+    def _look_at_the_end(self) -> None:
+        """Look at the connections once the one that rests for longest has rested, and a bit."""
+        end = self._resting[0][0]
+        self._loop.call_at(end + self._keeping.watch / 10, self._end_rests)
+
+    def _end_rests(self) -> None:
+        """Give back the connections that have rested, to be used again if they still may be."""
+        now = self._loop.time()
+        try:
+            while self._resting and self._resting[0][0] <= now:
+                self._end_rest(*self._resting.popleft()[1:])
+        finally:
+            if self._resting:
+                self._look_at_the_end()
+
+    def _end_rest(self, key: Any, connection: Connection) -> None:
+        is_usable = connection.is_connected()
+        if _is_open(connection) and not is_usable:  # what waits to be read may be its end
             self._loop.call_later(SHORTEST_REST, self._looked, key, connection)
         else:
-            self._looked(key, connection)
+            self._give_back(key, connection, is_usable=is_usable)
 
     def _looked(self, key: Any, connection: Connection) -> None:
-        is_over = self._keeping.rest is None or not connection.is_connected()
+        self._give_back(key, connection, is_usable=connection.is_connected())
+
+    def _give_back(self, key: Any, connection: Connection, *, is_usable: bool) -> None:
+        is_over = self._keeping.rest is None or not is_usable
         super()._release(key, connection, should_close=is_over)
         connection.settle()
 
@@ -216,11 +243,13 @@ class BoundAnswer(aiohttp.ClientResponse):
 
     is_bound: asyncio.Future[bool] | None = None
 
-    async def start(self, connection: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
+    def start(
+        self, connection: aiohttp.connector.Connection
+    ) -> Coroutine[Any, Any, aiohttp.ClientResponse]:
         """Read the head."""
         if isinstance(connection.protocol, Connection):
             self.is_bound = connection.protocol.is_bound
-        return await super().start(connection)
+        return super().start(connection)
 
 
 def is_bound_of(answer: aiohttp.ClientResponse) -> asyncio.Future[bool] | None:

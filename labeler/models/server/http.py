@@ -12,7 +12,7 @@ import asyncio
 import ipaddress
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import getproxies, proxy_bypass
@@ -20,6 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from labeler.errors import Misconfigured, NoAnswer
+from labeler.model import Bound
 from labeler.models.server.addresses import masked
 from labeler.models.server.connections import BoundAnswer, Connections, Keeping, is_bound_of
 
@@ -51,7 +52,7 @@ class HttpAnswer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
-    is_bound: Awaitable[bool] | None = None
+    is_bound: Bound = None
 
 
 class Wire:
