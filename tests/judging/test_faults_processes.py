@@ -1,6 +1,7 @@
 """Killing, interrupting and sharing: what is paid once is kept, and nothing is paid twice."""
 
 import random
+import re
 import shutil
 import signal
 import struct
@@ -159,25 +160,56 @@ def test_the_leases_of_a_killed_process_hold_nobody_up(tmp_path: Path) -> None:
     assert time.monotonic() - began < 20
 
 
-def test_a_full_disk_ends_the_run_in_one_line_and_keeps_what_was_committed(tmp_path: Path) -> None:
-    collection = make_collection(tmp_path, queries=3, documents=100)
+def judged_on_a_full_disk(folder: Path, server: FakeServer) -> str:
+    """What a run says that may write no file of more than 300 kB, neither here nor elsewhere."""
     limited = (
         "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000));"
         "sys.argv = ['labeler', *sys.argv[1:]]; runpy.run_module('labeler', run_name='__main__')"
     )
+    command = [sys.executable, "-c", limited, *judge_command(folder, server)[3:]]
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 74, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_a_full_disk_ends_the_run_and_what_was_paid_is_saved_where_there_is_room(
+    tmp_path: Path,
+) -> None:
+    collection = make_collection(tmp_path, queries=3, documents=100)
     with FakeServer(grade_in) as server:
-        command = [sys.executable, "-c", limited, *judge_command(tmp_path, server)[3:]]
-        done = subprocess.run(
-            command, env=environment(), capture_output=True, text=True, timeout=60, check=False
-        )
-        assert done.returncode == 74, done.stderr
-        assert "Traceback" not in done.stderr
-        kept = len(stored_pairs(collection))
-        asked = len(pair_calls(server))
-        assert 0 < kept <= asked
+        said = judged_on_a_full_disk(tmp_path, server)
+        (line,) = (line for line in said.splitlines() if line.startswith("labeler: "))
+        assert "is the disk full?" in line
+        (saved,) = tmp_path.glob("replies.db.rescued-*")
+        with open_store(saved, reading=True) as store:
+            assert said.count(f"{len(store)} replies are saved in {saved}") == 1
+            assert len(store) + len(stored_pairs(collection)) == len(pair_calls(server))
         assert finish(start(tmp_path, server))[0] == 0
-        assert len(pair_calls(server)) == asked + 300 - kept
+        assert len(pair_calls(server)) == 300
+    assert read_qrels(collection.qrels("a")) == expected(3, 100)
+
+
+def test_where_there_is_no_room_anywhere_it_is_said_how_many_paid_replies_are_lost(
+    tmp_path: Path,
+) -> None:
+    collection = make_collection(tmp_path, queries=3, documents=100)
+
+    def answer_at_length(call: Call) -> Answer:
+        return Answer({**completion(grade_in(call)), "id": "x" * 40_000})
+
+    with FakeServer(answer_at_length) as server:
+        said = judged_on_a_full_disk(tmp_path, server)
+        lost = sum(map(int, re.findall(r"(\d+) repl(?:y is|ies are) lost", said)))
+        saved = sum(map(int, re.findall(r"(\d+) repl(?:y is|ies are) saved in", said)))
+        asked = len(pair_calls(server))
+        assert lost > 0
+        assert lost + saved + len(stored_pairs(collection)) == asked
+        assert finish(start(tmp_path, server))[0] == 0
+        assert len(pair_calls(server)) <= 300 + lost + saved
     assert read_qrels(collection.qrels("a")) == expected(3, 100)
 
 

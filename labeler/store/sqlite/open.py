@@ -105,6 +105,18 @@ def begins(connection: sqlite3.Connection) -> bool:
     return True
 
 
+@contextmanager
+def committed(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit the transaction that has begun in the end, or undo it after an error."""
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # SQLite itself may have undone it
+            connection.execute("ROLLBACK")
+        raise
+
+
 def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 

@@ -7,8 +7,8 @@ import os
 import secrets
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from labeler.errors import FileProblem, LabelerError
 from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.store.base import KeyedReply
-from labeler.store.sqlite.open import create, store_problems
+from labeler.store.sqlite.open import committed, create, store_problems
 from labeler.store.sqlite.rows import copy_rows, insert
 
 _MARK = ".rescued-"
@@ -71,68 +71,90 @@ class OpenFile:
 class Rescue:
     """A store beside another one, for replies that cannot be kept there.
 
-    It lies in the folder for temporary files where the other one's folder cannot be written to.
+    It lies in the folder for temporary files where the other one's folder cannot be written to, or
+    has no room left. What there is room for in neither is counted.
     """
 
     def __init__(self, path: Path) -> None:
         self._of = path
-        self._replies = 0
-        self._path: Path | None = None
+        self._folders = [path.parent, Path(tempfile.gettempdir())]
+        self._saved: dict[Path, int] = {}
         self._connection: sqlite3.Connection | None = None
+        self._is_copy_empty = False
+        self._unsaved = 0
         self._problem = ""
 
     def __str__(self) -> str:
-        """What becomes of the replies."""
-        if self._problem:
+        """What becomes of the replies; empty where there was none to save."""
+        if self._unsaved:
             return f"replies could not be saved elsewhere: {self._problem}"
-        if self._path is None:
-            return "it held no reply"
-        if self._path.parent == self._of.parent:
-            return f"replies are saved in {self._path}, and taken in by the next run"
-        move = f"move it into {self._of.parent}, and the next run takes them in"
-        return f"replies are saved in {self._path}; {move}"
+        if not self._saved:
+            return "it held no reply" if self._is_copy_empty else ""
+        *_, last = self._saved
+        where = f"replies are saved in {' and '.join(map(str, self._saved))}"
+        if last.parent == self._of.parent:
+            return f"{where}, and taken in by the next run"
+        return f"{where}; move {last} into {self._of.parent}, and the next run takes them in"
 
-    def summary(self) -> str:
-        """How many replies are saved; empty where none is."""
-        saved = count_of(self._replies, "reply is", "replies are")
-        return f"{saved} saved in {self._path}" if self._path else ""
+    def summary(self) -> list[str]:
+        """How many replies are saved in which file, and how many are lost; a line each."""
+        lines = [
+            f"{count_of(number, 'reply is', 'replies are')} saved in {path}"
+            for path, number in self._saved.items()
+        ]
+        if self._unsaved:
+            lost = count_of(self._unsaved, "reply is lost", "replies are lost")
+            lines.append(f"{lost}, for which there was no room ({self._problem})")
+        return lines
 
     def add(self, replies: Sequence[KeyedReply], *, redacted: bool) -> None:
         """Keep replies."""
-        with self._writing(bool(replies)) as connection:
-            if connection is not None:
-                kept = (insert(connection, reply, redacted=redacted) for reply in replies)
-                self._replies += sum(kept)
+
+        def inserted(connection: sqlite3.Connection) -> int:
+            return sum(insert(connection, reply, redacted=redacted) for reply in replies)
+
+        if replies and not self._keeps(inserted):
+            self._unsaved += len(replies)
 
     def copy(self, source: sqlite3.Connection) -> None:
         """Keep all that can be read of a store."""
-        with self._writing(True) as connection:
-            if connection is not None:
-                self._replies += copy_rows(source, connection)
-        if not self._replies:
-            self._remove()
+        self._keeps(lambda connection: copy_rows(source, connection))
+        self._is_copy_empty = not any(self._saved.values())
+        if self._is_copy_empty:
+            self._leave()
 
-    @contextmanager
-    def _writing(self, is_needed: bool) -> Iterator[sqlite3.Connection | None]:
-        """The connection in a transaction; None where nothing is to be kept, or nothing can be."""
-        if not is_needed or self._problem:
-            yield None
-            return
-        try:
-            if self._connection is None:
-                self._path, self._connection = _made(self._of)
-            self._connection.execute("BEGIN IMMEDIATE")
-            yield self._connection
-            self._connection.execute("COMMIT")
-        except (OSError, sqlite3.Error, FileProblem) as error:
-            self._problem = str(error)
+    def _keeps(self, written: Callable[[sqlite3.Connection], int]) -> bool:
+        """Whether rows are written in one transaction, in the first folder where that can be."""
+        while self._folders:
+            try:
+                self._write(written)
+            except (OSError, sqlite3.Error, FileProblem) as error:
+                self._problem = str(error)
+                self._leave()
+                del self._folders[0]
+            else:
+                return True
+        return False
 
-    def _remove(self) -> None:
-        """Leave no store behind that holds nothing."""
+    def _write(self, written: Callable[[sqlite3.Connection], int]) -> None:
+        if self._connection is None:
+            name = f"{self._of.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
+            path = self._folders[0] / name
+            self._saved[path] = 0
+            self._connection = _opened_alone(path)
+        path = list(self._saved)[-1]
+        self._connection.execute("BEGIN IMMEDIATE")
+        with committed(self._connection):
+            number = written(self._connection)
+        self._saved[path] += number
+
+    def _leave(self) -> None:
+        """End with the last file, which is removed where it holds nothing."""
         self.close()
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-        self._path = None
+        for path in [path for path, number in self._saved.items() if not number]:
+            del self._saved[path]
+            with suppress(OSError):
+                path.unlink()
 
     def close(self) -> None:
         """Close the store, so that the next run can take it in."""
@@ -141,18 +163,8 @@ class Rescue:
         self._connection = None
 
 
-def _made(path: Path) -> tuple[Path, sqlite3.Connection]:
-    """A new store beside another one, which nobody else reads until it is closed."""
-    name = f"{path.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
-    beside = path.with_name(name)
-    try:
-        return beside, _opened_alone(beside)
-    except (OSError, sqlite3.Error):
-        elsewhere = Path(tempfile.gettempdir(), name)
-        return elsewhere, _opened_alone(elsewhere)
-
-
 def _opened_alone(path: Path) -> sqlite3.Connection:
+    """A new store, which nobody else reads until it is closed."""
     create(path)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")

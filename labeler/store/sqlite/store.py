@@ -10,13 +10,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from labeler.errors import BadInput, LabelerError, Locked
+from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.model import Reply
 from labeler.store.base import Failed, Granted, KeyedReply, Record, Waiting, WriteBatch
 from labeler.store.keys import checksum
 from labeler.store.sqlite import leases
 from labeler.store.sqlite.leases import Now, in_parts, now, this_process
-from labeler.store.sqlite.open import begins, connect, store_problems
+from labeler.store.sqlite.open import begins, committed, connect, store_problems
 from labeler.store.sqlite.rescue import Lost, OpenFile, Rescue, take_in
 from labeler.store.sqlite.rows import insert, reply_of
 from labeler.store.sqlite.schema import REPLY
@@ -89,14 +89,14 @@ class SqliteStore:
     def write(self, batch: WriteBatch) -> Granted:
         """Do all of a batch in one transaction, which is on the disk when this returns.
 
-        Where the store's file is gone, is not the one that was opened, or stays locked, the replies
-        are kept in a store beside it, from which they are taken in when it is opened again; the
-        error says where.
+        Where the store's file is gone, is not the one that was opened, stays locked or cannot be
+        written, as on a full disk, the replies are kept in a store beside it, from which they are
+        taken in when it is opened again; the error says where.
         """
         try:
             self._check_file()
             return self._write(batch)
-        except (BadInput, Locked, Lost) as error:
+        except (BadInput, FileProblem) as error:
             raise self._kept_elsewhere(batch.replies, error) from error
 
     def _write(self, batch: WriteBatch) -> Granted:
@@ -212,7 +212,8 @@ class SqliteStore:
             self._connection.close()
             if self._rescue is not None:
                 self._rescue.close()
-                self._waiting.note(self._rescue.summary())
+                for line in self._rescue.summary():
+                    self._waiting.note(line)
 
     def _release_leases(self) -> None:
         """End this process' leases; where the store stays locked, they end with the process."""
@@ -240,7 +241,7 @@ class SqliteStore:
             if not isinstance(error, Locked):
                 self._lost = error
             self._rescue.add(replies, redacted=self._redacted)
-            return type(error)(f"{error}; {self._rescue}")
+            return type(error)("; ".join(filter(None, (str(error), str(self._rescue)))))
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -258,22 +259,10 @@ class SqliteStore:
         while True:
             with self.reading() as connection:
                 if begins(connection):
-                    with _committed(connection):
+                    with committed(connection):
                         yield connection
                     return
             turn.wait()
-
-
-@contextmanager
-def _committed(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit the transaction in the end, or undo it after an error."""
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
 
 
 @contextmanager
