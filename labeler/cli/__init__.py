@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -19,7 +18,7 @@ from labeler.cli.options import option_names
 from labeler.cli.registry import COMMANDS, summary_of
 from labeler.cli.screen import complain, note
 from labeler.cli.settings import defaults_of
-from labeler.cli.signals import Terminated, terminate
+from labeler.cli.signals import Terminated, end_by_signals, raise_signals
 from labeler.cli.streams import prepare_streams
 from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
 from labeler.exchange.taken import told_what_files_are
@@ -197,14 +196,20 @@ def _help_of(error: typer.TyperException) -> str:
 
 
 def main() -> None:
-    """The console script's entry."""
+    """Run the command line for the process' life, with signals that end a command in good order."""
     # Starting OpenBLAS' threads takes more CPU than most commands do, and none of them needs two.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Typer needs pydantic, and looking for pydantic's plugins takes as long as scoring a run.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
-    signal.signal(signal.SIGTERM, terminate)
     streams = prepare_streams()
-    code = execute()
+    try:
+        raise_signals()
+        code = execute()
+    except KeyboardInterrupt:  # once more, while the first was being answered
+        code = INTERRUPTED
+    except Terminated:
+        code = TERMINATED
+    end_by_signals()
     try:
         code = streams.ended(code)
     except OSError as error:

@@ -23,8 +23,21 @@ class Terminated(BaseException):
     """SIGTERM arrived; unwinds like Ctrl-C, so that files are left whole."""
 
 
-def terminate(_signal: int, _frame: FrameType | None) -> None:
-    """The handler of SIGTERM outside of `run_until_stopped`."""
+def raise_signals() -> None:
+    """Let Ctrl-C and SIGTERM raise where the work is, outside of `run_until_stopped`."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in what runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _terminate)
+
+
+def end_by_signals() -> None:
+    """Let them end the process without a word, once no work is under way."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
     raise Terminated
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, chdir, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,7 +37,8 @@ def check_ending(path: Path) -> None:
 
 def picture_bytes(draw: Callable[[Figure], None], ending: str) -> tuple[bytes, list[str]]:
     """What `draw` draws, as the bytes of a file, and what a reader of it should know."""
-    from matplotlib import rc_context
+    with _without_settings_here():
+        from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -50,6 +54,15 @@ def picture_bytes(draw: Callable[[Figure], None], ending: str) -> tuple[bytes, l
     missing = any("missing from" in str(warning.message) for warning in caught)
     lacking = ["the picture's font lacks some characters of the names"] if missing else []
     return out.getvalue(), lacking
+
+
+def _without_settings_here() -> AbstractContextManager[None]:
+    """Let matplotlib, when first imported, pass over a file `matplotlibrc` in the current folder.
+
+    It would take that before a person's own settings, and the folder may be somebody else's.
+    """
+    is_read = "matplotlib" not in sys.modules and os.path.lexists("matplotlibrc")
+    return chdir(sys.prefix) if is_read else nullcontext()
 
 
 @dataclass(frozen=True)

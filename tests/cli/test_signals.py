@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -48,6 +50,44 @@ def test_one_signal_ends_work_that_hangs_where_no_event_is_noticed(
         run_until_stopped(work, stuck_after=0.2)
     assert signal.getsignal(signal.SIGTERM) is before
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+KILL = "import os, signal; os.kill(os.getpid(), signal.{})"
+
+MOMENTS = {
+    "while modules are loaded": ("typer.py", KILL + "; raise SystemExit(7)"),
+    "after the work": ("sitecustomize.py", "import atexit\n@atexit.register\ndef _(): " + KILL),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_before_or_after_the_work_ends_it_without_a_word(
+    tmp_path: Path, moment: str, name: str
+) -> None:
+    file, code = MOMENTS[moment]
+    (tmp_path / file).write_text(code.format(name) + "\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "labeler", "--version"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (-getattr(signal, name), "")
+
+
+def test_a_signal_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
+    file, code = MOMENTS["while modules are loaded"]
+    (tmp_path / file).write_text(code.format("SIGINT") + "\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = f"trap '' INT; exec {sys.executable} -m labeler --version"
+    done = subprocess.run(
+        ["sh", "-c", command], env={**os.environ, "PYTHONPATH": path}, timeout=60, check=False
+    )
+    assert done.returncode == 7
 
 
 def test_work_that_nothing_stops_gives_its_result() -> None:

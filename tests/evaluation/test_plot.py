@@ -1,5 +1,9 @@
 """Pictures of scores: every run and every number is in them, and nothing else is written."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,6 +54,32 @@ def test_rows_beyond_what_a_picture_holds_are_counted() -> None:
     bars = [Bar(str(n), 0.5) for n in range(70)]
     shown, said = most_rows(bars)
     assert (len(shown), said) == (60, "the 10 last of 70 rows are not drawn")
+
+
+PLANTED: dict[str, Callable[[Path], object]] = {
+    "other settings": lambda path: path.write_text("lines.linewidth: 9\nsvg.fonttype: none\n"),
+    "no text": lambda path: path.write_bytes(b"\xff\xfe\x00"),
+    "a pipe that nobody writes to": os.mkfifo,
+}
+
+
+def test_a_file_of_settings_in_the_current_folder_changes_no_picture(tmp_path: Path) -> None:
+    lines = [f"{q} Q0 {d} 1 {g} t" for q, grades in QRELS.items() for d, g in grades.items()]
+    (tmp_path / "a.trec").write_text("\n".join(lines) + "\n")
+    (tmp_path / "h.qrels").write_text("\n".join(f"{q} 0 a 2" for q in QRELS) + "\n")
+    names = [str(tmp_path / name) for name in ("h.qrels", "a.trec")]
+    pictures = set()
+    for number, plant in enumerate([lambda path: None, *PLANTED.values()]):
+        here = tmp_path / str(number)
+        here.mkdir()
+        plant(here / "matplotlibrc")
+        command = [sys.executable, "-m", "labeler", "evaluate", *names, "--plot", "p.svg"]
+        done = subprocess.run(
+            command, cwd=here, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, "matplotlibrc" in done.stderr) == (0, False), done.stderr
+        pictures.add((here / "p.svg").read_bytes())
+    assert len(pictures) == 1
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def judged_on_a_full_disk(folder: Path, server: FakeServer) -> str:
     return done.stderr
 
 
-def test_a_full_disk_ends_the_run_and_what_was_paid_is_saved_where_there_is_room(
+def test_on_a_full_disk_replies_are_saved_elsewhere_and_the_run_ends(
     tmp_path: Path,
 ) -> None:
     collection = make_collection(tmp_path, queries=3, documents=100)

@@ -7,7 +7,7 @@
 4 power loss                 test_after_a_power_loss_in_mid_run_the_same_command_goes_on
                              test_after_a_power_loss_every_returned_commit_is_there
                              test_damage_before_the_last_commit_gives_an_earlier_one_or_is_refused
-5 disk full                  test_a_full_disk_ends_the_run_and_what_was_paid_is_saved_where_there_is_room
+5 disk full                  test_on_a_full_disk_replies_are_saved_elsewhere_and_the_run_ends
 6 several processes          test_processes_share_the_work_and_ask_nothing_twice
                              test_the_leases_of_a_killed_process_hold_nobody_up
 7 a storm of 429s            test_a_storm_of_429s_costs_few_calls_and_no_pair
