@@ -7,18 +7,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from labeler.errors import BadInput, Misconfigured
+from labeler.errors import BadInput, Misconfigured, TooLarge
 from labeler.exchange.tables import Rows
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
-from labeler.files.read import file_of, file_problems
+from labeler.files.read import TIMES, file_of, file_problems, most_unpacked
 from labeler.messages import missing_extra
 from labeler.trec.write import RankedPart
 
 NEEDS = missing_extra("parquet", "parquet files need")
 _COLUMNS = ["query_id", "doc_id", "score"]
 _TYPES = ("string", "string", "double")
-_ROWS = 1 << 16
+_ROWS, _NESTED_ROWS = 1 << 16, 1 << 8
+"""Rows of a batch; fewer where values are lists or structs, whose texts are not shared."""
 
 
 def rows_of_parquet(path: Path) -> Rows:
@@ -38,14 +39,59 @@ def rows_of_parquet(path: Path) -> Rows:
 
 
 def _cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    _, parquet = _pyarrow()
+    arrow, _ = _pyarrow()
     number = 0
-    with file_problems(path), _problems(path), parquet.ParquetFile(file_of(path)) as file:
-        for batch in file.iter_batches(_ROWS, columns=list(names)):
-            columns = [batch.column(name).to_pylist() for name in names]
-            for cells in zip(*columns, strict=True):
+    with file_problems(path), _problems(path), _opened(path) as file:
+        size = 0
+        _check_size(path, sum(group.total_byte_size for group in _groups(file)))
+        is_nested = any(map(arrow.types.is_nested, file.schema_arrow.types))
+        for batch in file.iter_batches(_NESTED_ROWS if is_nested else _ROWS, columns=list(names)):
+            columns = [batch.column(name) for name in names]
+            size += sum(map(_size, columns))
+            _check_size(path, size)
+            for cells in zip(*map(_values, columns), strict=True):
                 number += 1
                 yield number, cells
+
+
+def _opened(path: Path) -> Any:
+    """A parquet file, each text of which is held once however many rows have it."""
+    arrow, parquet = _pyarrow()
+    kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
+    texts = [field.name for field in parquet.read_schema(file_of(path)) if field.type in kinds]
+    return parquet.ParquetFile(file_of(path), read_dictionary=texts)
+
+
+def _groups(file: Any) -> Iterator[Any]:
+    """What a parquet file says of each of its groups of rows."""
+    return map(file.metadata.row_group, range(file.num_row_groups))
+
+
+def _check_size(path: Path, size: int) -> None:
+    """Raise `TooLarge` where so many bytes of rows are far more than texts shrink to."""
+    if size > most_unpacked(file_of(path).stat().st_size):
+        problem = f"its rows hold more than {TIMES} times the file's size"
+        raise TooLarge(f"{path}: {problem}; write them as JSON Lines if they should")
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column; rows that share one share its memory."""
+    if not hasattr(column, "dictionary"):
+        values: list[Any] = column.to_pylist()
+        return values
+    shared = column.dictionary.to_pylist()
+    return [None if index is None else shared[index] for index in column.indices.to_pylist()]
+
+
+def _size(column: Any) -> int:
+    """The bytes of a column's values, were none of them shared."""
+    if not hasattr(column, "dictionary"):
+        return int(column.nbytes)
+    import pyarrow.compute
+
+    lengths = pyarrow.compute.binary_length(column.dictionary)
+    total = pyarrow.compute.sum(lengths.cast("int64").take(column.indices))
+    return int(total.as_py() or 0)
 
 
 @contextmanager

@@ -34,12 +34,18 @@ LONGEST_LINE = 1 << 26
 An object in it may take 27 times as much memory where it holds nothing but empty objects, 1.7 GB.
 """
 
-_TIMES = 200
+TIMES = 200
 _UNPACKED_AT_LEAST = 1 << 28
 """A packed file may hold 256 MB, and more than that up to 200 times its size: texts shrink to a
 third or a twentieth, zeros to a thousandth."""
 
 _BUFFER = 1 << 17
+
+
+def most_unpacked(packed: int) -> int:
+    """The most bytes that so many packed bytes may hold."""
+    return max(_UNPACKED_AT_LEAST, TIMES * packed)
+
 
 STANDARD = Path("-")
 """The path that stands for standard input in reading and for standard output in writing."""
@@ -247,8 +253,8 @@ class _Unpacked(RawIOBase):
         """Fill the buffer as far as one read of the packed file goes."""
         count = self.content.readinto(buffer)
         self.size += count
-        if self.size > _UNPACKED_AT_LEAST and self.size > _TIMES * self._packed_size():
-            problem = f"unpacks to more than {_TIMES} times its size; unpack it first if it should"
+        if self.size > _UNPACKED_AT_LEAST and self.size > most_unpacked(self._packed_size()):
+            problem = f"unpacks to more than {TIMES} times its size; unpack it first if it should"
             raise TooLarge(f"{self.path}: {problem}")
         return count
 

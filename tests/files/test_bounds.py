@@ -10,6 +10,7 @@ import pytest
 
 from labeler.errors import TooLarge
 from labeler.exchange.json_runs import read_json_run
+from labeler.exchange.parquet import rows_of_parquet
 from labeler.files.csv import read_table, table_lines
 from labeler.files.jsonl import read_rows
 from labeler.files.read import (
@@ -65,6 +66,39 @@ def test_a_file_that_unpacks_to_far_more_than_texts_do_is_refused(
             exhaust(READERS[reader], path)
 
     assert peak(read) < 20 * MEGABYTE
+
+
+def of_one_text(path: Path, rows: int, how: str) -> Path:
+    """A parquet file whose rows hold the same megabyte, once in it or packed."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    schema = pyarrow.schema({"id": pyarrow.string(), "text": pyarrow.string()})
+    kinds: dict[str, Any] = {
+        "shared": {"dictionary_pagesize_limit": 1 << 24},
+        "packed": {"use_dictionary": False, "compression": "zstd"},
+    }
+    with parquet.ParquetWriter(path, schema, **kinds[how]) as writer:
+        for n in range(0, rows, 50):
+            ids = [str(n + i) for i in range(50)]
+            writer.write_table(pyarrow.table([ids, ["x" * MEGABYTE] * 50], schema=schema))
+    return path
+
+
+@pytest.mark.parametrize("how", ["shared", "packed"])
+def test_rows_of_parquet_that_hold_far_more_than_texts_do_are_refused(
+    how: str, tmp_path: Path
+) -> None:
+    path = of_one_text(tmp_path / "a.parquet", 400, how)
+
+    def read() -> None:
+        with pytest.raises(TooLarge, match=r"a\.parquet: its rows hold more than 200 times the f"):
+            deque(rows_of_parquet(path).rows, maxlen=0)
+
+    assert peak(read) < 300 * MEGABYTE
+
+
+def test_a_text_that_many_rows_of_parquet_share_is_held_once(tmp_path: Path) -> None:
+    path = of_one_text(tmp_path / "a.parquet", 200, "shared")
+    assert peak(lambda: deque(rows_of_parquet(path).rows, maxlen=0)) < 20 * MEGABYTE
 
 
 def test_a_packed_file_of_256_megabytes_or_of_plain_texts_is_read(tmp_path: Path) -> None:
