@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from labeler.testing import FakeServer
@@ -38,3 +39,21 @@ def finish(process: subprocess.Popen[str], seconds: float = 60) -> tuple[int, st
         _, said = process.communicate()
         raise AssertionError(f"did not end within {seconds} s; said: {said}") from None
     return process.returncode, said
+
+
+def with_little_room(words: Sequence[str], largest: int, **more: str) -> tuple[int, str]:
+    """The exit code and stderr of a command that can write no file of more bytes than `largest`."""
+    limited = (
+        "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest}, {largest}));"
+        "sys.argv = ['labeler', *sys.argv[1:]]; runpy.run_module('labeler', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", limited, *words],
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stderr

@@ -3,11 +3,13 @@
 import hashlib
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 
 import pytest
 from file_server import Files, serving
+from running import with_little_room
 
 from labeler.catalog.fetch import fetch_collection
 from labeler.catalog.layouts import READERS, Layout
@@ -288,6 +290,22 @@ def test_fetch_alone_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     assert [line.split()[0] for line in out.splitlines()] == ["name", *recipe_files(), "model"]
     assert execute(["fetch", "chorus"]) == Misuse.exit_code
+
+
+@pytest.mark.parametrize("largest", [0, 100, 250, 800])
+def test_where_the_disk_is_full_the_same_command_goes_on_once_there_is_room(
+    largest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABELER_MIRROR", str(write_mirror(tmp_path)))
+    recipe, cramped = write_recipe(tmp_path), tmp_path / "cramped"
+    words = ["fetch", str(recipe), "-o", str(cramped)]
+    settings = {name: os.environ[name] for name in ("LABELER_MIRROR", "LABELER_CACHE")}
+    code, said = with_little_room(words, largest, **settings)
+    assert (code, said.count("labeler: "), "Traceback" in said) == (74, 1, False), said
+    assert execute(words) == 0
+    whole = fetch(recipe, tmp_path / "whole")
+    for name in ("corpus.jsonl", "queries.jsonl", "pool.jsonl", "qrels/human.qrels"):
+        assert (cramped / name).read_bytes() == (whole.folder / name).read_bytes()
 
 
 def test_queries_and_qrels_of_somebody_else_stay_unless_it_is_forced(

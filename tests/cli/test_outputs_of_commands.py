@@ -15,7 +15,7 @@ from made import fill_sheet
 
 from labeler.cli import COMMANDS, execute, make_app
 from labeler.store.sqlite.store import open_store
-from labeler.testing import small_collection
+from labeler.testing import FakeServer, small_collection
 from labeler.text.vectors import can_encode
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 0\nq3 0 d2 3\nq3 0 d3 1\n"
@@ -299,6 +299,37 @@ def test_a_read_only_file_stays_unless_it_is_forced(
     assert capsys.readouterr().err == "labeler: out.trec: the file is read-only\n"
     assert run(case, "out.trec", "--force") == 0
     assert out.stat().st_mode & 0o777 == 0o444
+
+
+OWN_FILES = {
+    "pool": ("runs/bm25.trec", "pool mine"),
+    "generate": ("rejected.jsonl", "generate mine --queries 1 --model fake --base-url URL"),
+    "ingest": ("corpus.jsonl", "ingest docs -o mine"),
+    "import-qrels": ("qrels/human.qrels", "import-qrels a.qrels mine --as human"),
+}
+"""Commands that make files of a collection by names of their own, and which of them they make."""
+
+
+@pytest.mark.parametrize("name", OWN_FILES)
+def test_a_collections_file_that_a_person_wrote_stays_unless_it_is_forced(
+    name: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, words = OWN_FILES[name]
+    (place / "docs").mkdir()
+    (place / "docs" / "a.md").write_text(f"# cats\n\n{'Cats sleep on any table. ' * 9}\n")
+    (place / "a.qrels").write_text("q1 0 cats 2\nq1 0 fish 0\n")
+    mine = small_collection(place / "mine").folder / file
+    (place / "mine" / "pool.jsonl").unlink()
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("q1 Q0 fish 1 1.0 by-hand\n")
+    with FakeServer(lambda _: "where does a cat sleep") as server:
+        command = shlex.split(words.replace("URL", server.base_url))
+        assert execute(command) == 2
+        assert not server.calls
+        assert f"mine/{file} " in capsys.readouterr().err
+        assert mine.read_text() == "q1 Q0 fish 1 1.0 by-hand\n"
+        execute([*command, "--force"])
+    assert mine.read_text() != "q1 Q0 fish 1 1.0 by-hand\n"
 
 
 def test_the_sheets_of_several_people_are_all_written_or_none(place: Path) -> None:

@@ -23,7 +23,7 @@ from made import (
     stored_pairs,
     wait_for_calls,
 )
-from running import environment, finish, judge_command, start
+from running import environment, finish, judge_command, start, with_little_room
 
 from labeler.data import Pair
 from labeler.errors import LabelerError
@@ -162,18 +162,9 @@ def test_the_leases_of_a_killed_process_hold_nobody_up(tmp_path: Path) -> None:
 
 def judged_on_a_full_disk(folder: Path, server: FakeServer) -> str:
     """What a run says that may write no file of more than 300 kB, neither here nor elsewhere."""
-    limited = (
-        "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000));"
-        "sys.argv = ['labeler', *sys.argv[1:]]; runpy.run_module('labeler', run_name='__main__')"
-    )
-    command = [sys.executable, "-c", limited, *judge_command(folder, server)[3:]]
-    done = subprocess.run(
-        command, env=environment(), capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 74, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr
+    code, said = with_little_room(judge_command(folder, server)[3:], 300_000)
+    assert (code, "Traceback" in said) == (74, False), said
+    return said
 
 
 def test_on_a_full_disk_replies_are_saved_elsewhere_and_the_run_ends(
