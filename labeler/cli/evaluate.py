@@ -227,6 +227,8 @@ def _shown(
     shown = [report.query_table() if flags.per_query else tables["scores"]]
     if flags.comparisons or flags.compare or (for_people and not flags.per_query):
         shown += [tables["comparisons"]] if "comparisons" in tables else []
+        if flags.compare and for_people:
+            shown += [tables["discrimination"]] if "discrimination" in tables else []
     if flags.scenarios:
         shown.append(tables["scenarios"])
     if flags.movers:

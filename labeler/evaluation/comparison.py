@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.evaluation.pairs import MEANS, compare_all_pairs
 from labeler.metrics.registry import Measure, parse
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
+from labeler.stats.hsd import AllPairs
 from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.means import bounded_interval, mean_interval, share_interval
 from labeler.stats.randomization import (
     holm,
     randomization_test,
-    smallest_holm,
     smallest_p,
     wins_ties_losses,
 )
 from labeler.stats.student import paired_t_test, smallest_paired_t
 
-MEANS = ("mean", "share")
 UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
 """Measures whose values have no highest one, and their lowest; all others lie between 0 and 1."""
 UNDEFINED = (math.nan, math.nan)
+
+Correction = Literal["holm", "hsd"]
 
 
 @dataclass(frozen=True)
 class Comparison:
     """One run against the baseline by one measure, over the queries where both are defined.
 
-    `p` is of this pair alone; `p_holm` and `p_max_t` allow for all runs compared by this measure.
-    `p_least` is the smallest that `p_holm` could be with so few queries and so many runs;
+    `p` is of this pair alone; `p_holm` and `p_max_t` allow for all runs compared with a baseline
+    that was named beforehand, `p_hsd` for all pairs of runs, so that the best of the same scores
+    may be the baseline. `correction` says which of `p_holm` and `p_hsd` the verdict goes by.
+    `p_least` is the smallest that this p could be with so few queries and so many runs;
     `p_attainable` the smallest where only these queries differ, whatever their differences are.
     """
 
@@ -51,8 +56,15 @@ class Comparison:
     p: float
     p_holm: float
     p_max_t: float
+    p_hsd: float
+    correction: Correction = "holm"
     p_least: float = 0.0
     p_attainable: float = 0.0
+
+    @property
+    def p_corrected(self) -> float:
+        """The p that the verdict goes by."""
+        return self.p_hsd if self.correction == "hsd" else self.p_holm
 
     @property
     def decidable(self) -> bool:
@@ -61,12 +73,12 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """In words, at the 5 % level after Holm's correction."""
+        """In words, at the 5 % level after the correction."""
         if not self.queries:
             return "undefined"
         if self.ties < self.queries and not self.p_attainable < SIGNIFICANT:
             return "unresolvable"
-        if not self.p_holm < SIGNIFICANT:
+        if not self.p_corrected < SIGNIFICANT:
             return "cannot tell apart"
         higher = self.difference > 0
         return "better" if higher != parse(self.measure).definition.lower_is_better else "worse"
@@ -98,62 +110,105 @@ def difference_interval(
     return bounded_interval(values, kind, seed, (-1.0, 1.0)) or UNDEFINED
 
 
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """The kind of interval, the seed, and the correction that verdicts go by.
+
+    Holm's is for a baseline that was named beforehand, `hsd` for the best of the same scores.
+    """
+
+    kind: str = "bootstrap"
+    seed: int = 0
+    correction: Correction = "holm"
+
+
+PLAIN = ComparisonOptions()
+
+
 def compare_scores(
-    runs: Mapping[str, Scores], baseline: str, kind: str = "bootstrap", seed: int = 0
+    runs: Mapping[str, Scores],
+    baseline: str,
+    options: ComparisonOptions = PLAIN,
+    pairs: Mapping[str, AllPairs] | None = None,
 ) -> list[Comparison]:
-    """Every other run against the baseline, by every measure that is a mean over queries."""
+    """Every other run against the baseline, by every measure that is a mean over queries.
+
+    `pairs` are the tests of all pairs of these runs by each measure, where they are there already.
+    """
     compared = [name for name in runs if name != baseline]
+    tests = compare_all_pairs(runs, options.seed) if pairs is None else pairs
     comparisons: list[Comparison] = []
     for measure in runs[baseline].measures:
         if measure.definition.summary in MEANS and compared:
-            comparisons += _by_measure(runs, baseline, measure, kind, seed)
+            comparisons += _by_measure(runs, baseline, measure, tests[str(measure)], options)
     return comparisons
+
+
+class _Chances(NamedTuple):
+    """Of each row: its p alone, after each correction, and the least that two could have been."""
+
+    p: Floats
+    p_holm: Floats
+    p_max_t: Floats
+    p_hsd: Floats
+    least: Floats
+    attainable: Floats
 
 
 def _by_measure(
-    runs: Mapping[str, Scores], baseline: str, measure: Measure, kind: str, seed: int
-) -> list[Comparison]:
-    compared = [name for name in runs if name != baseline]
+    runs: Mapping[str, Scores],
+    baseline: str,
+    measure: Measure,
+    pairs: AllPairs,
+    how: ComparisonOptions,
+) -> Iterator[Comparison]:
+    names = list(runs)
+    compared = [name for name in names if name != baseline]
     base = runs[baseline].of(measure)
     differences = np.array([runs[name].of(measure) - base for name in compared])
-    p, p_max = _p_values(differences, kind, seed)
-    corrected = holm(p)
-    attainable = _attainable(differences, kind)
-    comparisons = []
-    for i, name in enumerate(compared):
-        both = ~np.isnan(differences[i])
-        defined = differences[i][both]
+    hsd = pairs.p[names.index(baseline)][[names.index(name) for name in compared]]
+    chances = _chances(differences, hsd, how)
+    for name, row, values in zip(compared, differences, zip(*chances, strict=True), strict=True):
+        p, p_holm, p_max_t, p_hsd, least, attainable = map(float, values)
+        both = ~np.isnan(row)
+        defined = row[both]
         difference = float(defined.mean()) if len(defined) else math.nan
-        low, high = difference_interval(measure, differences[i], kind, seed)
         start = summed_up(measure, base[both])
         percent = 100 * difference / start if start else math.nan
-        up, level, down = wins_ties_losses(
-            -defined if measure.definition.lower_is_better else defined
+        better = -defined if measure.definition.lower_is_better else defined
+        yield Comparison(
+            *(name, baseline, str(measure), len(defined), difference, percent),
+            *difference_interval(measure, row, how.kind, how.seed),
+            *wins_ties_losses(better),
+            *(p, p_holm, p_max_t, p_hsd, how.correction, least, attainable),
         )
-        facts = (name, baseline, str(measure), len(defined), difference, percent, low, high)
-        least = 0.0 if kind == "t" else smallest_p(len(defined)) * len(compared)
-        chance = (float(p[i]), float(corrected[i]), float(p_max[i]))
-        comparisons.append(
-            Comparison(*facts, up, level, down, *chance, min(least, 1.0), float(attainable[i]))
-        )
-    return comparisons
 
 
-def _p_values(differences: Floats, kind: str, seed: int) -> tuple[Floats, Floats]:
-    """p of each row alone and by max-T; a query undefined for a row says nothing about it."""
-    p, p_max = randomization_test(np.nan_to_num(differences), seed)
-    if kind == "t":
-        p = np.array([paired_t_test(row[~np.isnan(row)]) for row in differences])
-    return p, p_max
+def _chances(differences: Floats, p_of_pairs: Floats, how: ComparisonOptions) -> _Chances:
+    """The chances of the rows; a query undefined for a row says nothing about it.
+
+    No p that allows for several tests is below that of the one test.
+    """
+    p, p_max = randomization_test(np.nan_to_num(differences), how.seed)
+    defined = [row[~np.isnan(row)] for row in differences]
+    by_t = how.kind == "t"
+    if by_t:
+        p = np.array([paired_t_test(row) for row in defined])
+    p_hsd = p if len(differences) == 1 else np.maximum(p, p_of_pairs)
+    alone = np.array([0.0 if by_t else smallest_p(len(row)) for row in defined])
+    several = len(differences) if how.correction == "holm" else 1
+    attainable = _attainable(defined, by_t=by_t)
+    if how.correction == "holm":
+        attainable = holm(attainable)
+    return _Chances(p, holm(p), p_max, p_hsd, np.minimum(alone * several, 1.0), attainable)
 
 
-def _attainable(differences: Floats, kind: str) -> Floats:
-    """The smallest p after Holm that each row's queries allow, given which of them differ."""
-    differing = [sum(wins_ties_losses(row[~np.isnan(row)])[::2]) for row in differences]
-    if kind != "t":
-        return smallest_holm(differing)
-    queries = [int((~np.isnan(row)).sum()) for row in differences]
-    return holm(np.array(list(map(smallest_paired_t, differing, queries))))
+def _attainable(rows: Sequence[Floats], *, by_t: bool) -> Floats:
+    """The smallest p that each row's queries allow alone, given which of them differ."""
+    differing = [sum(wins_ties_losses(row)[::2]) for row in rows]
+    if by_t:
+        return np.array(list(map(smallest_paired_t, differing, map(len, rows))))
+    return np.array([smallest_p(count) for count in differing])
 
 
 def mean_of(value: float, sign: int) -> tuple[bool, float]:

@@ -53,6 +53,11 @@ class CorrectedDifference:
     lower_is_better: bool
 
     @property
+    def p_corrected(self) -> float:
+        """The p that the verdict goes by."""
+        return self.p_holm
+
+    @property
     def verdict(self) -> str:
         """In words, at the 5 % level after Holm's correction."""
         if not self.p_holm < SIGNIFICANT:

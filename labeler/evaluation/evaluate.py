@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about
-from labeler.evaluation.comparison import Comparison, best, compare_scores
+from labeler.evaluation.comparison import (
+    Comparison,
+    ComparisonOptions,
+    Correction,
+    best,
+    compare_scores,
+)
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -28,6 +34,13 @@ from labeler.evaluation.options import (
     Ties,
     Unanswerable,
     names_of,
+)
+from labeler.evaluation.pairs import (
+    Discrimination,
+    compare_all_pairs,
+    discrimination,
+    discrimination_as_json,
+    discrimination_table,
 )
 from labeler.evaluation.scores import RunScores, counted, over_common_queries, run_scores
 from labeler.evaluation.summary import headline, in_order
@@ -54,6 +67,7 @@ from labeler.evaluation.warnings import (
 from labeler.metrics import Measure, parse_all
 from labeler.report.finding import Finding, merged
 from labeler.report.table import Table
+from labeler.stats.hsd import AllPairs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -70,6 +84,7 @@ class Report:
     runs: tuple[RunScores, ...]
     comparisons: tuple[Comparison, ...] = ()
     findings: tuple[Finding, ...] = ()
+    discrimination: tuple[Discrimination, ...] = ()
 
     @property
     def ranked(self) -> list[RunScores]:
@@ -93,13 +108,14 @@ class Report:
         return [c.measure for c in self.comparisons][:1]
 
     def tables(self, compare: Sequence[str] | None = None) -> list[Table]:
-        """The tables `scores`, `comparisons` and `scenarios`; those without a row are left out.
+        """The tables `scores`, `comparisons`, `discrimination` and `scenarios`, if they have rows.
 
         Runs are compared by the measures of `compare`, which is the first of them by default.
         """
         tables = [
             score_table(self.ranked, self.measures),
-            comparison_table(self.compared(compare)),
+            comparison_table(self.compared(compare), self.discrimination),
+            discrimination_table(self.discrimination),
             scenario_table(self.ranked),
         ]
         return [table for table in tables if table.rows]
@@ -129,6 +145,7 @@ class Report:
             "measures": list(self.measures),
             "runs": [run_as_json(run, per_query=per_query) for run in self.ranked],
             "comparisons": [comparison_as_json(comparison) for comparison in self.comparisons],
+            "discrimination": list(map(discrimination_as_json, self.discrimination)),
             "warnings": [str(finding) for finding in self.findings],
         }
 
@@ -206,11 +223,13 @@ def report_on(
         findings += run_findings(run_name, pool, facts, scoring)
         scored.append(run_scores(run_name, counted(ranked, scoring), measures, options))
         findings += score_findings(run_name, scored[-1].scores)
-    comparisons = _comparisons(scored, measures[0], options, findings)
+    compared = _comparisons(scored, measures[0], options, findings)
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += judgement_findings(judgements_beside(qrels))
     texts = tuple(map(str, measures))
-    return Report(pool.name, texts, tuple(scored), tuple(comparisons), tuple(findings))
+    comparisons, pairs = compared
+    told = discrimination(pairs)
+    return Report(pool.name, texts, tuple(scored), tuple(comparisons), tuple(findings), told)
 
 
 def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
@@ -226,18 +245,22 @@ def _comparisons(
     first: Measure,
     options: EvaluationOptions,
     findings: list[Finding],
-) -> list[Comparison]:
+) -> tuple[list[Comparison], dict[str, AllPairs]]:
     """All runs against the baseline: the one asked for, else the best by the first measure.
 
-    Over the queries that all runs have.
+    Over the queries that all runs have. The best of the same scores is no baseline that was fixed
+    beforehand: against it the tests allow for all pairs of runs.
     """
     if len(runs) < 2:
-        return []
+        return [], {}
     scores = over_common_queries({run.name: run.scores for run in runs})
     queries = len(next(iter(scores.values())).queries)
     if queries < max(len(run.scores.queries) for run in runs):
         findings.append(common_queries_finding(queries))
     if not queries:
-        return []
+        return [], {}
+    pairs = compare_all_pairs(scores, options.seed)
     baseline = options.baseline or best(scores, first)
-    return compare_scores(scores, baseline, options.interval, options.seed)
+    correction: Correction = "hsd" if options.baseline is None else "holm"
+    how = ComparisonOptions(options.interval, options.seed, correction)
+    return compare_scores(scores, baseline, how, pairs), pairs

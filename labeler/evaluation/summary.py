@@ -51,7 +51,7 @@ class Compared(Protocol):
         """Its name."""
 
     @property
-    def p_holm(self) -> float:
+    def p_corrected(self) -> float:
         """The p of the difference, corrected for the number of comparisons."""
 
     @property
@@ -155,7 +155,7 @@ def names_of(comparisons: Sequence[Compared]) -> str:
 
 def at_most(comparisons: Sequence[Compared]) -> str:
     """The largest of the comparisons' p."""
-    largest = max(c.p_holm for c in comparisons)
+    largest = max(c.p_corrected for c in comparisons)
     below = "p" if len(comparisons) == 1 else "p at most"
     return f" ({below} {largest:.2g})"
 
@@ -165,8 +165,8 @@ def _at_least(comparisons: Sequence[Comparison]) -> str:
     if len(comparisons) == 1:
         c = comparisons[0]
         ends = "" if math.isnan(c.low) else f", {c.low:+.3f} to {c.high:+.3f}"
-        return f" (p {c.p_holm:.2g}{ends})"
-    return f" (p at least {min(c.p_holm for c in comparisons):.2g})"
+        return f" (p {c.p_corrected:.2g}{ends})"
+    return f" (p at least {min(c.p_corrected for c in comparisons):.2g})"
 
 
 def verdict_text(comparison: Comparison) -> str:

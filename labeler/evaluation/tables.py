@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from labeler.evaluation.comparison import Comparison
+from labeler.evaluation.pairs import Discrimination
 from labeler.evaluation.scores import RunScores
 from labeler.evaluation.summary import COLORS, verdict_text
 from labeler.metrics import parse
@@ -15,6 +16,10 @@ from labeler.report.table import Cell, Column, Ends, Interval, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+CORRECTED = "p_corrected"
+P_TITLES = {"holm": "p Holm", "hsd": "p HSD"}
+_P_OF_PROGRAMS = ("p_holm", "p_max_t", "p_hsd", "correction", "p_least", "p_attainable")
 
 
 def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
@@ -69,10 +74,13 @@ def query_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
     return Table("queries", columns, rows)
 
 
-def comparison_table(comparisons: Sequence[Comparison]) -> Table:
+def comparison_table(
+    comparisons: Sequence[Comparison], discriminations: Sequence[Discrimination] = ()
+) -> Table:
     """A row for each comparison with the baseline, which a header for people names."""
     baseline = comparisons[0].baseline if comparisons else "-"
     measures = list(dict.fromkeys(c.measure for c in comparisons))
+    correction = comparisons[0].correction if comparisons else "holm"
     columns = [
         Column("run", align="left"),
         Column("baseline", only="programs"),
@@ -83,21 +91,36 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         *(Column(name, only="programs") for name in ("wins", "ties", "losses")),
         Column("w/t/l", only="people"),
         Column("p", only="programs"),
-        Column("p_holm", title="p Holm"),
-        *(Column(name, only="programs") for name in ("p_max_t", "p_least", "p_attainable")),
+        Column(CORRECTED, title=P_TITLES[correction], only="people"),
+        *(Column(name, only="programs") for name in _P_OF_PROGRAMS),
         Column("verdict", only="programs"),
         Column("verdict", only="people", colors=COLORS),
     ]
     by = f" by {measures[0]}" if len(measures) == 1 else ""
     rows = [list(_comparison_row(c)) for c in comparisons]
-    return Table("comparisons", columns, rows, f"against {baseline}{by}")
+    told = [d for d in discriminations if measures == [d.measure]]
+    note = _allowance(comparisons, told) if comparisons else ""
+    return Table("comparisons", columns, rows, f"against {baseline}{by}", note)
+
+
+def _allowance(comparisons: Sequence[Comparison], told: Sequence[Discrimination]) -> str:
+    """What the p of the table allows for, where there is more than one pair of runs."""
+    runs = len({c.run for c in comparisons})
+    if runs == 1:
+        return ""
+    if comparisons[0].correction == "holm":
+        return f"p allows for the {runs} runs compared with {comparisons[0].baseline} (Holm)"
+    apart = "".join(f", of which {d.measure} tells {d.told_apart} apart" for d in told)
+    pairs = (runs + 1) * runs // 2
+    return f"p allows for all {pairs} pairs of runs (randomised HSD){apart}"
 
 
 def _comparison_row(c: Comparison) -> Iterator[Cell]:
     yield from (c.run, c.baseline, c.measure, c.queries, c.difference, c.percent)
     yield from (Ends(c.low, c.high), Interval(c.difference, c.low, c.high))
-    yield from (c.wins, c.ties, c.losses, f"{c.wins}/{c.ties}/{c.losses}", c.p, c.p_holm)
-    yield from (c.p_max_t, c.p_least, c.p_attainable, c.verdict, verdict_text(c))
+    yield from (c.wins, c.ties, c.losses, f"{c.wins}/{c.ties}/{c.losses}", c.p, c.p_corrected)
+    yield from (c.p_holm, c.p_max_t, c.p_hsd, c.correction, c.p_least, c.p_attainable)
+    yield from (c.verdict, verdict_text(c))
 
 
 def scores_frame(runs: Sequence[RunScores]) -> DataFrame:

@@ -32,7 +32,8 @@ def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str
     files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
     assert labeler(["evaluate", *files, "-m", "nDCG@10", "-m", "P@1", "--json", "--per-query"]) == 0
     found = printed_json(capsys)
-    assert list(found) == ["qrels", "measures", "runs", "comparisons", "warnings"]
+    sections = ["qrels", "measures", "runs", "comparisons", "discrimination", "warnings"]
+    assert list(found) == sections
     assert found["qrels"] == files[0]
     assert found["measures"] == ["nDCG@10", "P@1"]
     good, bad = found["runs"]
@@ -613,3 +614,66 @@ def test_warnings_of_one_kind_are_one_line_after_the_table(
     assert tied_lines == [f"warning: {expected}"]
     assert labeler(["evaluate", *files, "-m", "P@1", "--json"]) == 0
     assert sum("tied in score" in warning for warning in printed_json(capsys)["warnings"]) == 4
+
+
+def crossed(folder: Path, queries: int, **first: Callable[[int], bool]) -> list[str]:
+    """Qrels of so many queries, and runs whose first document is relevant where they say so."""
+    (folder / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(queries)))
+    for name, right in first.items():
+        lines = [f"q{q} Q0 {'a' if right(q) else 'b'} 1 1 t\n" for q in range(queries)]
+        (folder / f"{name}.trec").write_text("".join(lines))
+    return [str(folder / "h.qrels"), *(str(folder / f"{name}.trec") for name in first)]
+
+
+def test_without_a_named_baseline_the_verdict_allows_for_all_pairs_of_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = {f"r{k}": (lambda q, k=k: (q * 7 + k * 5) % 11 < 3 + k) for k in range(5)}
+    files = [*crossed(tmp_path, 40, **runs), "-m", "P@1"]
+    verdicts = {}
+    for named in ([], ["--baseline", "r4"]):
+        assert labeler(["evaluate", *files, *named, "--json"]) == 0
+        found = printed_json(capsys)["comparisons"]
+        assert {c["baseline"] for c in found} == {"r4"}
+        verdicts[bool(named)] = [c["verdict"] for c in found]
+        for c in found:
+            assert c["correction"] == ("holm" if named else "hsd")
+            assert c["p"] <= c["p_hsd"]
+            p = c["p_holm"] if named else c["p_hsd"]
+            assert (c["verdict"] == "worse") == (p < 0.05)
+    assert verdicts[True].count("worse") >= verdicts[False].count("worse") > 0
+    assert labeler(["evaluate", *files]) == 0
+    shown = capsys.readouterr().out
+    assert "p HSD" in shown
+    assert "p allows for all 10 pairs of runs (randomised HSD), of which P@1 tells" in shown
+    assert labeler(["evaluate", *files, "--baseline", "r4"]) == 0
+    shown = capsys.readouterr().out
+    assert "p Holm" in shown
+    assert "p allows for the 4 runs compared with r4 (Holm)" in shown
+
+
+def test_discriminative_power_is_said_of_each_measure_when_all_are_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = {f"r{k}": (lambda q, k=k: q % 4 < k) for k in range(4)}
+    files = [*crossed(tmp_path, 40, **runs), "-m", "P@1", "-m", "P@5"]
+    assert labeler(["evaluate", *files, "--json"]) == 0
+    found = printed_json(capsys)["discrimination"]
+    assert [d["measure"] for d in found] == ["P@1", "P@5"]
+    assert {d["pairs"] for d in found} == {6}
+    assert all(d["discriminative_power"] == d["told_apart"] / 6 for d in found)
+    assert found[0]["least_difference"] == pytest.approx(5 * found[1]["least_difference"])
+    assert labeler(["evaluate", *files, "--compare", "all"]) == 0
+    assert "pairs of runs that each measure tells apart" in capsys.readouterr().out
+    assert labeler(["evaluate", *files[:3], "--compare", "all"]) == 0
+    assert "pairs of runs that each measure" not in capsys.readouterr().out
+
+
+def test_of_two_runs_no_correction_changes_p(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = crossed(tmp_path, 20, a=lambda q: q < 12, b=lambda q: q < 3)
+    for named in ([], ["--baseline", "a"]):
+        assert labeler(["evaluate", *files, "-m", "P@1", *named, "--json"]) == 0
+        (found,) = printed_json(capsys)["comparisons"]
+        assert found["p"] == found["p_holm"] == found["p_hsd"] == found["p_max_t"]

@@ -14,7 +14,7 @@ from scipy import stats
 from labeler.arrays import Floats
 from labeler.cli import execute as labeler
 from labeler.errors import Misuse
-from labeler.evaluation.comparison import compare_scores
+from labeler.evaluation.comparison import ComparisonOptions, compare_scores
 from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import leaderboard, scores_of
 from labeler.evaluation.power import power as power_of_runs
@@ -185,7 +185,7 @@ def test_a_paired_t_test_equals_scipy_and_agrees_with_randomization_test(kind: s
     scores = {
         name: evaluate(qrels, run(row), ["RR"]) for name, row in zip("xy", places, strict=True)
     }
-    (found,) = compare_scores(scores, "x", kind)
+    (found,) = compare_scores(scores, "x", ComparisonOptions(kind))
     wanted = stats.ttest_rel(scores["y"].values[0], scores["x"].values[0])
     assert found.p == pytest.approx(wanted.pvalue, abs=1e-9 if kind == "t" else 0.02)
     if kind == "t":

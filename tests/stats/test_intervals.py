@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
-from labeler.evaluation.comparison import compare_scores, summary_interval
+from labeler.evaluation.comparison import ComparisonOptions, compare_scores, summary_interval
 from labeler.evaluation.leaderboard import leaderboard_of_dicts
 from labeler.metrics import evaluate, parse
 from labeler.stats.intervals import (
@@ -54,7 +54,9 @@ def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> N
     board = leaderboard_of_dicts(first, second, runs, parse("RR"), seed=3)
     assert board is not None
     scores = [evaluate(qrels, runs["a"], ["RR"]) for qrels in (first, second)]
-    (found,) = compare_scores({"first": scores[0], "second": scores[1]}, "first", seed=3)
+    (found,) = compare_scores(
+        {"first": scores[0], "second": scores[1]}, "first", ComparisonOptions(seed=3)
+    )
     system = board.systems[0]
     assert (system.difference, system.low, system.high) == pytest.approx(
         (found.difference, found.low, found.high)
