@@ -10,12 +10,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.evaluation.pairs import MEANS, compare_all_pairs
 from labeler.metrics.registry import Measure, parse
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
-from labeler.stats.hsd import AllPairs
+from labeler.stats.hsd import AllPairs, randomised_hsd
 from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.means import bounded_interval, mean_interval, share_interval
+from labeler.stats.means import bounded_interval, mean_interval, paired_interval, share_interval
 from labeler.stats.randomization import (
     holm,
     randomization_test,
@@ -24,6 +23,8 @@ from labeler.stats.randomization import (
 )
 from labeler.stats.student import paired_t_test, smallest_paired_t
 
+MEANS = ("mean", "share")
+"""How measures that are means over queries are summed up."""
 UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
 """Measures whose values have no highest one, and their lowest; all others lie between 0 and 1."""
 UNDEFINED = (math.nan, math.nan)
@@ -105,9 +106,12 @@ def difference_interval(
     measure: Measure, values: Floats, kind: str, seed: int
 ) -> tuple[float, float]:
     """The interval of the mean of paired differences; `nan` for fewer than two."""
-    if measure.name in UNBOUNDED:
-        return mean_interval(values, kind, seed) or UNDEFINED
-    return bounded_interval(values, kind, seed, (-1.0, 1.0)) or UNDEFINED
+    return paired_interval(values, kind, seed, most_difference(measure)) or UNDEFINED
+
+
+def most_difference(measure: Measure) -> float:
+    """The most by which two values of a measure can differ."""
+    return math.inf if measure.name in UNBOUNDED else 1.0
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,19 @@ class ComparisonOptions:
 
 
 PLAIN = ComparisonOptions()
+
+
+def compare_all_pairs(runs: Mapping[str, Scores], seed: int = 0) -> dict[str, AllPairs]:
+    """The randomised HSD test of the runs, over the same queries, by each measure that is a mean.
+
+    After Carterette (2012), ACM TOIS 30(1).
+    """
+    measures = next(iter(runs.values())).measures
+    return {
+        str(measure): randomised_hsd(np.array([s.of(measure) for s in runs.values()]), seed)
+        for measure in measures
+        if measure.definition.summary in MEANS
+    }
 
 
 def compare_scores(
@@ -160,45 +177,59 @@ def _by_measure(
     baseline: str,
     measure: Measure,
     pairs: AllPairs,
-    how: ComparisonOptions,
+    options: ComparisonOptions,
 ) -> Iterator[Comparison]:
     names = list(runs)
     compared = [name for name in names if name != baseline]
     base = runs[baseline].of(measure)
     differences = np.array([runs[name].of(measure) - base for name in compared])
     hsd = pairs.p[names.index(baseline)][[names.index(name) for name in compared]]
-    chances = _chances(differences, hsd, how)
-    for name, row, values in zip(compared, differences, zip(*chances, strict=True), strict=True):
-        p, p_holm, p_max_t, p_hsd, least, attainable = map(float, values)
+    chances = _chances(differences, hsd, options)
+    for i, (name, row) in enumerate(zip(compared, differences, strict=True)):
         both = ~np.isnan(row)
         defined = row[both]
-        difference = float(defined.mean()) if len(defined) else math.nan
         start = summed_up(measure, base[both])
-        percent = 100 * difference / start if start else math.nan
+        difference = float(defined.mean()) if len(defined) else math.nan
+        low, high = difference_interval(measure, row, options.kind, options.seed)
         better = -defined if measure.definition.lower_is_better else defined
+        wins, ties, losses = wins_ties_losses(better)
         yield Comparison(
-            *(name, baseline, str(measure), len(defined), difference, percent),
-            *difference_interval(measure, row, how.kind, how.seed),
-            *wins_ties_losses(better),
-            *(p, p_holm, p_max_t, p_hsd, how.correction, least, attainable),
+            name,
+            baseline,
+            str(measure),
+            len(defined),
+            difference,
+            100 * difference / start if start else math.nan,
+            low,
+            high,
+            wins,
+            ties,
+            losses,
+            float(chances.p[i]),
+            float(chances.p_holm[i]),
+            float(chances.p_max_t[i]),
+            float(chances.p_hsd[i]),
+            options.correction,
+            float(chances.least[i]),
+            float(chances.attainable[i]),
         )
 
 
-def _chances(differences: Floats, p_of_pairs: Floats, how: ComparisonOptions) -> _Chances:
+def _chances(differences: Floats, p_of_pairs: Floats, options: ComparisonOptions) -> _Chances:
     """The chances of the rows; a query undefined for a row says nothing about it.
 
     No p that allows for several tests is below that of the one test.
     """
-    p, p_max = randomization_test(np.nan_to_num(differences), how.seed)
+    p, p_max = randomization_test(np.nan_to_num(differences), options.seed)
     defined = [row[~np.isnan(row)] for row in differences]
-    by_t = how.kind == "t"
+    by_t = options.kind == "t"
     if by_t:
         p = np.array([paired_t_test(row) for row in defined])
     p_hsd = p if len(differences) == 1 else np.maximum(p, p_of_pairs)
     alone = np.array([0.0 if by_t else smallest_p(len(row)) for row in defined])
-    several = len(differences) if how.correction == "holm" else 1
+    several = len(differences) if options.correction == "holm" else 1
     attainable = _attainable(defined, by_t=by_t)
-    if how.correction == "holm":
+    if options.correction == "holm":
         attainable = holm(attainable)
     return _Chances(p, holm(p), p_max, p_hsd, np.minimum(alone * several, 1.0), attainable)
 
@@ -218,6 +249,6 @@ def mean_of(value: float, sign: int) -> tuple[bool, float]:
 
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:
     """The run with the best mean, the first of equals."""
-    means = {name: summed_up(measure, scores.of(measure)) for name, scores in runs.items()}
+    by_name = {name: summed_up(measure, scores.of(measure)) for name, scores in runs.items()}
     sign = -1 if measure.definition.lower_is_better else 1
-    return max(means, key=lambda name: (not math.isnan(means[name]), sign * means[name]))
+    return max(by_name, key=lambda name: (not math.isnan(by_name[name]), sign * by_name[name]))

@@ -12,7 +12,14 @@ from labeler.evaluation.comparison import (
     ComparisonOptions,
     Correction,
     best,
+    compare_all_pairs,
     compare_scores,
+)
+from labeler.evaluation.discrimination import (
+    Discrimination,
+    discrimination,
+    discrimination_as_json,
+    discrimination_table,
 )
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -34,13 +41,6 @@ from labeler.evaluation.options import (
     Ties,
     Unanswerable,
     names_of,
-)
-from labeler.evaluation.pairs import (
-    Discrimination,
-    compare_all_pairs,
-    discrimination,
-    discrimination_as_json,
-    discrimination_table,
 )
 from labeler.evaluation.scores import RunScores, counted, over_common_queries, run_scores
 from labeler.evaluation.summary import headline, in_order

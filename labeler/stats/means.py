@@ -8,7 +8,8 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.stats.intervals import Interval, Replicates, cluster_bootstrap, jackknife
-from labeler.stats.levels import NORMAL_QUANTILE
+from labeler.stats.levels import NORMAL_QUANTILE, SIGNIFICANT
+from labeler.stats.randomization import TIED, smallest_p, wins_ties_losses
 from labeler.stats.resampling import Sample
 
 METHODS = {"bootstrap": cluster_bootstrap, "t": jackknife}
@@ -53,6 +54,41 @@ def bounded_interval(
         below, above = at_the_bounds((values - least) / scale)
         low, high = min(low, below * scale + least), max(high, above * scale + least)
     return max(low, least), min(high, most)
+
+
+def paired_interval(values: Floats, method: str, seed: int, most: float) -> Interval:
+    """The interval of a mean of paired differences of `most` at most, up or down.
+
+    A bootstrap's is moved out by what the ties leave open (`beyond_the_ties`), and holds 0 where so
+    few queries differ that no test could tell the mean from it.
+    """
+    if math.isinf(most):
+        ends = mean_interval(values, method, seed)
+    else:
+        ends = bounded_interval(values, method, seed, (-most, most))
+    if ends is None or method == "t":
+        return ends
+    low, high = ends
+    defined = values[~np.isnan(values)]
+    if not math.isinf(most):
+        reach = beyond_the_ties(defined / most) * most
+        low, high = min(low, defined.mean() - reach), max(high, defined.mean() + reach)
+    if not smallest_p(sum(wins_ties_losses(defined)[::2])) < SIGNIFICANT:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return max(low, -most), min(high, most)
+
+
+def beyond_the_ties(differences: Floats) -> float:
+    """How far a mean of differences could move if fewer queries tied than in the sample.
+
+    A sample of ties alone says nothing of how many queries differ, and a sample of few differences
+    little of how large they are. The share is Wilson's; the other queries differ as much as those
+    of the sample and one that differs by 1, the most there is.
+    """
+    differing = np.abs(differences) > TIED
+    _, most = share_interval(differing.astype(np.float64))
+    size = (float(np.abs(differences[differing]).sum()) + 1) / (int(differing.sum()) + 1)
+    return (most - float(differing.mean())) * size
 
 
 def at_the_bounds(values: Floats) -> tuple[float, float]:

@@ -10,6 +10,8 @@ import numpy as np
 from labeler.arrays import Flags, Floats
 from labeler.stats.resampling import in_blocks
 
+TIED = 1e-9
+"""Two scores that differ by no more are equal up to rounding."""
 FLIPS = 10_000
 """How many assignments of signs are drawn; of 13 queries and fewer all are gone through."""
 
@@ -90,7 +92,7 @@ def holm(p: Floats) -> Floats:
 
 def wins_ties_losses(differences: Floats) -> tuple[int, int, int]:
     """How many differences are above, at and below zero, up to rounding."""
-    up: Flags = differences > 1e-9
-    down: Flags = differences < -1e-9
+    up: Flags = differences > TIED
+    down: Flags = differences < -TIED
     won, lost = int(up.sum()), int(down.sum())
     return won, len(differences) - won - lost, lost

@@ -1,4 +1,4 @@
-"""All pairs of runs, by every measure: the randomised HSD test, and discriminative power."""
+"""How many pairs of runs each measure tells apart: its discriminative power."""
 
 from __future__ import annotations
 
@@ -6,14 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
-from labeler.metrics import Scores
 from labeler.report.table import Cell, Column, Table
-from labeler.stats.hsd import AllPairs, randomised_hsd
-
-MEANS = ("mean", "share")
-"""How measures that are means over queries are summed up."""
+from labeler.stats.hsd import AllPairs
 
 
 @dataclass(frozen=True)
@@ -29,19 +23,6 @@ class Discrimination:
     told_apart: int
     share: float
     least_difference: float
-
-
-def compare_all_pairs(runs: Mapping[str, Scores], seed: int = 0) -> dict[str, AllPairs]:
-    """The randomised HSD test of the runs, over the same queries, by each measure that is a mean.
-
-    After Carterette (2012), ACM TOIS 30(1).
-    """
-    measures = next(iter(runs.values())).measures
-    return {
-        str(measure): randomised_hsd(np.array([s.of(measure) for s in runs.values()]), seed)
-        for measure in measures
-        if measure.definition.summary in MEANS
-    }
 
 
 def discrimination(pairs: Mapping[str, AllPairs]) -> tuple[Discrimination, ...]:
