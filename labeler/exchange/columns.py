@@ -6,17 +6,25 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from labeler.errors import BadInput
-from labeler.exchange.tables import key_of
+from labeler.trec.names import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, key_of
 
-QUERY_ID = ("queryid", "qid", "topicid", "topic", "querynumber")
+__all__ = [
+    "DOCUMENT_ID",
+    "GRADE",
+    "QUERY_ID",
+    "QUERY_TEXT",
+    "RANK",
+    "RATING",
+    "SCORE",
+    "column_of",
+    "has_column",
+    "in_words",
+    "is_of_a_pair",
+    "names_a_pair",
+]
+
 QUERY_TEXT = ("query", "querytext", "queryterms", "userquery", "searchquery", "searchterm")
-DOCUMENT_ID = (
-    *("docid", "docno", "corpusid", "documentid", "passageid", "pid", "did"),
-    *("productid", "itemid", "document", "doc", "passage"),
-)
-GRADE = ("relevance", "label", "grade", "rating", "judgement", "judgment", "rel", "gain")
 RATING = ("rating", "judgement", "judgment")
-SCORE = ("score", "similarity", "sim", "retrievalscore")
 RANK = ("rank", "position", "docposition")
 """Names of columns as `key_of` spells them, the usual ones first."""
 

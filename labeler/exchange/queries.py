@@ -17,13 +17,14 @@ from labeler.exchange.opensearch import unwrapped, workbench_judgements, workben
 from labeler.exchange.quepid import book_judgements, rated_ranking
 from labeler.exchange.query_lines import Lines, lines_or_table
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
-from labeler.exchange.tables import Row, key_of, rows_of_array, rows_of_json_lines
+from labeler.exchange.tables import Row, rows_of_array, rows_of_json_lines
 from labeler.exchange.taken import tell
 from labeler.exchange.topics import topics
 from labeler.files.boundary import reading
 from labeler.files.encoding import decoded
 from labeler.files.jsonl import identifier, text_of
 from labeler.files.read import read_bytes, rereadable
+from labeler.trec.names import key_of
 
 _IDS = (*usual.QUERY_ID, "id")
 _TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")

@@ -16,11 +16,11 @@ from labeler.exchange.tables import (
     Rows,
     first_cells,
     first_line,
-    key_of,
     rows_of_text,
 )
 from labeler.files.csv import read_cells, table_lines
 from labeler.files.read import numbered_lines
+from labeler.trec.names import key_of
 
 _LOOKED_AT = 50
 

@@ -45,12 +45,6 @@ class Rows:
         return f"{what} from {self.form} (columns {', '.join(filter(None, columns))})"
 
 
-def key_of(name: str) -> str:
-    """A column's name in one spelling: `Query Text`, `query-text` and `queryText` are one."""
-    plain = "".join(c if c.isalnum() else "_" for c in name.strip().lstrip("_"))
-    return plain.casefold().replace("_", "")
-
-
 def rows_of_text(path: Path, delimiter: str) -> Rows:
     """The rows of a table of text, whose first row names the columns."""
     cells = read_cells(path, table_lines(path), delimiter)

@@ -7,12 +7,13 @@ grade is an integer, a score is finite, and no pair stands there twice.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
+from labeler.trec.names import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, key_of
 from labeler.trec.qrels import read_qrels, same_grade, two_grades
 from labeler.trec.runs import read_run
 from labeler.trec.values import grade_of, ids_of, score_of
@@ -39,7 +40,8 @@ def as_qrels(
     """The grades that a path, a dict, a DataFrame or rows of (query, document, grade) hold.
 
     A DataFrame has the columns `query_id`, `doc_id`, `relevance` (ir_measures) or `qid`, `docno`,
-    `label` (PyTerrier); a row is a tuple, or an object with such attributes. A grade of 2.0 is 2.
+    `label` (PyTerrier), or others that files have, as `corpus-id`; a row is a tuple, or an object
+    with the first of these as attributes. A grade of 2.0 is 2.
     `BadInput` says which row has no integer grade, no id, or a second grade for its pair; a pair
     that is repeated with the same grade is counted in a warning. Messages call the source `name`.
 
@@ -116,18 +118,28 @@ def _rows_of_mapping(source: Mapping[Any, Any], name: str) -> Iterator[Row]:
 
 def _rows_of_frame(frame: Any, name: str, columns: Columns) -> Iterator[Row]:
     present = [str(column) for column in frame.columns]
-    headers = [next((n for n in names if n in present), "") for names in columns]
-    for names in columns:
-        alike = [column for column in present if column in names]
-        if len(alike) > 1:
-            both = " and ".join(map(repr, alike))
-            raise Misuse(f"{name}: the DataFrame has {both}, of which one alone can be read")
+    headers = [_header(present, name, names) for names in columns]
     if not all(headers):
         has = f"has the columns {', '.join(present) or 'none'}"
         raise Misuse(f"{name}: the DataFrame {has}; expected {_expected_columns(columns)}")
     rows = zip(*(frame[column] for column in headers), strict=True)
     for number, row in enumerate(rows, start=1):
         yield f"{name}, row {number:,}", *row
+
+
+_USUAL = {"query_id": (QUERY_ID,), "doc_id": (DOCUMENT_ID,), "relevance": (GRADE, SCORE)}
+"""What columns are called in files, where the DataFrame has none of its own names."""
+
+
+def _header(present: Sequence[str], name: str, names: Sequence[str]) -> str:
+    """The column with one of these names, or with a usual one; empty where there is none."""
+    alike = [column for column in present if column in names]
+    for usual in _USUAL.get(names[0], ()):
+        alike = alike or [column for column in present if key_of(column) in usual]
+    if len(alike) > 1:
+        both = " and ".join(map(repr, alike))
+        raise Misuse(f"{name}: the DataFrame has {both}, of which one alone can be read")
+    return alike[0] if alike else ""
 
 
 def _rows_of_iterable(source: Iterable[Any], name: str, columns: Columns) -> Iterator[Row]:

@@ -217,3 +217,22 @@ def test_movers_come_with_a_report() -> None:
     movers = report.movers(2, {"q1": "where do cats sleep"})
     assert all(mover.difference == 1.0 for mover in movers)
     assert "where do cats sleep" in [mover.text for mover in movers]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("query-id", "corpus-id", "score"),
+        ("topic_id", "passage_id", "rating"),
+        ("Query ID", "Document ID", "Grade"),
+    ],
+)
+def test_a_dataframe_may_call_its_columns_as_files_do(columns: tuple[str, str, str]) -> None:
+    from labeler.trec.memory import as_qrels, as_run
+
+    rows = [("q1", "d1", 1), ("q1", "d2", 0)]
+    assert as_qrels(pd.DataFrame(rows, columns=columns)) == {"q1": {"d1": 1, "d2": 0}}
+    scored = pd.DataFrame(rows, columns=(*columns[:2], "score"))
+    assert as_run(scored) == {"q1": {"d1": 1.0, "d2": 0.0}}
+    own = pd.DataFrame([("q1", "d1", "a text", 1)], columns=("qid", "docno", "document", "label"))
+    assert as_qrels(own) == {"q1": {"d1": 1}}
