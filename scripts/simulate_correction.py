@@ -1,37 +1,62 @@
 #!/usr/bin/env python3
 """People's labels on a few queries, an assessor's on all: which intervals hold the truth?
 
-TREC DL 2019: NIST's labels are kept for 10, 20 or 30 random queries and hidden for the rest; the
-truth is each of eleven systems' mean over all 43. Prints the coverage of nominal 95 % intervals,
-and their width against people alone.
+Experiments, of nominal 95 % intervals over all systems:
 
-Usage: simulate_correction.py [--draws 2000] [--data ../shared/data/dl19]
+coverage   TREC DL 2019: NIST's labels are kept for some random queries of 43 and hidden for the
+           rest; the truth is each of eleven systems' mean over all 43
+worlds     the same of made-up judgements: other numbers of queries, shares of ones, and tails
+verdicts   two systems of which neither is better (signs exchanged in every query): how often one is
+           called better than the other
+signs      how often a corrected difference has another sign than the corrected scores, and how wide
+           it is against people's alone
+
+Usage: simulate_correction.py [coverage ...] [--draws 1000] [--data ../shared/data/dl19]
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from correction_worlds import MEASURES as MADE
+from correction_worlds import WORLDS, made_up
 
 from labeler.arrays import Floats
-from labeler.evaluation.leaderboard import leaderboard_of_dicts
-from labeler.metrics import parse
-from labeler.stats.ppi import Mean, correct_together
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.metrics import parse_all, score
+from labeler.stats.designs import at_random
+from labeler.stats.estimates import Mean
+from labeler.stats.ppi import THESE, CorrectedMean, Joint
+from labeler.trec.rankings import read_pool, read_rankings
+
+JUDGES = ("gpt-4o", "llama-3.1-8b")
+MEASURES = (
+    *("nDCG@10", "AP", "R@100", "P@10", "P@5", "P@1", "RR@10", "RR(rel=2)@10"),
+    *("Success@1", "Success@5", "Success(rel=2)@1", "Success(rel=2)@5"),
+)
+SIZES = (5, 10, 20, 30)
+HEADER = "people assessor corrected (least)  width empty"
+SIDES = ("human", "assessor", "corrected")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """How often intervals held the truth, and how wide they were, over many random samples."""
+    """How often intervals held the truth, and how wide they were, over many random samples.
+
+    `least` is the coverage of the system that was covered least, `empty` the share of corrected
+    intervals without width.
+    """
 
     judged: int
     draws: int
     covered: dict[str, float]
     width: dict[str, float]
+    least: float = 0.0
+    empty: float = 0.0
 
 
 def simulate(human: Floats, assessor: Floats, judged: int, draws: int, seed: int) -> Trial:
@@ -41,41 +66,165 @@ def simulate(human: Floats, assessor: Floats, judged: int, draws: int, seed: int
     systems count alike.
     """
     rng = np.random.default_rng(seed)
-    hits = dict.fromkeys(("human", "assessor", "corrected"), 0)
-    width = dict.fromkeys(hits, 0.0)
+    truth = human.mean(axis=1)
+    held, width = np.zeros((3, len(truth))), np.zeros((3, len(truth)))
+    empty = 0
+    for _ in range(draws):
+        drawn = rng.choice(human.shape[1], judged, replace=False)
+        design = at_random(drawn, human.shape[1])
+        systems = Joint(human[:, drawn], assessor, design, THESE).means()
+        for row, name in enumerate(SIDES):
+            low, high = _ends([getattr(system, name) for system in systems])
+            held[row] += (low <= truth + 1e-9) & (truth <= high + 1e-9)
+            width[row] += high - low
+        empty += int((high - low < 1e-9).sum())
+    shares = dict(zip(SIDES, (held / draws).mean(axis=1).tolist(), strict=True))
+    widths = dict(zip(SIDES, (width / draws).mean(axis=1).tolist(), strict=True))
+    least = float(held[2].min() / draws)
+    return Trial(judged, draws, shares, widths, least, empty / draws / len(truth))
+
+
+def _ends(means: Sequence[Mean]) -> tuple[Floats, Floats]:
+    """The ends of several intervals; one that is not there holds nothing."""
+    ends = [(math.inf, -math.inf) if m.low is None else (m.low, m.high) for m in means]
+    low, high = np.array(ends, dtype=np.float64).T
+    return low, high
+
+
+def dl19(data: Path, measures: Sequence[str]) -> dict[str, Floats]:
+    """`(measures, systems, queries)` scores of TREC DL 2019 by NIST's labels and each judge's."""
+    scores = {}
+    for name in ("nist", *JUDGES):
+        pool = read_pool(data / f"{name}.qrels", print)
+        paths = sorted((data / "runs").iterdir())
+        rankings = [read_rankings(path, pool)[0] for path in paths]
+        values = [score(ranked, parse_all(list(measures))).values for ranked in rankings]
+        scores[name] = np.array(values).transpose(1, 0, 2)
+    return scores
+
+
+def coverage(given: argparse.Namespace) -> Iterator[str]:
+    """Coverage on TREC DL 2019."""
+    scores = dl19(given.data, given.measures)
+    yield "assessor      measure           n  covered: " + HEADER
+    for judge in JUDGES:
+        for row, measure in enumerate(given.measures):
+            for n in given.sizes:
+                trial = simulate(scores["nist"][row], scores[judge][row], n, given.draws, seed=1)
+                yield f"{judge:13s} {measure:16s} {_line(trial)}"
+
+
+def _line(trial: Trial) -> str:
+    shares = "    ".join(f"{share:.3f}" for share in trial.covered.values())
+    ratio = trial.width["corrected"] / max(trial.width["human"], 1e-12)
+    rest = f"({trial.least:.2f})  {ratio:5.2f}  {trial.empty:.2f}"
+    return f"{trial.judged:3d}           {shares}    {rest}"
+
+
+def worlds(given: argparse.Namespace) -> Iterator[str]:
+    """Coverage in worlds that are made up, with six systems and with one."""
+    yield "world       systems measure       n  covered: " + HEADER
+    for name, world in WORLDS.items():
+        for systems in (6, 1):
+            trials: dict[tuple[str, int], list[Trial]] = {}
+            for seed in range(max(given.draws // 10, 1)):
+                human, assessor = made_up(world, systems, seed)
+                for row, measure in enumerate(MADE):
+                    for n in given.sizes:
+                        trial = simulate(human[row], assessor[row], n, 10 // systems + 1, seed)
+                        trials.setdefault((measure, n), []).append(trial)
+            for (measure, _), several in trials.items():
+                yield f"{name:11s} {systems:7d} {measure:10s} {_line(_mean(several))}"
+
+
+def _mean(trials: Sequence[Trial]) -> Trial:
+    covered = {side: float(np.mean([t.covered[side] for t in trials])) for side in SIDES}
+    width = {side: float(np.mean([t.width[side] for t in trials])) for side in SIDES}
+    empty = float(np.mean([t.empty for t in trials]))
+    return Trial(trials[0].judged, len(trials), covered, width, covered["corrected"], empty)
+
+
+def verdicts(given: argparse.Namespace) -> Iterator[str]:
+    """How often one of two equal systems is called better than the other, by both targets."""
+    scores = dl19(given.data, given.measures)
+    yield "assessor      measure           n  called better or worse: like-these   these"
+    for judge in JUDGES:
+        for row, measure in enumerate(given.measures):
+            for n in given.sizes:
+                called = _called(scores["nist"][row], scores[judge][row], n, given.draws)
+                yield f"{judge:13s} {measure:16s} {n:3d}   {called[0]:.3f}   {called[1]:.3f}"
+
+
+def _called(human: Floats, assessor: Floats, judged: int, draws: int) -> list[float]:
+    rng = np.random.default_rng(2)
+    systems, queries = human.shape
+    counts = np.zeros(2)
+    for _ in range(draws):
+        pair = rng.choice(systems, 2, replace=False)
+        swapped = rng.random(queries) < 0.5
+        both = [np.where(swapped, side[pair][::-1], side[pair]) for side in (human, assessor)]
+        drawn = rng.choice(queries, judged, replace=False)
+        design = at_random(drawn, queries)
+        for index, target in enumerate(("like-these", THESE)):
+            (means,) = Joint(both[0][:, drawn], both[1], design, target).differences(0)
+            counts[index] += means.chance < 0.05
+    return list(counts / draws)
+
+
+def signs(given: argparse.Namespace) -> Iterator[str]:
+    """Whether corrected differences have the sign of the corrected scores, and their widths."""
+    scores = dl19(given.data, given.measures)
+    yield "assessor      measure           n  other sign  coverage  width  people's width"
+    for judge in JUDGES:
+        for row, measure in enumerate(given.measures):
+            for n in given.sizes:
+                human, assessor = scores["nist"][row], scores[judge][row]
+                cells = "  ".join(f"{x:.4f}" for x in _signs(human, assessor, n, given.draws))
+                yield f"{judge:13s} {measure:16s} {n:3d}  {cells}"
+
+
+def _signs(human: Floats, assessor: Floats, judged: int, draws: int) -> list[float]:
+    rng = np.random.default_rng(3)
+    rows = []
     truth = human.mean(axis=1)
     for _ in range(draws):
         drawn = rng.choice(human.shape[1], judged, replace=False)
-        systems = correct_together(human[:, drawn], assessor, drawn)
-        for system, true in zip(systems, truth, strict=True):
-            for name in hits:
-                mean: Mean = getattr(system, name)
-                if mean.low is not None and mean.high is not None:
-                    hits[name] += mean.low <= true <= mean.high
-                    width[name] += mean.high - mean.low
-    count = draws * len(truth)
-    covered = {name: hit / count for name, hit in hits.items()}
-    return Trial(judged, draws, covered, {name: w / count for name, w in width.items()})
+        joint = Joint(human[:, drawn], assessor, at_random(drawn, human.shape[1]), THESE)
+        base = int(rng.integers(len(human)))
+        others = [i for i in range(len(human)) if i != base]
+        means, differences = joint.means(), joint.differences(base)
+        for i, difference in zip(others, differences, strict=True):
+            rows.append(_sign_row(means[i], means[base], difference, truth[i] - truth[base]))
+    return list(np.mean(rows, axis=0))
+
+
+def _sign_row(
+    run: CorrectedMean, base: CorrectedMean, difference: CorrectedMean, truth: float
+) -> tuple[float, ...]:
+    gap = run.corrected.value - base.corrected.value
+    other_sign = gap * difference.corrected.value < 0
+    (low, high), (left, right) = (
+        ((-1.0, 1.0) if m.low is None or m.high is None else (m.low, m.high))
+        for m in (difference.corrected, difference.human)
+    )
+    return other_sign, low - 1e-9 <= truth <= high + 1e-9, high - low, right - left
+
+
+EXPERIMENTS = {f.__name__: f for f in (coverage, worlds, verdicts, signs)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=2000)
+    parser.add_argument("experiments", nargs="*", default=["coverage"], metavar="EXPERIMENT")
+    parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    parser.add_argument("--measures", nargs="+", default=["nDCG@10", "P@10", "AP"])
+    parser.add_argument("--measures", nargs="+", default=list(MEASURES))
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     given = parser.parse_args()
-    runs = {path.name: read_run(path) for path in sorted((given.data / "runs").iterdir())}
-    people = read_qrels(given.data / "nist.qrels")
-    print("assessor      measure    judged  covered: people  assessor  corrected  width ratio")
-    for judge in ("gpt-4o", "llama-3.1-8b"):
-        qrels = read_qrels(given.data / f"{judge}.qrels")
-        for measure in given.measures:
-            board = leaderboard_of_dicts(people, qrels, runs, parse(measure))
-            for judged in (10, 20, 30):
-                trial = simulate(*board.scores, judged, given.draws, seed=1)
-                shares = "  ".join(f"{share:8.3f}" for share in trial.covered.values())
-                ratio = trial.width["corrected"] / trial.width["human"]
-                print(f"{judge:13s} {measure:8s} {judged:8d}  {shares}  {ratio:10.2f}")
+    for name in given.experiments:
+        print(f"== {name}: {EXPERIMENTS[name].__doc__} {given.draws} draws")
+        for line in EXPERIMENTS[name](given):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -41,8 +41,8 @@ def command(
         ),
     ] = None,
     target: Annotated[
-        Target, typer.Option(help="The mean over these queries, or over all like-these.")
-    ] = "these",
+        Target, typer.Option(help="The mean over all queries like-these, or over these alone.")
+    ] = "like-these",
     scoring: ScoringFlags,
     baseline: Baseline = None,
     per_query: PerQuery = False,

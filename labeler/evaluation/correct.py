@@ -61,7 +61,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     runs: AnyRuns | None = None,
     measures: str | Sequence[object] = DEFAULT_MEASURES,
     *,
-    target: Target = "these",
+    target: Target = "like-these",
     baseline: str | None = None,
     missing: Missing = "zero",
     ties: Ties = "trec",

@@ -12,8 +12,9 @@ from labeler.metrics import parse
 from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
 from labeler.report.table import Cell, Column, Interval, Table
+from labeler.stats.estimates import Mean
 from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.ppi import CorrectedMean, Mean
+from labeler.stats.ppi import CorrectedMean
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -12,7 +12,9 @@ from labeler.errors import BadInput
 from labeler.evaluation.comparison import UNBOUNDED
 from labeler.evaluation.corrected import CorrectedDifference, CorrectedScores
 from labeler.metrics import Measure, Rankings, score
-from labeler.stats.ppi import FEWEST, CorrectedMean, Mean, correct_together
+from labeler.stats.designs import at_random
+from labeler.stats.estimates import UNIT
+from labeler.stats.ppi import FEWEST, Joint
 from labeler.stats.randomization import holm
 
 
@@ -60,7 +62,7 @@ def _unjudged(by_human: Rankings, by_assessor: Rankings, judged: Integers) -> fl
 def corrected_scores(
     runs: Sequence[ScoredByBoth], measures: Sequence[Measure], target: str
 ) -> list[CorrectedScores]:
-    """Every run by every measure, each with a lambda of its own."""
+    """Every run by every measure, with one lambda for all runs of the same queries."""
     rows = [row for i, m in enumerate(measures) for row in _by_measure(runs, i, m, target)]
     order = {both.run: index for index, both in enumerate(runs)}
     return sorted(rows, key=lambda row: order[row.run])
@@ -70,11 +72,19 @@ def _by_measure(
     runs: Sequence[ScoredByBoth], index: int, measure: Measure, target: str
 ) -> Iterator[CorrectedScores]:
     for group in _with_the_same_queries(runs):
-        scores = [(both.human[index], both.assessor[index]) for both in group]
-        for both, means in zip(group, _together(group, scores, target), strict=True):
-            bounded = means if measure.name in UNBOUNDED else _within_0_and_1(means)
+        joint = _joint(group, index, measure, target)
+        for both, means in zip(group, joint.means(), strict=True):
             by_query = _by_query(both, index)
-            yield CorrectedScores(both.run, str(measure), bounded, both.unjudged, by_query)
+            yield CorrectedScores(both.run, str(measure), means, both.unjudged, by_query)
+
+
+def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: str) -> Joint:
+    """The runs' scores by one measure, which are corrected with one lambda."""
+    human = np.array([both.human[index] for both in group])
+    assessor = np.array([both.assessor[index] for both in group])
+    bounds = None if measure.name in UNBOUNDED else UNIT
+    design = at_random(group[0].judged, assessor.shape[1])
+    return Joint(human, assessor, design, target, bounds)
 
 
 def _by_query(both: ScoredByBoth, index: int) -> dict[str, tuple[float | None, float]]:
@@ -84,30 +94,11 @@ def _by_query(both: ScoredByBoth, index: int) -> dict[str, tuple[float | None, f
     return {query: (human.get(i), assessor[i]) for i, query in enumerate(both.queries)}
 
 
-def _within_0_and_1(means: CorrectedMean) -> CorrectedMean:
-    """The means with no interval beyond 0 and 1, between which those of the measure lie."""
-
-    def bounded(mean: Mean) -> Mean:
-        if mean.low is None or mean.high is None:
-            return mean
-        return Mean(mean.value, max(mean.low, 0.0), max(min(mean.high, 1.0), mean.value))
-
-    human, assessor, corrected = map(bounded, (means.human, means.assessor, means.corrected))
-    return replace(means, human=human, assessor=assessor, corrected=corrected)
-
-
 def _with_the_same_queries(runs: Sequence[ScoredByBoth]) -> list[list[ScoredByBoth]]:
     groups: dict[tuple[str, ...], list[ScoredByBoth]] = {}
     for both in runs:
         groups.setdefault(both.queries, []).append(both)
     return list(groups.values())
-
-
-def _together(
-    group: Sequence[ScoredByBoth], scores: Sequence[tuple[Floats, Floats]], target: str
-) -> list[CorrectedMean]:
-    human, assessor = (np.array(rows) for rows in zip(*scores, strict=True))
-    return correct_together(human, assessor, group[0].judged, target)
 
 
 def over_common_queries(runs: Sequence[ScoredByBoth]) -> list[ScoredByBoth]:
@@ -143,11 +134,9 @@ def corrected_differences(
     base = _baseline(runs, measures[0], baseline, target)
     compared = [both for both in runs if both is not base]
     for index, measure in enumerate(measures if compared else ()):
-        scores = [
-            (both.human[index] - base.human[index], both.assessor[index] - base.assessor[index])
-            for both in compared
-        ]
-        differences = _together(compared, scores, target)
+        differences = _joint(runs, index, measure, target).differences(
+            [both is base for both in runs].index(True)
+        )
         p = np.array([difference.chance for difference in differences])
         lower = measure.definition.lower_is_better
         for both, means, own, adjusted in zip(compared, differences, p, holm(p), strict=True):

@@ -76,7 +76,7 @@ class CorrectionOptions:
     measures: tuple[str, ...] = DEFAULT_MEASURES
     scoring: Scoring = field(default_factory=Scoring)
     baseline: str | None = None
-    target: Target = "these"
+    target: Target = "like-these"
 
     def __post_init__(self) -> None:
         check_choice("target", self.target, Target)

@@ -2,20 +2,23 @@
 
 PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453) at the level of queries. The labelled
 queries are among all queries, so with a finite target it is survey sampling's regression estimator
-(Cochran 1977, Sampling Techniques, chapter 7). How far to follow the assessor (lambda) is tuned for
-each system alone, between 0 and 1: a system's corrected mean is the same whatever others are there.
+(Cochran 1977, Sampling Techniques, chapter 7). How far to follow the assessor (lambda, between 0
+and 1) is tuned on all systems together, so that a corrected difference is the difference of the two
+corrected means.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.stats.levels import LEVEL
-from labeler.stats.student import t_quantile, two_sided
+from labeler.stats.designs import Design, at_random
+from labeler.stats.estimates import UNIT, Bounds, Estimate, Mean, freedom_of, t_of
+from labeler.stats.student import two_sided
 
 FEWEST = 3
 """With fewer labelled queries nothing is corrected."""
@@ -23,15 +26,6 @@ MOST_LEVERAGE = 0.9
 """A query that pulls harder than this decides lambda alone, and leaves no residual to see it by."""
 THESE, LIKE_THESE = "these", "like-these"
 """The mean over this collection's queries, or over all queries like these."""
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean with its interval; `None` for the ends where too few queries tell."""
-
-    value: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -52,14 +46,138 @@ class CorrectedMean:
 
     @property
     def chance(self) -> float:
-        """Two-sided p that the corrected mean, as of a difference, is 0; 1 where nothing tells."""
+        """Two-sided p that the corrected mean, as of a difference, is 0; 1 where nothing tells.
+
+        It is below .05 where the interval leaves 0 out: by how far that reaches towards 0.
+        """
         mean = self.corrected
-        if mean.low is None or mean.high is None:
+        if mean.low is None or mean.high is None or mean.value == 0:
             return 1.0
-        error = (mean.high - mean.low) / 2 / _t(self.freedom)
-        if error > 0:
-            return two_sided(mean.value / error, self.freedom)
-        return float(mean.value == 0)
+        reach = mean.value - mean.low if mean.value > 0 else mean.high - mean.value
+        error = reach / t_of(self.freedom)
+        return two_sided(mean.value / error, self.freedom) if error > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Systems that people and an assessor scored by one measure, corrected with one lambda.
+
+    `human` holds `(systems, labelled)` scores in the order of the design's queries, `assessor`
+    those of all queries. `bounds` are those of the scores.
+    """
+
+    human: Floats
+    assessor: Floats
+    design: Design
+    target: str = LIKE_THESE
+    bounds: Bounds = UNIT
+
+    @cached_property
+    def weight(self) -> float:
+        """Lambda, tuned on all systems; 0 where the assessor tells nothing of people.
+
+        That is where the residuals' variance, with the degree of freedom that lambda takes, is no
+        smaller than people's own; where one query decides; and where the intervals of all systems
+        together become no narrower.
+        """
+        weight = self._tuned
+        if not weight:
+            return 0.0
+        of_people, of_both = (
+            sum(means.corrected.width for means in self._of_scores(tried))
+            for tried in (0.0, weight)
+        )
+        return weight if of_both < of_people else 0.0
+
+    @cached_property
+    def _tuned(self) -> float:
+        """The slope of people's scores on the assessor's, within 0 and 1, where it tells any."""
+        n = self.design.count - self.design.strata + 1
+        if n <= FEWEST or not self.design.left_open.any():
+            return 0.0
+        apart, own = self._apart, self.design.centered(self.human)
+        share = self.design.share
+        slack = float((apart**2 @ share).sum())
+        pull = self.design.own_leverage + share * (apart**2).sum(axis=0) / max(slack, 1e-12)
+        if slack < 1e-12 or pull.max() > MOST_LEVERAGE:
+            return 0.0
+        # cov(x, y) / var(x)
+        weight = min(max(float(((apart * own) @ share).sum()) / slack, 0.0), 1.0)
+        # var(residual) on n - 2 degrees of freedom against var(people) on n - 1
+        left = float(((own - weight * apart) ** 2 @ share).sum())
+        tells = left * (n - 1) < float((own**2 @ share).sum()) * (n - 2)
+        return weight if tells else 0.0
+
+    def means(self) -> list[CorrectedMean]:
+        """The three means of each system."""
+        return self._of_scores(self.weight)
+
+    def _of_scores(self, weight: float) -> list[CorrectedMean]:
+        return self._of(self.human, self.assessor, self.bounds, weight)
+
+    def differences(self, baseline: int) -> list[CorrectedMean]:
+        """The three means of each other system less the baseline, in their order.
+
+        The corrected ones are the differences of the systems' corrected means.
+        """
+        others = np.arange(len(self.human)) != baseline
+        span = None if self.bounds is None else self.bounds[1] - self.bounds[0]
+        differences = self._of(
+            self.human[others] - self.human[baseline],
+            self.assessor[others] - self.assessor[baseline],
+            None if span is None else (-span, span),
+            self.weight,
+        )
+        means = np.array([system.corrected.value for system in self.means()])
+        exact = (means[others] - means[baseline]).tolist()
+        return [_moved(own, value) for own, value in zip(differences, exact, strict=True)]
+
+    @cached_property
+    def _apart(self) -> Floats:
+        """The assessor's scores of the labelled queries, less their means."""
+        return self.design.centered(self.assessor[:, self.design.judged])
+
+    def _pull(self, apart: Floats) -> Floats:
+        """How far each query pulls the mean and lambda, and so each row's fit, towards itself."""
+        share = self.design.share
+        slack = max(float((self._apart**2 @ share).sum()), 1e-12)
+        # (labelled,): how far a query of all systems moves lambda
+        moves = share * np.abs(self._apart).sum(axis=0) / slack
+        return np.asarray(self.design.own_leverage + np.abs(apart) * moves, dtype=np.float64)
+
+    def _of(
+        self, human: Floats, assessor: Floats, bounds: Bounds, weight: float
+    ) -> list[CorrectedMean]:
+        design, total = self.design, assessor.shape[1]
+        inside = assessor[:, design.judged]
+        apart = design.centered(inside)
+        plain = np.broadcast_to(design.own_leverage, human.shape)
+        population = total, self.target == THESE
+        freedom = float(design.count - design.strata)
+        alone = Estimate(human, human, plain, design, freedom, population)
+        both = alone
+        if weight:
+            residual = human - weight * inside
+            freedom = freedom_of(design.centered(residual), design.strata + 1)
+            pull = np.minimum(self._pull(apart), MOST_LEVERAGE)
+            both = Estimate(human, residual, pull, design, freedom, population)
+        # by how much the assessor's mean over all queries differs from that over the labelled ones
+        shifts = weight * (assessor.mean(axis=1) - design.mean(inside))
+        sides = (
+            alone.means(np.zeros(len(human)), bounds),
+            [self._assessors(scores) for scores in assessor],
+            both.means(shifts, bounds),
+        )
+        rows = zip(*sides, strict=True)
+        return [CorrectedMean(design.count, total, *row, weight, both.freedom) for row in rows]
+
+    def _assessors(self, scores: Floats) -> Mean:
+        """What the assessor's scores alone say; over these queries they leave nothing open."""
+        value, n = float(scores.mean()), len(scores)
+        if self.target == THESE:
+            return Mean(value, value, value)
+        half = t_of(n - 1.0) * float(scores.std(ddof=1)) / math.sqrt(n)
+        return Mean(value, value - half, value + half)
 
 
 def correct(
@@ -71,121 +189,20 @@ def correct(
 
 
 def correct_together(
-    human: Floats, assessor: Floats, judged: Integers, target: str = THESE
+    human: Floats, assessor: Floats, judged: Integers, target: str = THESE, bounds: Bounds = UNIT
 ) -> list[CorrectedMean]:
-    """The three means of each system.
+    """The three means of each system, of a simple random sample of queries.
 
-    `assessor` holds `(systems, queries)` scores, `judged` the places of the queries that people
-    graded, a random sample of them, and `human` their `(systems, judged)` scores in that order.
+    `assessor` holds `(systems, queries)` scores, `judged` the positions of the queries that people
+    graded, and `human` their `(systems, judged)` scores in that order.
     """
-    inside = assessor[:, judged]
-    n, total = human.shape[1], assessor.shape[1]
-    weights = _weights(human, inside) if n < total else np.zeros(len(human))
-    # (systems, labelled): what the assessor's scores, times the weight, do not tell of people's
-    apart = _centered(inside)
-    residual = _centered(human) - weights[:, None] * apart
-    # a sample of n of N queries leaves 1 - n / N of the variance open
-    errors = _errors(residual, apart) * (1 - n / total)
-    # by how much the assessor's mean over all queries differs from that over the labelled ones
-    shifts = assessor.mean(axis=1) - inside.mean(axis=1)
-    freedom = _freedom(residual)
-    systems = []
-    for i, (own, weight) in enumerate(zip(human, weights.tolist(), strict=True)):
-        alone = _sampled(own, total, target)
-        corrected, degrees = alone, float(n - 1)
-        if weight:
-            spread, degrees = float(errors[i]) + _more(own, total, target), freedom
-            corrected = _around(float(own.mean() + weight * shifts[i]), spread, degrees)
-        means = alone, _assessors(assessor[i]), corrected
-        systems.append(CorrectedMean(n, total, *means, weight, degrees))
-    return systems
+    design = at_random(judged, assessor.shape[1])
+    return Joint(human, assessor, design, target, bounds).means()
 
 
-def _weights(human: Floats, assessor: Floats) -> Floats:
-    """Each system's tuned lambda, within 0 and 1; 0 where the assessor tells nothing of people.
-
-    That is where the residuals' variance, with the degree of freedom that lambda takes, is no
-    smaller than people's own; and where one query decides.
-    """
-    n = human.shape[1]
-    apart, own = _centered(assessor), _centered(human)
-    # the slope of people's scores on the assessor's: cov(x, y) / var(x)
-    slack = (apart**2).sum(axis=1)
-    varies = slack > 1e-12
-    slope = (apart * own).sum(axis=1) / np.where(varies, slack, 1.0)
-    weight = np.clip(slope, 0.0, 1.0)
-    # var(residual) on n - 2 degrees of freedom against var(people) on n - 1
-    left = ((own - weight[:, None] * apart) ** 2).sum(axis=1)
-    tells = left * (n - 1) < (own**2).sum(axis=1) * (n - 2)
-    shared = _leverage(apart).max(axis=1) <= MOST_LEVERAGE
-    return np.where(varies & tells & shared & (n > FEWEST), weight, 0.0)
-
-
-def _centered(scores: Floats) -> Floats:
-    return np.asarray(scores - scores.mean(axis=1, keepdims=True), dtype=np.float64)
-
-
-def _leverage(apart: Floats) -> Floats:
-    """How far each query pulls its system's fit towards itself, 0 to 1."""
-    slack = (apart**2).sum(axis=1, keepdims=True)
-    return np.asarray(1 / apart.shape[1] + apart**2 / np.maximum(slack, 1e-12), dtype=np.float64)
-
-
-def _errors(residual: Floats, apart: Floats) -> Floats:
-    """Each estimate's variance, with an infinite population, of residuals that are not alike (HC2).
-
-    MacKinnon and White (1985), Journal of Econometrics 29(3). Scores pile up at 0 and 1, so that
-    the queries that tell the assessor's worth have other residuals than the rest.
-    """
-    own = residual**2 / (1 - np.minimum(_leverage(apart), MOST_LEVERAGE))
-    return np.asarray(own.sum(axis=1) / residual.shape[1] ** 2, dtype=np.float64)
-
-
-def _freedom(residual: Floats) -> float:
-    """The degrees of freedom of the errors, by how heavy the tails of the residuals are.
-
-    A variance of `n` values with kurtosis `k` is as uncertain as that of `2 n / (k - 1)` normal
-    ones; two parameters were fitted. The kurtosis is that of all systems together: ten or twenty
-    queries of a single one tell too little about it.
-    """
-    n = residual.shape[1]
-    # kurtosis of all systems: n * sum(r^4) / sum(r^2)^2
-    squares = residual**2
-    spread = float((squares.sum(axis=1) ** 2).mean())
-    kurtosis = n * float((squares**2).sum(axis=1).mean()) / spread if spread > 1e-24 else 3.0
-    normal = 2 * n / max(kurtosis - 1, 1e-9) - 2
-    return float(round(min(max(normal, 3.0), n - 2.0), 1))
-
-
-def _variance(values: Floats, fitted: int) -> float:
-    """The variance about the mean, `fitted` parameters having been fitted."""
-    freedom = len(values) - fitted
-    return float(((values - values.mean()) ** 2).sum()) / freedom if freedom > 0 else math.nan
-
-
-def _more(human: Floats, total: int, target: str) -> float:
-    """What all queries like these add to the variance over the collection's own."""
-    return _variance(human, 1) / total if target == LIKE_THESE else 0.0
-
-
-def _sampled(human: Floats, total: int, target: str) -> Mean:
-    n = len(human)
-    error = _variance(human, 1) * (1 - n / total) / n + _more(human, total, target)
-    return _around(float(human.mean()), error, n - 1)
-
-
-def _assessors(assessor: Floats) -> Mean:
-    """What an evaluation with the assessor's labels alone would print."""
-    n = len(assessor)
-    return _around(float(assessor.mean()), _variance(assessor, 1) / n, n - 1)
-
-
-def _around(value: float, variance: float, freedom: float) -> Mean:
-    if freedom < 1 or not math.isfinite(variance):
-        return Mean(value, None, None)
-    reach = _t(freedom) * math.sqrt(max(variance, 0.0))
-    return Mean(value, value - reach, value + reach)
-
-
-def _t(freedom: float) -> float:
-    return t_quantile((1 + LEVEL) / 2, freedom)
+def _moved(means: CorrectedMean, value: float) -> CorrectedMean:
+    """The same with another corrected value, which its interval holds."""
+    low, high = means.corrected.low, means.corrected.high
+    if low is not None and high is not None:
+        low, high = min(low, value), max(high, value)
+    return replace(means, corrected=Mean(value, low, high))

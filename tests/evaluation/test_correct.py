@@ -11,7 +11,9 @@ import statsmodels.api as sm
 from labeler.cli import execute
 from labeler.evaluation.leaderboard import leaderboard_of_dicts
 from labeler.metrics import evaluate, parse
-from labeler.stats.ppi import LIKE_THESE, correct, correct_together
+from labeler.stats.designs import at_random
+from labeler.stats.means import share_interval
+from labeler.stats.ppi import LIKE_THESE, THESE, Joint, correct
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 from labeler.trec.write import write_qrels, write_run
@@ -42,15 +44,76 @@ def test_an_assessor_is_followed_neither_beyond_its_scores_nor_against_them(
     assert found.weight == weight
 
 
-def test_a_systems_corrected_mean_is_its_own_whatever_others_are_there() -> None:
-    labelled = np.arange(12)
-    others = RNG.random((3, 40))
-    people = np.vstack([PEOPLE[None, :], others])[:, labelled]
-    assessor = np.vstack([ASSESSOR[None, :], others + RNG.normal(0, 0.2, (3, 40))])
-    together = correct_together(people, assessor, labelled)[0]
-    alone = correct(PEOPLE[labelled], ASSESSOR, labelled)
-    assert together.corrected.value == pytest.approx(alone.corrected.value)
-    assert together.weight == pytest.approx(alone.weight)
+def three_systems() -> tuple[np.ndarray, np.ndarray]:
+    """Three systems' scores by people and by an assessor, of the same forty queries."""
+    people = np.clip(PEOPLE + RNG.normal(0, 0.2, (3, 40)), 0, 1)
+    return people, np.clip(people**2 + RNG.normal(0, 0.1, (3, 40)), 0, 1)
+
+
+@pytest.mark.parametrize("target", [THESE, LIKE_THESE])
+def test_corrected_differences_are_differences_of_corrected_scores(target: str) -> None:
+    people, assessor = three_systems()
+    for seed in range(20):
+        drawn = np.random.default_rng(seed).choice(40, 8, replace=False)
+        joint = Joint(people[:, drawn], assessor, at_random(drawn, 40), target)
+        first, second, third = (mean.corrected.value for mean in joint.means())
+        found = [difference.corrected.value for difference in joint.differences(1)]
+        assert found == pytest.approx([first - second, third - second], abs=1e-12)
+        assert {mean.weight for mean in joint.means()} == {joint.weight}
+        assert {mean.weight for mean in joint.differences(1)} == {joint.weight}
+
+
+def test_p_is_below_5_percent_where_the_interval_leaves_0_out() -> None:
+    people, assessor = three_systems()
+    told = set()
+    for seed in range(60):
+        drawn = np.random.default_rng(seed).choice(40, 8, replace=False)
+        shifted = people + np.array([[0.2], [0.0], [0.07]])
+        joint = Joint(shifted[:, drawn], assessor, at_random(drawn, 40))
+        for difference in joint.differences(1):
+            ends = difference.corrected
+            told.add(ends.low > 0 or ends.high < 0)
+            assert (difference.chance < 0.05) == (ends.low > 0 or ends.high < 0)
+    assert told == {True, False}
+
+
+@pytest.mark.parametrize("target", [THESE, LIKE_THESE])
+def test_the_three_intervals_of_a_row_are_of_one_target(target: str) -> None:
+    everywhere = np.arange(40)
+    found = correct(PEOPLE, PEOPLE, everywhere, target)
+    people, other = (found.human.high - found.human.low, found.assessor.high - found.assessor.low)
+    assert people == pytest.approx(other, rel=0.15)
+    assert (people == pytest.approx(0)) == (target == THESE)
+
+
+@pytest.mark.parametrize("judged", [3, 5, 10, 39])
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_no_interval_is_empty_before_people_judged_all_queries(judged: int, value: float) -> None:
+    people, drawn = np.full((1, 40), value), np.arange(judged)
+    for assessor in (people, np.tile([0.0, 1.0], 20)[None, :]):
+        for target in (THESE, LIKE_THESE):
+            joint = Joint(people[:, drawn], assessor, at_random(drawn, 40), target)
+            (mean,) = joint.means()
+            assert mean.corrected.high - mean.corrected.low > 0.002
+            assert mean.human.high - mean.human.low > 0.002
+
+
+def test_few_first_places_say_as_much_of_all_as_wilson_lets_them() -> None:
+    drawn = np.arange(10)
+    finite, infinite = (
+        correct(np.ones(10), np.ones(40), drawn, target).human for target in (THESE, LIKE_THESE)
+    )
+    low, _ = share_interval(np.ones(10))
+    assert infinite.low == pytest.approx(low)
+    assert low < finite.low < 1 == finite.high
+
+
+def test_an_end_moves_out_towards_the_tail_and_the_other_stays() -> None:
+    tailed = np.array([0.9] * 5 + [1.0, 0.8, 0.85, 0.2, 0.95])
+    found = correct(tailed, np.zeros(40), np.arange(10), LIKE_THESE).human
+    half = 2.2622 * tailed.std(ddof=1) / np.sqrt(10)
+    assert found.high == pytest.approx(min(tailed.mean() + half, 1.0), abs=1e-4)
+    assert found.low < tailed.mean() - 1.1 * half
 
 
 def test_an_assessor_that_one_query_alone_speaks_for_is_not_followed() -> None:
@@ -74,8 +137,9 @@ def test_with_every_query_labelled_nothing_is_left_to_correct() -> None:
     found = correct(PEOPLE, ASSESSOR, np.arange(40))
     assert found.corrected.value == pytest.approx(PEOPLE.mean())
     assert found.corrected.low == pytest.approx(found.corrected.high)
-    like_these = correct(PEOPLE, ASSESSOR, np.arange(40), LIKE_THESE).corrected
-    error = PEOPLE.std(ddof=1) / np.sqrt(40)
+    even = np.linspace(0, 1, 40)  # without a tail on either side
+    like_these = correct(even, ASSESSOR, np.arange(40), LIKE_THESE).corrected
+    error = even.std(ddof=1) / np.sqrt(40)
     assert like_these.high - like_these.low == pytest.approx(2 * 2.0227 * error, rel=1e-4)
 
 
@@ -125,7 +189,9 @@ def test_the_command_prints_all_three(
     printed = capsys.readouterr()
     for column in ("human alone", "assessor alone", "corrected", "lambda"):
         assert column in printed.out
-    assert "people judged 15 of 43 queries; the mean over these 43" in printed.err
+    assert "people judged 15 of 43 queries; the mean over all queries like these" in printed.err
+    assert execute([*asked, "--target", "these"]) == 0
+    assert "the mean over these 43" in capsys.readouterr().err
     assert execute([*asked, "--target", "moon"]) == 2
 
 

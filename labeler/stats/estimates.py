@@ -1,0 +1,110 @@
+"""Means of people's scores with intervals, by what of them an assessor does not foretell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.stats.designs import Design
+from labeler.stats.levels import LEVEL
+from labeler.stats.student import t_quantile
+from labeler.stats.unseen import pile_reach, tail_shift
+
+Bounds = tuple[float, float] | None
+"""Between which values lie; `None` where there is no highest one."""
+UNIT: Bounds = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with its interval; `None` for the ends where there is none."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    @property
+    def width(self) -> float:
+        """How wide the interval is; without end where there is none."""
+        return math.inf if self.low is None or self.high is None else self.high - self.low
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Means of people's scores, by what of them the assessor does not foretell.
+
+    `human`, `residual` and `leverage` are `(rows, labelled)`; `population` is how many queries
+    there are, and whether the target is their mean.
+    """
+
+    human: Floats
+    residual: Floats
+    leverage: Floats
+    design: Design
+    freedom: float
+    population: tuple[int, bool]
+
+    def means(self, shifts: Floats, bounds: Bounds) -> list[Mean]:
+        """The means, moved by `shifts`, with intervals that stay within the bounds."""
+        values = self.design.mean(self.human) + shifts
+        low, high = self._ends(values)
+        if bounds is None:
+            # nothing says how far a query could be from others that are all alike
+            unknown = (high - low < 1e-12) & bool(self._left_open > 0)
+        else:
+            values, low, high = (np.clip(ends, *bounds) for ends in (values, low, high))
+            unknown = np.zeros(len(values), dtype=bool)
+        if self.freedom < 1:
+            unknown = np.ones(len(values), dtype=bool)
+        rows = zip(*(column.tolist() for column in (values, low, high, unknown)), strict=True)
+        return [Mean(v, None, None) if no else Mean(v, lo, hi) for v, lo, hi, no in rows]
+
+    @property
+    def _left_open(self) -> float:
+        return self.design.open_share if self.population[1] else 1.0
+
+    def _ends(self, values: Floats) -> tuple[Floats, Floats]:
+        """Student's interval, its ends moved out by what the labelled queries may not show."""
+        design, t = self.design, t_of(max(self.freedom, 1.0))
+        squares = design.centered(self.residual) ** 2 / (1 - self.leverage) * design.share**2
+        variance = squares.sum(axis=1)
+        half = t * np.sqrt(squares @ design.left_open + self._more())
+        tail = tail_shift(self.residual, t) * self._left_open
+        shift = tail * np.sqrt(variance / design.effective)
+        pile = pile_reach(self.residual, self.human, design.effective, self._left_open)
+        low = np.minimum(values - half + np.minimum(shift, 0.0), values - pile)
+        high = np.maximum(values + half + np.maximum(shift, 0.0), values + pile)
+        return low, high
+
+    def _more(self) -> Floats:
+        """What all queries like these add to the variance over the collection's own."""
+        total, finite = self.population
+        n, share = self.design.count, self.design.share
+        if finite:
+            return np.zeros(len(self.human))
+        apart = self.human - self.design.mean(self.human)[:, None]
+        return np.asarray((apart**2 @ share) * n / max(n - 1, 1) / total, dtype=np.float64)
+
+
+def freedom_of(residual: Floats, fitted: int) -> float:
+    """The degrees of freedom of the errors, by how heavy the tails of the residuals are.
+
+    A variance of `n` values with kurtosis `k` is as uncertain as that of `2 n / (k - 1)` normal
+    ones, and so many parameters were fitted. The kurtosis is that of all systems together: ten or
+    twenty queries of a single one tell too little about it.
+    """
+    n = residual.shape[1]
+    # kurtosis of all systems: n * sum(r^4) / sum(r^2)^2
+    squares = residual**2
+    spread = float((squares.sum(axis=1) ** 2).mean())
+    kurtosis = n * float((squares**2).sum(axis=1).mean()) / spread if spread > 1e-24 else 3.0
+    normal = 2 * n / max(kurtosis - 1, 1e-9) - fitted
+    return float(round(min(max(normal, 3.0), n - float(fitted)), 1))
+
+
+def t_of(freedom: float) -> float:
+    """How many standard errors an interval of 95 % reaches either way."""
+    return t_quantile((1 + LEVEL) / 2, freedom)
