@@ -33,7 +33,7 @@ class Mean:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class MeanEstimate:
     """Means of people's scores, by what of them the assessor does not foretell.
 
     `human`, `residual` and `leverage` are `(rows, labelled)`; `population` is how many queries

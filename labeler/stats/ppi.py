@@ -17,7 +17,7 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.stats.designs import Design, at_random
-from labeler.stats.estimates import UNIT, Bounds, Estimate, Mean, freedom_of, t_of
+from labeler.stats.estimates import UNIT, Bounds, MeanEstimate, Mean, freedom_of, t_of
 from labeler.stats.student import two_sided
 
 FEWEST = 3
@@ -154,13 +154,13 @@ class Joint:
         plain = np.broadcast_to(design.own_leverage, human.shape)
         population = total, self.target == THESE
         freedom = float(design.count - design.strata)
-        alone = Estimate(human, human, plain, design, freedom, population)
+        alone = MeanEstimate(human, human, plain, design, freedom, population)
         both = alone
         if weight:
             residual = human - weight * inside
             freedom = freedom_of(design.centered(residual), design.strata + 1)
             pull = np.minimum(self._pull(apart), MOST_LEVERAGE)
-            both = Estimate(human, residual, pull, design, freedom, population)
+            both = MeanEstimate(human, residual, pull, design, freedom, population)
         # by how much the assessor's mean over all queries differs from that over the labelled ones
         shifts = weight * (assessor.mean(axis=1) - design.mean(inside))
         sides = (
