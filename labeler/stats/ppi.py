@@ -17,7 +17,7 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.stats.designs import Design, at_random
-from labeler.stats.estimates import UNIT, Bounds, MeanEstimate, Mean, freedom_of, t_of
+from labeler.stats.estimates import UNIT, Bounds, Mean, MeanEstimate, freedom_of, t_of
 from labeler.stats.student import two_sided
 
 FEWEST = 3
