@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.evaluation.inputs import runs_from
-from labeler.evaluation.leaderboard import scores_of
+from labeler.evaluation.system_scores import scores_of
 from labeler.stats.intervals import Interval, Replicates, percentile
 from labeler.stats.rankings import RANK_STATISTICS, of_sums, rank_interval
 from labeler.stats.resampling import Sample

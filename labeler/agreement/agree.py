@@ -35,7 +35,7 @@ from labeler.report.finding import Finding, Setting, as_findings
 from labeler.trec.memory import Source as QrelsSource
 
 if TYPE_CHECKING:  # scores are not needed without runs, and take a third of the time to import
-    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.board import Leaderboard
 
 CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 PLANNED = ("kappa", "kappa-quadratic")
@@ -46,7 +46,8 @@ class AgreeOptions:
     """What a user asks for: how grades are read, which statistics, what orders the systems.
 
     `width` is that of the interval for which more human grades are planned; `gated` names the
-    statistics that will have to keep a gate.
+    statistics that will have to keep a gate. With `own_pools` systems are scored by each side's own
+    pairs, also where the two did not judge the same.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -56,6 +57,7 @@ class AgreeOptions:
     unweighted: bool = False
     width: float | None = None
     gated: tuple[str, ...] = ()
+    own_pools: bool = False
 
 
 def agree(
@@ -158,11 +160,13 @@ def _leaderboard(
     if sources.weights is not None or not sources.runs:
         return None
 
-    from labeler.evaluation.leaderboard import leaderboard_of_dicts
+    from labeler.evaluation.board import BoardOptions, leaderboard_of_dicts
 
     human, assessor = _mapped(sources, source, rules)
-    seed = options.statistics.seed
-    return leaderboard_of_dicts(human, assessor, sources.runs, parse(options.measure), seed)
+    how = BoardOptions(options.own_pools, seed=options.statistics.seed)
+    measure = parse(options.measure)
+    board = leaderboard_of_dicts(human, assessor, sources.runs, measure, how)
+    return board and replace(board, qrels=(sources.human_name, source.name))
 
 
 def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOut:

@@ -16,7 +16,7 @@ from labeler.agreement.plan import SampleSizePlan
 from labeler.report.finding import Finding, as_findings
 
 if TYPE_CHECKING:
-    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.board import Leaderboard
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from labeler.stats.means import mean_interval
 
 if TYPE_CHECKING:
-    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.board import Leaderboard
 
 FAMILIES: dict[str, str] = {
     "GPT": r"gpt(?!q)|davinci|openai|text-embedding-(3|ada)|ada-002|\bo[134](-|\b)",

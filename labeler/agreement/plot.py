@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.board import Leaderboard
 
 MOST_DETAILED = 8
 WIDTH = 8.6

@@ -17,7 +17,7 @@ from labeler.agreement.joint import JointAgreement
 from labeler.arrays import Floats
 
 if TYPE_CHECKING:
-    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.board import Leaderboard
     from labeler.evaluation.systems import System
 
 Json = dict[str, Any]
@@ -92,6 +92,7 @@ def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
     return {
         "measure": board.measure,
         "queries": len(board.queries),
+        "pairs": board.pairs_as_json(),
         "systems": [_system(system) for system in board.ranked],
         "tau-b": board.statistics["tau_b"]._asdict(),
         "tau-ap": board.statistics["tau_ap"].value,
@@ -120,6 +121,8 @@ def _system(system: System) -> Json:
         "bias": system.difference,
         "bias_low": system.low,
         "bias_high": system.high,
+        "judged_people": system.judged[0],
+        "judged_other": system.judged[1],
     }
 
 

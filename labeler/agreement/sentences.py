@@ -15,7 +15,7 @@ from labeler.messages import count_of
 from labeler.report.table import number_text
 
 if TYPE_CHECKING:
-    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.board import Leaderboard
 
 FEW = 100
 """Of fewer pairs counts are said as they are, of more as so many of 100."""
@@ -186,8 +186,10 @@ def _order(board: Leaderboard | None, human: str, *, sampled: bool) -> str:
     swaps = f"{swapped or 'none'} of the {pairs} pairs of systems {change} places"
     if pairs == 1:
         swaps = "they change places" if swapped else "they keep their places"
+    both = count_of(board.pairs.both, "pair", "pairs")
+    over = f", over the {both} that both judged," if board.shared else ""
     return (
-        f"By {board.measure} it orders {count} systems {like} {_do(human)} "
+        f"By {board.measure}{over} it orders {count} systems {like} {_do(human)} "
         f"(tau-b {plain(tau, 2)}{ends}): {swaps}{_how_many_apart(swapped, real, human)}."
     )
 

@@ -15,7 +15,7 @@ from labeler.agreement.sentences import between, figure, grade_name, short, sign
 from labeler.report.table import Cell, Column, Ends, Interval, Row, Table
 
 if TYPE_CHECKING:
-    from labeler.evaluation.leaderboard import Leaderboard
+    from labeler.evaluation.board import Leaderboard
     from labeler.evaluation.systems import Swap
 
 WIDEST = 50
@@ -156,6 +156,8 @@ def leaderboard_table(board: Leaderboard, names: tuple[str, str] = ("people", "a
         Column("assessor rank", "rank"),
         Column("bias", format="+.4f", ends=".3f"),
     ]
+    judged = () if board.pairs.same else names
+    columns += [Column(f"{board.judged_name} by {name}", format=".2f") for name in judged]
     rows: list[Row] = [
         [
             s.run,
@@ -164,6 +166,7 @@ def leaderboard_table(board: Leaderboard, names: tuple[str, str] = ("people", "a
             s.second,
             s.second_rank,
             Interval(s.difference, s.low, s.high),
+            *(s.judged if judged else ()),
         ]
         for s in board.ranked
     ]

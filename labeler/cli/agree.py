@@ -89,6 +89,14 @@ def command(
         str,
         typer.Option("-m", "--measure", help="What ranks the systems.", rich_help_panel=SYSTEMS),
     ] = "nDCG@10",
+    own_pools: Annotated[
+        bool,
+        typer.Option(
+            "--own-pools",
+            help="Score systems by each side's own pairs, not by those that both judged.",
+            rich_help_panel=SYSTEMS,
+        ),
+    ] = False,
     method: Annotated[
         Method,
         typer.Option(
@@ -181,6 +189,7 @@ def command(
         unweighted,
         how_many,
         tuple(gate.name for gate in gates),
+        own_pools,
     )
     opened = open_sources(sources, more_humans or (), runs or ())
     name_unread_runs(sources[0], *(runs or ()))

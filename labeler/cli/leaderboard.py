@@ -23,6 +23,12 @@ def command(
     ],
     *,
     measure: Annotated[str, typer.Option("-m", "--measure", help="To rank by.")] = "nDCG@10",
+    own_pools: Annotated[
+        bool,
+        typer.Option(
+            "--own-pools", help="Score each side on all it judged, not on what both judged."
+        ),
+    ] = False,
     seed: Annotated[int, number(SEED, help="Of the resampling.")] = 0,
     table: Annotated[
         Literal["runs", "statistics", "swaps"] | None,
@@ -46,7 +52,7 @@ def command(
     to = output.made_from(*qrels, *runs)
     drawing = output.picture(picture, *qrels, *runs)
     name_unread_runs(*sources)
-    board = leaderboard(qrels[0], qrels[1], runs, measure, seed=seed)
+    board = leaderboard(qrels[0], qrels[1], runs, measure, own_pools=own_pools, seed=seed)
     if output.format == "json":
         show_json(board.as_json(), to)
     else:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from labeler.evaluation.board import Leaderboard
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.leaderboard import Leaderboard
     from labeler.evaluation.scores import RunScores
 
 MOST_PANELS = 3

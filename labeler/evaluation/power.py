@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
-from labeler.evaluation.leaderboard import SystemScores, scores_of
+from labeler.evaluation.system_scores import SystemScores, scores_of
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,8 @@ from labeler.stats.rankings import Correlation
 class System:
     """A run's mean score and rank by two qrels, and the second's mean minus the first's.
 
-    `low` and `high` are of that difference, over queries; `None` for fewer than two.
+    `low` and `high` are of that difference, over queries; `None` for fewer than two. `judged` is
+    the share of its first documents that each of the two judged.
     """
 
     run: str
@@ -26,6 +28,7 @@ class System:
     difference: float
     low: float | None
     high: float | None
+    judged: tuple[float, float] = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -56,18 +59,21 @@ class Swap:
         return words.get(by_both, "the second alone" if by_both[1] else "neither")
 
 
-def system_table(systems: Sequence[System], measure: str, names: tuple[str, str]) -> Table:
-    """A row for each system, from the first qrels' best: means, ranks, and how far it moves up."""
-    means = [Column(f"{measure} by {name}") for name in names]
-    ranks = [Column(f"rank by {name}") for name in names]
-    columns = [
-        Column("run", align="left"),
-        *(column for pair in zip(means, ranks, strict=True) for column in pair),
-        Column("moves", only="programs"),
-        Column("moves", only="people"),
-    ]
+def system_table(
+    systems: Sequence[System], measure: str, names: tuple[str, str], judged: str = ""
+) -> Table:
+    """A row for each system, from the first qrels' best: means, ranks, and how far it moves up.
+
+    Where `judged` names a measure of how much was judged, its value by either stands beside.
+    """
+    columns = [Column("run", align="left")]
+    for name in names:
+        columns += [Column(f"{measure} by {name}"), Column(f"rank by {name}")]
+    columns += [Column("moves", only="programs"), Column("moves", only="people")]
+    columns += [Column(f"{judged} by {name}", format=".2f") for name in names if judged]
     ordered = sorted(systems, key=lambda system: (system.first_rank, system.run))
-    return Table("runs", columns, [list(_system_row(system)) for system in ordered])
+    rows = [[*_system_row(system), *(system.judged if judged else ())] for system in ordered]
+    return Table("runs", columns, rows)
 
 
 def _system_row(system: System) -> Iterator[Cell]:

@@ -19,7 +19,7 @@ from labeler.agreement.joint import JOINT, grade_matrix, icc_of_many, query_coin
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
-from labeler.evaluation.leaderboard import leaderboard_of_dicts
+from labeler.evaluation.board import leaderboard_of_dicts
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run

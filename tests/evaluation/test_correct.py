@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 
 from labeler.cli import execute
-from labeler.evaluation.leaderboard import leaderboard_of_dicts
+from labeler.evaluation.board import leaderboard_of_dicts
 from labeler.metrics import evaluate, parse
 from labeler.stats.designs import at_random
 from labeler.stats.means import share_interval

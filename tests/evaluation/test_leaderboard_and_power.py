@@ -16,8 +16,9 @@ from labeler.cli import execute as labeler
 from labeler.errors import Misuse
 from labeler.evaluation.comparison import ComparisonOptions, compare_scores
 from labeler.evaluation.inputs import runs_from
-from labeler.evaluation.leaderboard import leaderboard, scores_of
+from labeler.evaluation.leaderboard import leaderboard
 from labeler.evaluation.power import power as power_of_runs
+from labeler.evaluation.system_scores import scores_of
 from labeler.metrics import evaluate
 from labeler.stats.intervals import quantiles
 from labeler.stats.means import mean_interval
@@ -284,7 +285,7 @@ def coll(tmp_path: Path) -> Path:
         ]
         (folder / "runs" / f"{name}.trec").write_text("".join(rows))
     for name, relevant in (("human", 1), ("llm", 3)):
-        rows = [f"q{q} 0 d{relevant} 1\n" for q in queries]
+        rows = [f"q{q} 0 d{d} {int(d == relevant)}\n" for q in queries for d in range(5)]
         (folder / "qrels" / f"{name}.qrels").write_text("".join(rows))
     return folder
 

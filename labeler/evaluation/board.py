@@ -1,0 +1,272 @@
+"""Two leaderboards of the same systems: means, ranks, how alike these are, which pairs swap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeler.arrays import Flags, Floats
+from labeler.data import Qrels, Run
+from labeler.evaluation.comparison import difference_interval
+from labeler.evaluation.inputs import short_name
+from labeler.evaluation.systems import (
+    Swap,
+    System,
+    statistic_table,
+    swap_table,
+    system_table,
+)
+from labeler.evaluation.two_sided import (
+    PairCounts,
+    TwoQrels,
+    TwoScores,
+    judged_name,
+    score_twice,
+    two_qrels,
+)
+from labeler.messages import count_of
+from labeler.metrics import Measure, parse
+from labeler.report.finding import Finding, Setting
+from labeler.report.notebook import notebook_html
+from labeler.report.table import Table
+from labeler.stats.correlation import competition_ranks, swapped_pairs
+from labeler.stats.randomization import holm, randomization_test
+from labeler.stats.rankings import Correlation, correlations
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SAME = PairCounts(0, 0, 0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard:
+    """Two leaderboards of the same systems over the same queries, and how alike they are.
+
+    `systems` are in the order of the runs; `scores` is `(2, systems, queries)`, by the first qrels
+    and by the second. Queries of which the measure is undefined for some run are left out;
+    `undefined` counts them. `pairs` counts what the two judged; where that differs, scores are on
+    the pairs that both judged (`shared`), or each side's on all of its own.
+    """
+
+    measure: str
+    queries: tuple[str, ...]
+    systems: tuple[System, ...]
+    statistics: Mapping[str, Correlation]
+    swaps: tuple[Swap, ...]
+    scores: Floats
+    undefined: int = 0
+    pairs: PairCounts = SAME
+    shared: bool = False
+    qrels: tuple[str, str] = ("the first qrels", "the second qrels")
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What tables call the two qrels: their files' names, numbered where these are the same."""
+        first, second = (short_name(qrels) for qrels in self.qrels)
+        return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
+
+    def tables(self) -> list[Table]:
+        """The tables `runs`, `statistics` and `swaps`."""
+        return [
+            system_table(
+                self.systems,
+                self.measure,
+                self.names,
+                judged="" if self.pairs.same else self.judged_name,
+            ),
+            statistic_table(self.statistics, len(self.queries), self.names),
+            swap_table(self.swaps, self.measure, self.names),
+        ]
+
+    def frame(self) -> DataFrame:
+        """The runs as a pandas DataFrame, with their means and ranks by both qrels."""
+        return self.tables()[0].frame()
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the command `leaderboard`."""
+        return {
+            "qrels": list(self.qrels),
+            "measure": self.measure,
+            "queries": len(self.queries),
+            "pairs": self.pairs_as_json(),
+            "runs": [_system_as_json(system) for system in self.systems],
+            "statistics": {
+                name: correlation._asdict() for name, correlation in self.statistics.items()
+            },
+            "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in self.swaps],
+        }
+
+    def pairs_as_json(self) -> dict[str, Any]:
+        """How many pairs the two judged, and whether scores are on those that both judged."""
+        return {**vars(self.pairs), "on_shared_pairs": self.shared}
+
+    def __repr__(self) -> str:
+        tau = self.statistics["tau_b"].value
+        alike = None if tau is None else round(tau, 4)
+        return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.tables(), self.findings)
+
+    @property
+    def judged_name(self) -> str:
+        """The measure of how much of each run's first documents was judged."""
+        return judged_name(parse(self.measure))
+
+    @property
+    def order(self) -> list[int]:
+        """The systems' places in `systems`, from the first qrels' best to their worst."""
+        ranks = [system.first_rank for system in self.systems]
+        return sorted(range(len(ranks)), key=ranks.__getitem__)
+
+    @property
+    def ranked(self) -> tuple[System, ...]:
+        """The systems in that order."""
+        return tuple(self.systems[i] for i in self.order)
+
+    @property
+    def difference(self) -> float:
+        """The mean over systems of the second's mean minus the first's."""
+        return float(np.mean([system.difference for system in self.systems]))
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What was left out of the comparison."""
+        findings = list(_pair_findings(self))
+        if self.undefined:
+            left_out = count_of(self.undefined, "query", "queries")
+            text = f"{self.measure} is undefined for some run in {left_out}: left out"
+            findings.append(Finding(text))
+        return tuple(findings)
+
+
+def _system_as_json(system: System) -> dict[str, Any]:
+    return {
+        "run": system.run,
+        "first": system.first,
+        "second": system.second,
+        "rank_first": system.first_rank,
+        "rank_second": system.second_rank,
+        "judged_first": system.judged[0],
+        "judged_second": system.judged[1],
+    }
+
+
+OWN_POOLS = Setting("own_pools")
+
+
+def _pair_findings(board: Leaderboard) -> Iterator[Finding]:
+    """That the two did not judge the same pairs, and on which of them systems are scored."""
+    counts, names = board.pairs, board.names
+    if counts.same:
+        return
+    alone = ((counts.first_only, names[0]), (counts.second_only, names[1]))
+    which = " and ".join(
+        f"{count_of(number, 'pair', 'pairs')} by {name} alone" for number, name in alone if number
+    )
+    both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
+    judged = f"the two did not judge the same pairs ({both}, {which})"
+    if board.shared:
+        how = "systems are scored on what both judged, other documents taken out of the rankings"
+        yield Finding(
+            f"{judged}: {how} ({OWN_POOLS} scores each on all of its own)", "", (OWN_POOLS,)
+        )
+    else:
+        why = "what one of them lacks counts 0 on its side, so that part of each difference is that"
+        yield Finding(f"{judged}: {why}")
+
+
+@dataclass(frozen=True)
+class BoardOptions:
+    """How two leaderboards are made: the scales' top grades, and on which pairs they stand.
+
+    With `own_pools` each side is scored on all that it judged, else on the pairs that both did.
+    """
+
+    own_pools: bool = False
+    tops: tuple[int | None, int | None] = (None, None)
+    seed: int = 0
+
+
+PLAIN = BoardOptions()
+
+
+def leaderboard_of_dicts(
+    first: Qrels,
+    second: Qrels,
+    runs: Mapping[str, Path | Run],
+    measure: Measure,
+    options: BoardOptions = PLAIN,
+) -> Leaderboard | None:
+    """Score runs by two qrels over the queries that both judge; `None` where nothing is scored."""
+    two = two_qrels(first, second, options.tops, own_pools=options.own_pools)
+    if two is None or not runs:
+        return None
+    return leaderboard_of(list(runs), two, score_twice(two, runs, measure), measure, options.seed)
+
+
+def leaderboard_of(
+    runs: Sequence[str], two: TwoQrels, scored: TwoScores, measure: Measure, seed: int = 0
+) -> Leaderboard | None:
+    """The leaderboard of runs scored by both; `None` where the measure is nowhere defined."""
+    defined: Flags = np.logical_not(np.isnan(scored.values).any(axis=(0, 1)))
+    if not defined.any():
+        return None
+    scores = np.ascontiguousarray(scored.values[:, :, defined])
+    # lower is better for some measures: turned over, higher is, as correlations and ranks take it
+    sign = -1.0 if measure.definition.lower_is_better else 1.0
+    first, second = sign * scores
+    return Leaderboard(
+        str(measure),
+        tuple(q for q, is_defined in zip(scored.queries, defined, strict=True) if is_defined),
+        _systems(runs, replace(scored, values=scores), sign, measure, seed),
+        correlations(first, second, seed),
+        _swaps(runs, first, second, sign, seed),
+        scores,
+        int((~defined).sum()),
+        two.counts,
+        two.shared,
+    )
+
+
+def _systems(
+    runs: Sequence[str], scored: TwoScores, sign: float, measure: Measure, seed: int
+) -> tuple[System, ...]:
+    scores = scored.values
+    first, second = scores.mean(axis=2)
+    first_ranks, second_ranks = (
+        competition_ranks(sign * side).tolist() for side in (first, second)
+    )
+    systems = []
+    for i, run in enumerate(runs):
+        change = scores[1, i] - scores[0, i]
+        ends = difference_interval(measure, change, "bootstrap", seed)
+        low, high = (None if np.isnan(end) else end for end in ends)
+        means = float(first[i]), float(second[i])
+        ranks = first_ranks[i], second_ranks[i]
+        judged = float(scored.judged[0, i]), float(scored.judged[1, i])
+        systems.append(System(run, *means, *ranks, means[1] - means[0], low, high, judged))
+    return tuple(systems)
+
+
+def _swaps(
+    runs: Sequence[str], first: Floats, second: Floats, sign: float, seed: int
+) -> tuple[Swap, ...]:
+    pairs = swapped_pairs(first.mean(axis=1), second.mean(axis=1))
+    if not pairs:
+        return ()
+    better, worse = (list(side) for side in zip(*pairs, strict=True))
+    # (pairs, queries): by how much the one is better than the other, by each qrels
+    both = [scores[better] - scores[worse] for scores in (first, second)]
+    p_first, p_second = (holm(randomization_test(rows, seed)[0]) for rows in both)
+    by_first, by_second = (sign * rows.mean(axis=1) for rows in both)
+    return tuple(
+        Swap(runs[i], runs[j], float(a), float(b), float(p), float(q))
+        for (i, j), a, b, p, q in zip(pairs, by_first, by_second, p_first, p_second, strict=True)
+    )
