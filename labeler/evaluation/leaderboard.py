@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.board import Leaderboard, leaderboard_of
+from labeler.evaluation.board import OWN_POOLS, Leaderboard, leaderboard_of
 from labeler.evaluation.comparison import summary_interval
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -16,6 +16,7 @@ from labeler.evaluation.inputs import (
     qrels_from,
     qrels_path,
     runs_from,
+    short_name,
     top_grade_beside,
 )
 from labeler.evaluation.options import Scoring
@@ -70,14 +71,15 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
     two, findings = _common(sides, parsed, own_pools=own_pools)
     scored = score_twice(two, runs_by_name, parsed)
     for name, facts in zip(runs_by_name, scored.facts, strict=True):
-        findings += run_findings(name, two.pool, facts, Scoring())
+        found = run_findings(name, two.pool, facts, Scoring())
+        findings += [finding.without_advice() for finding in found]
     board = leaderboard_of(list(runs_by_name), two, scored, parsed, seed)
     if board is None:
         raise BadInput(f"{measure} is undefined for some run in every query")
     findings += few_queries([_first_run(board, parsed)])
     findings += [found for qrels in (first, second) for found in _of_judgements(qrels)]
     board = replace(board, qrels=(sides[0].name, sides[1].name))
-    findings = [*name_findings([str(measure)]), *(f.without_advice() for f in findings)]
+    findings = [*name_findings([str(measure)]), *findings]
     findings += board.warnings
     return replace(board, findings=tuple(dict.fromkeys(findings)))
 
@@ -115,14 +117,27 @@ def _common(
     findings = [*first.findings, *second.findings]
     for number, side in enumerate(sides):
         pool = pool_of(two.qrels(number), side.name)
-        findings += qrels_findings(pool, [measure], Scoring(max_grade=side.top), may_skip=False)
+        of_side = qrels_findings(pool, [measure], Scoring(max_grade=side.top), may_skip=False)
+        findings += [finding.without_advice() for finding in of_side]
     if dropped := len(queries[0] ^ queries[1]):
         left_out = count_of(dropped, "query is", "queries are")
         findings.append(Finding(f"{left_out} in one of the two qrels only: left out"))
     if dropped := len(queries[0] & queries[1]) - len(two.pool.queries):
         left_out = count_of(dropped, "query", "queries")
         findings.append(Finding(f"{left_out} of which no pair was judged by both: left out"))
+    if two.shared:
+        findings += [found for side in sides for found in _relevant_alone(side)]
     return two, findings
+
+
+def _relevant_alone(side: _Side) -> Iterator[Finding]:
+    """That qrels list relevant documents alone, so that those both judged tell systems little."""
+    if all(grade > 0 for row in side.qrels.values() for grade in row.values()):
+        what = f"{short_name(side.name)} lists relevant documents alone"
+        yield Finding(
+            f"{what}: where the others are meant to be irrelevant, {OWN_POOLS} counts so",
+            settings=(OWN_POOLS,),
+        )
 
 
 def _first_run(board: Leaderboard, measure: Measure) -> RunScores:

@@ -51,7 +51,9 @@ def two_rankings(queries: int) -> tuple[Qrels, Qrels, dict[str, Run]]:
 def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> None:
     """Of two qrels in a leaderboard, and of two runs in a comparison."""
     first, second, runs = two_rankings(30)
-    board = leaderboard_of_dicts(first, second, runs, parse("RR"), BoardOptions(seed=3))
+    board = leaderboard_of_dicts(
+        first, second, runs, parse("RR"), BoardOptions(own_pools=True, seed=3)
+    )
     assert board is not None
     scores = [evaluate(qrels, runs["a"], ["RR"]) for qrels in (first, second)]
     (found,) = compare_scores(
