@@ -77,7 +77,7 @@ LINES = sorted(
     {line for page in PAGES for line in lines_of(page)}
     | {command.example for command in COMMANDS.values()}
 )
-SUBCOMMANDS = {"prompts", "store", "qrels", "run"} & set(COMMANDS)
+SUBCOMMANDS = {"prompts", "store", "qrels", "run", "queries"} & set(COMMANDS)
 
 
 @pytest.mark.parametrize("line", LINES)

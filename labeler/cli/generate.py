@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import model_options, options
+from labeler.cli import model_options, options, passage_options  # noqa: F401  the last registers options
 from labeler.cli.numbers import CANDIDATES, COUNT, SEED, number
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
 from labeler.models.limits import Limits
+from labeler.queries.set_aside import PassageRules
 
 if TYPE_CHECKING:
     from labeler.queries.generate import GenerateResult
@@ -34,6 +35,7 @@ def command(
         ),
     ] = None,
     seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
+    passages: PassageRules,
     limits: Limits,
     flags: model_options.RunFlags,
     output: options.OutputFlags,
@@ -47,7 +49,7 @@ def command(
     collection, control = open_collection(folder), control_of(flags)
     asked = GenerateOptions(
         *(queries, prompt, model, base_url, samples, seed, flags.redact),
-        *(limits, output.force, flags.concurrency, flags.retry_failed),
+        *(limits, output.force, flags.concurrency, flags.retry_failed, passages),
     )
     if flags.dry_run:
         plan = run_until_stopped(

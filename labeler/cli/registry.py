@@ -43,6 +43,7 @@ COMMANDS: dict[str, Command] = {
     "generate": Command(
         "generate", BUILD, "queries.generate", "labeler generate coll/ --queries 50"
     ),
+    "queries": Command("queries", BUILD, "queries", "labeler queries passages coll/ --format csv"),
     "pool": Command("pool", BUILD, "pools.pool", "labeler pool coll/ --depth 10 --run mine.trec"),
     "sample": Command(
         "sample", JUDGE, "people.sample", "labeler sample coll/ --pairs 200 -o sheet.csv"

@@ -81,13 +81,16 @@ def note_generated(result: GenerateResult, queries: int) -> None:
     """Say how many queries were written, and whether the corpus had passages enough."""
     written = f"wrote {result.written} queries, dropped {result.rejected} candidates"
     note(f"{written}; {result.total} in all")
+    if result.set_aside:
+        aside = ", ".join(f"{count:,} {reason}" for reason, count in result.set_aside.items())
+        note(f"passages set aside: {aside}; labeler queries passages lists them")
+    if result.coverage and result.coverage.all_files > 1:
+        note(str(result.coverage))
     if result.spent.calls:
         cost = cost_of(result.cost, result.cost_at_most)
         note(f"cost of writing: {cost}; calls: {result.spent.calls:,}")
     if result.missing and result.total and not (result.has_failed or result.stopped):
-        from labeler.queries.passages import MIN_WORDS
-
-        note(f"{queries} were asked for; the corpus has no more passages of {MIN_WORDS} words")
+        note(f"{queries} were asked for; the corpus has no more passages to ask about")
 
 
 def show_judging(result: JudgeResult) -> None:

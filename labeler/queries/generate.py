@@ -24,7 +24,8 @@ from labeler.models.policies.budget import Spending
 from labeler.models.session import Session, SessionOptions, open_session, select_model
 from labeler.prompt import find_prompt
 from labeler.queries.keep import generated_before, keep_generated
-from labeler.queries.passages import MIN_WORDS
+from labeler.queries.set_aside import PassageRules
+from labeler.queries.strata import Coverage, PassageChoice, choose_passages
 from labeler.queries.write import (
     Writer,
     closeness,
@@ -34,6 +35,7 @@ from labeler.queries.write import (
     most_passages,
     unused_passages,
 )
+from labeler.text.vectors import can_encode, encode
 
 EMBEDDED_SAMPLES = 5
 
@@ -47,6 +49,7 @@ class GenerateOptions:
     1, or 5 of an embedded model. `seed` decides which passages are asked about. With `force` the
     list of rejected queries is replaced even where somebody else wrote it. `concurrency`,
     `retry_failed` (of replies that were no queries) and `redact` are as `JudgeOptions` say.
+    `passages` says which passages are asked about.
     """
 
     queries: int = 50
@@ -60,6 +63,7 @@ class GenerateOptions:
     force: bool = False
     concurrency: int | None = None
     retry_failed: bool = False
+    passages: PassageRules = field(default_factory=PassageRules)
 
     @property
     def session(self) -> SessionOptions:
@@ -76,7 +80,8 @@ class GenerateResult:
     `rejected` counts the candidates that were dropped now, `reasons` those that were no queries;
     `missing` the queries that there are too few. `has_failed` is true where replies failed.
     `stopped` says why no more passages were asked about, where the corpus has some: too many gave
-    no query. `spent` is what this took.
+    no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
+    reason; `coverage` says how much of the corpus gave the queries.
     """
 
     queries: Path
@@ -89,6 +94,8 @@ class GenerateResult:
     reasons: Mapping[str, int] = field(default_factory=dict)
     has_failed: bool = False
     stopped: str = ""
+    set_aside: Mapping[str, int] = field(default_factory=dict)
+    coverage: Coverage | None = None
 
     @property
     def cost(self) -> float | None:
@@ -104,10 +111,16 @@ class GenerateResult:
         """Raise `Incomplete` where queries are missing because replies failed, or none came."""
         if self.missing and (self.has_failed or self.stopped or not self.total):
             counts = [f"{count:,} {reason}" for reason, count in self.reasons.items()]
-            reasons = ", ".join(counts) or f"no passage has {MIN_WORDS} words"
+            reasons = ", ".join(counts) or self._why_none
             queries = f"{self.total:,} of {self.total + self.missing:,} queries were written"
             why = f"; stopped, since {self.stopped}" if self.stopped else ""
             raise Incomplete(f"{queries} ({reasons}); rejected.jsonl lists them{why}")
+
+    @property
+    def _why_none(self) -> str:
+        """Why no passage was asked about."""
+        aside = ", ".join(f"{count:,} {reason}" for reason, count in self.set_aside.items())
+        return f"all passages are set aside: {aside}" if aside else "no passage to ask about"
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file and the cost by name."""
@@ -119,6 +132,8 @@ class GenerateResult:
             "missing": self.missing,
             "reasons": dict(self.reasons),
             "stopped": self.stopped,
+            "set_aside": dict(self.set_aside),
+            "coverage": self.coverage._asdict() if self.coverage else None,
             "calls": self.spent.calls,
             "cost": self.cost,
             "cost_at_most": self.cost_at_most,
@@ -190,19 +205,20 @@ async def agenerate(
         prepared = await stack.enter_async_context(
             _prepared(opened, options, options.session, control)
         )
-        documents, session = prepared.documents, prepared.session
+        choice, session = prepared.choice, prepared.session
         async with locked_in_loop(opened, control.stop, control.note):
             already = tuple(generated_before(opened, prepared.writer))
             stack.enter_context(claimed(_queries_made(opened, prepared.writer)))
         writer = replace(prepared.writer, already=already)
         with control.progress("writing queries") as advance:
             generated = await generate_queries(
-                documents, writer, options.queries, session.at_once, advance
+                choice.passages, writer, options.queries, session.at_once, advance
             )
         is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
             total = keep_generated(opened, generated, writer, force=options.force)
+            coverage = choice.coverage(generated_before(opened, writer))
     return GenerateResult(
         opened.queries,
         total - before,
@@ -214,6 +230,8 @@ async def agenerate(
         generated.reasons,
         bool(generated.failures),
         generated.stopped,
+        choice.reasons,
+        coverage,
     )
 
 
@@ -235,7 +253,7 @@ async def aplan_generation(
         already = tuple(generated_before(opened, prepared.writer))
         writer = replace(prepared.writer, already=already)
         missing = max(0, options.queries - len(already))
-        passages = unused_passages(prepared.documents, writer)[: most_passages(missing)]
+        passages = unused_passages(prepared.choice.passages, writer)[: most_passages(missing)]
         likely = _unanswered(passages[:missing], writer)
         more = _unanswered(passages[missing:], writer)
         calls = plan_calls([*likely, *more], prepared.session, likely=len(likely))
@@ -254,9 +272,9 @@ def _unanswered(passages: Sequence[Document], writer: Writer) -> list[Request]:
 
 
 class _Prepared(NamedTuple):
-    """A corpus, what writes queries about it, and the session in which its model can be asked."""
+    """Which passages to ask about, and the session in which the model of a writer can be asked."""
 
-    documents: list[Document]
+    choice: PassageChoice
     writer: Writer
     session: Session
 
@@ -275,4 +293,6 @@ async def _prepared(
     async with open_session(selection, documents, collection.store, control) as session:
         settings = samples, options.seed, (), options.retry_failed
         writer = Writer(prompt, session.model, closeness(documents), *settings)
-        yield _Prepared(documents, writer, session)
+        encoder = encode if can_encode() else None
+        choice = choose_passages(documents, options.seed, options.passages, encoder)
+        yield _Prepared(choice, writer, session)

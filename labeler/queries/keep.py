@@ -15,7 +15,7 @@ from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.files.jsonl import write_rows
-from labeler.queries.passages import heading_queries
+from labeler.queries.strata import heading_queries
 from labeler.queries.write import Generated, Writer
 
 

@@ -1,32 +1,67 @@
-"""Which passages of a corpus to ask about, and in which order."""
+"""`queries passages`: which passages of a collection are asked about, and why others are not."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from labeler.data import Document, Query
-from labeler.queries.filter import words
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection, open_collection
+from labeler.data import Document
+from labeler.queries.set_aside import PassageRules, file_of
+from labeler.queries.strata import PassageChoice, choose_passages
+from labeler.report.table import Column, Table
+from labeler.text.vectors import can_encode, encode
 
-MIN_WORDS = 25
+_COLUMNS = (
+    Column("doc_id", align="left"),
+    Column("turn", format="d"),
+    Column("reason", align="left", undefined=""),
+    Column("file", align="left"),
+    Column("text", align="left", widest=60),
+)
 
 
-def passages_in_order(documents: Iterable[Document], seed: int) -> list[Document]:
-    """The passages long enough to ask about, in the seed's order; more documents, same order.
+@dataclass(frozen=True, slots=True)
+class PassageList:
+    """The passages of a corpus: when each is asked about, or why it never is."""
 
-    The order is that of a hash of seed and id, so that a passage keeps its place among the others
-    when documents are added.
+    documents: dict[str, Document]
+    choice: PassageChoice
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, and a row for each passage."""
+        return {**self.choice.as_json(), "list": self.table().records()}
+
+    def table(self) -> Table:
+        """A row for each passage: those that are set aside first, then the others in order."""
+        aside = [
+            (id_, None, reason, file_of(self.documents[id_]), self.documents[id_].text)
+            for id_, reason in self.choice.set_aside.items()
+        ]
+        asked = [
+            (document.id, turn, None, file_of(document), document.text)
+            for turn, document in enumerate(self.choice.passages, start=1)
+        ]
+        return Table("passages", _COLUMNS, [*aside, *asked])
+
+    def tables(self) -> list[Table | str]:
+        """The table, and its counts as a sentence."""
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in self.choice.reasons.items())
+        asked = f"{len(self.choice.passages):,} passages to ask about"
+        return [self.table(), f"{asked}; set aside: {counts or 'none'}"]
+
+
+def list_passages(
+    collection: Collection | Path | str, *, seed: int = 0, rules: PassageRules | None = None
+) -> PassageList:
+    """Which passages `generate` asks about, in order, and why others are set aside; asks nothing.
+
+    >>> from labeler.testing import small_collection
+    >>> list_passages(small_collection()).as_json()["passages"]
+    2
     """
-    long_enough = (d for d in documents if len(words(d.text)) >= MIN_WORDS)
-    return sorted(long_enough, key=lambda d: hashlib.sha256(f"{seed}\0{d.id}".encode()).digest())
-
-
-def heading_queries(documents: Iterable[Document], count: int, seed: int) -> list[Query]:
-    """The last heading of `count` passages as queries, for where no model can write any."""
-    queries: dict[str, Query] = {}
-    for document in passages_in_order(documents, seed):
-        heading = document.title.split(" > ")[-1].strip()
-        if len(queries) < count and words(heading) and heading.casefold() not in queries:
-            origin = {"origin": "heading", "source": [{"doc_id": document.id}]}
-            queries[heading.casefold()] = Query(f"q{len(queries) + 1}", heading, origin)
-    return list(queries.values())
+    documents = read_corpus(open_collection(collection).corpus)
+    encoder = encode if can_encode() else None
+    return PassageList(documents, choose_passages([*documents.values()], seed, rules, encoder))

@@ -17,7 +17,6 @@ from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request
 from labeler.models.ending import status_of_ending
 from labeler.prompt import Prompt
 from labeler.queries.filter import reason_to_reject, tidied
-from labeler.queries.passages import passages_in_order
 from labeler.text.terms import TermStatistics, matched_share, terms
 from labeler.text.vectors import can_encode, encode
 
@@ -127,7 +126,8 @@ async def generate_queries(
 ) -> Generated:
     """Write queries until there are `total` with those that the writer has `already`.
 
-    At most one a passage; fewer where the passages run out, or many in a row give next to none.
+    `documents` are those to ask about, in order. At most one a passage; fewer where the passages
+    run out, or many in a row give next to none.
     What comes out does not depend on `concurrency`: passages are asked in waves, and a wave's
     results are taken in order.
     """
@@ -152,9 +152,9 @@ async def generate_queries(
 
 
 def unused_passages(documents: Iterable[Document], writer: Writer) -> list[Document]:
-    """The passages that the queries there are already do not come from, in the seed's order."""
+    """The passages that the queries there are already do not come from, in their order."""
     used = {source["doc_id"] for query in writer.already for source in query.metadata["source"]}
-    return [d for d in passages_in_order(documents, writer.seed) if d.id not in used]
+    return [document for document in documents if document.id not in used]
 
 
 def most_passages(missing: int) -> int:

@@ -32,7 +32,7 @@ from labeler.trec.qrels import read_qrels
 
 READ_ONLY = {
     "agree", "correct", "diff", "doctor", "evaluate", "explain", "export", "fuse", "init",
-    "leaderboard", "mmr", "power", "prompts", "qrels", "run", "status", "trec-eval",
+    "leaderboard", "mmr", "power", "prompts", "qrels", "queries", "run", "status", "trec-eval",
 }  # fmt: skip
 """Commands that change no collection, but for a file that `-o` names."""
 

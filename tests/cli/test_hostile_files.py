@@ -94,6 +94,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("a.trec", "pool coll --run a.trec"),
     ("coll/pool.jsonl", "pool coll --run a.trec"),
     ("coll/card.json", "pool coll --run a.trec"),
+    ("coll/corpus.jsonl", "queries passages coll"),
     ("docs.jsonl", "ingest docs.jsonl -o new"),
     ("docs.csv", "ingest docs.csv -o new"),
     ("docs.md", "ingest docs.md -o new"),

@@ -65,6 +65,7 @@ CASES = {
     "run cut": Case("run cut a.trec --depth 1 -o OUT", ("a.trec",)),
     "run sort": Case("run sort a.trec -o OUT", ("a.trec",)),
     "run convert": Case("run convert a.trec --to json -o OUT", ("a.trec",)),
+    "queries passages": Case("queries passages coll -o OUT", ()),
     "sample": Case("sample coll --pairs 3 --from human -o OUT", ()),
     "store stats": Case("store stats coll -o OUT", ()),
     "store verify": Case("store verify coll -o OUT", ()),

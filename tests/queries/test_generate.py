@@ -19,7 +19,7 @@ from labeler.errors import CallFailed, Misuse, ProviderError
 from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt
 from labeler.queries.keep import generated_before, keep_generated
-from labeler.queries.passages import heading_queries, passages_in_order
+from labeler.queries.strata import choose_passages, heading_queries
 from labeler.queries.write import Generated, Writer, generate_queries
 from labeler.testing import Answer, Call, FakeServer, completion
 
@@ -63,16 +63,16 @@ def test_more_queries_begin_with_the_same_queries() -> None:
 
 
 def test_another_seed_asks_about_other_passages() -> None:
-    order = [d.id for d in passages_in_order(DOCUMENTS, 0)]
-    assert order != [d.id for d in passages_in_order(DOCUMENTS, 1)]
-    shorter = [d.id for d in passages_in_order(DOCUMENTS[:-1], 0)]
+    order = [d.id for d in choose_passages(DOCUMENTS, 0).passages]
+    assert order != [d.id for d in choose_passages(DOCUMENTS, 1).passages]
+    shorter = [d.id for d in choose_passages(DOCUMENTS[:-1], 0).passages]
     assert [i for i in order if i in shorter] == shorter
 
 
 def test_a_query_says_where_it_comes_from() -> None:
     query = generate(writer(), 1).queries[0]
     assert query.metadata["origin"] == "generated"
-    assert query.metadata["source"][0]["doc_id"] == passages_in_order(DOCUMENTS, 0)[0].id
+    assert query.metadata["source"][0]["doc_id"] == DOCUMENTS[0].id
     assert query.metadata["prompt"].startswith("question@")
 
 
@@ -231,7 +231,7 @@ def test_where_the_provider_failed_it_is_69_and_of_too_few_passages_nobody_is_to
         number = iter(range(9))
         server.answer = lambda _call: f"what is word{next(number)}x1"
         assert execute(generate_four) == 0
-    assert "no more passages of 25 words" in capsys.readouterr().err
+    assert "no more passages to ask about" in capsys.readouterr().err
 
 
 def test_a_model_that_writes_no_query_is_not_asked_about_a_whole_corpus() -> None:

@@ -1,0 +1,266 @@
+"""Which passages nobody should be asked to write a query about, and why."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from labeler.data import Document
+from labeler.errors import Misuse
+from labeler.queries.filter import words
+
+MIN_WORDS = 25
+SHORT = "short"
+NEAR_DUPLICATE = "near-duplicate"
+BOILERPLATE = "boilerplate"
+
+_SHINGLE = 5
+"""Words in a row that near-duplicates share."""
+
+_SKETCH = 8
+"""So many of a passage's smallest hashes lead to the passages that may be the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRules:
+    """Which passages are asked about; each bound says what lies beyond it.
+
+    A passage of fewer than `min_words` words rarely answers a query on its own. One of which
+    `code_share` of the words are code gives queries about that code's names. One of which
+    `list_share` of the words stand in entries without a sentence is a table of contents or an
+    index. Passages that share `duplicate_share` of their runs of five words answer the same
+    queries. A line that stands in `boilerplate_files` files belongs to none of them. `ask_about`
+    holds the reasons, as `changelog`, for which nothing is set aside.
+    """
+
+    min_words: int = MIN_WORDS
+    code_share: float = 0.6
+    list_share: float = 0.6
+    duplicate_share: float = 0.7
+    boilerplate_files: int = 5
+    ask_about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A document with the parts that rules look at: its path, its prose and its code by lines."""
+
+    document: Document
+    path: PurePosixPath
+    prose: tuple[str, ...]
+    code: tuple[str, ...]
+
+
+Rule = Callable[[_Passage, PassageRules], bool]
+
+RULES: dict[str, Rule] = {}
+"""The rules that look at one passage alone, by the reason that they give."""
+
+
+def _rule(reason: str) -> Callable[[Rule], Rule]:
+    def register(function: Rule) -> Rule:
+        RULES[reason] = function
+        return function
+
+    return register
+
+
+def reasons() -> tuple[str, ...]:
+    """Every reason for which a passage may be set aside."""
+    return (*RULES, BOILERPLATE, NEAR_DUPLICATE)
+
+
+def set_aside(documents: Sequence[Document], rules: PassageRules | None = None) -> dict[str, str]:
+    """Why passages are not asked about, by the ids of their documents.
+
+    >>> long = " ".join(f"word{n}" for n in range(40))
+    >>> set_aside([Document("a", long), Document("b", "Too short."), Document("c", long)])
+    {'b': 'short', 'c': 'near-duplicate'}
+    """
+    rules = rules or PassageRules()
+    for exempt in rules.ask_about:
+        if exempt not in reasons():
+            problem = f"no reason {exempt!r}; known: {', '.join(reasons())}"
+            raise Misuse(problem, parameter="ask_about")
+    active = {reason: rule for reason, rule in RULES.items() if reason not in rules.ask_about}
+    why: dict[str, str] = {}
+    for document in documents:
+        passage = _parts_of(document)
+        reason = next((reason for reason, rule in active.items() if rule(passage, rules)), None)
+        if reason:
+            why[document.id] = reason
+    if BOILERPLATE not in rules.ask_about:
+        why |= dict.fromkeys(_boilerplate(_others(documents, why), rules), BOILERPLATE)
+    if NEAR_DUPLICATE not in rules.ask_about:
+        why |= dict.fromkeys(_near_duplicates(_others(documents, why), rules), NEAR_DUPLICATE)
+    return why
+
+
+def _others(documents: Sequence[Document], why: dict[str, str]) -> list[Document]:
+    return [document for document in documents if document.id not in why]
+
+
+def file_of(document: Document) -> str:
+    """The file that a passage was cut from; empty where it came alone."""
+    return str(document.metadata.get("source") or "")
+
+
+def _parts_of(document: Document) -> _Passage:
+    prose, code = list[str](), list[str]()
+    is_code = False
+    for line in document.text.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            is_code = not is_code
+        elif line.strip():
+            (code if is_code else prose).append(line)
+    return _Passage(document, PurePosixPath(file_of(document)), tuple(prose), tuple(code))
+
+
+@_rule(SHORT)
+def _is_short(passage: _Passage, rules: PassageRules) -> bool:
+    return len(words(passage.document.text)) < rules.min_words
+
+
+_CHANGELOG_NAME = re.compile(
+    r"(?:change(?:s|_?log)?|history|news|releases?([-_ ]?notes)?|whats[-_]?new)", re.I
+)
+_CHANGELOG_HEADING = re.compile(
+    r"change ?log|changes|release notes.*|what['’]s new.*|(?:release|version) history|unreleased"
+    r"|(?:version |release |v)?\[?\d+\.\d+[\w.]*\]?(?:\s*[-–—(:].*)?",
+    re.I,
+)
+_ISSUE = re.compile(r"#\d+|:(?:issue|pr|gh):|\b(?:GH|PR|BUG)-?\d+", re.I)
+_ITEM = re.compile(r"\s*(?:[-*•+]|\d+[.)])\s+(?=\S)")
+
+
+@_rule("changelog")
+def _is_changelog(passage: _Passage, _rules: PassageRules) -> bool:
+    """What changed between versions is looked up by version, and outlives no release."""
+    if _CHANGELOG_NAME.fullmatch(passage.path.stem):
+        return True
+    headings = passage.document.title.split(" > ")
+    if any(_CHANGELOG_HEADING.fullmatch(heading.strip()) for heading in headings):
+        return True
+    items = [line for line in passage.prose if _ITEM.match(line)]
+    cited = sum(bool(_ISSUE.search(line)) for line in items)
+    return len(items) >= 3 and cited > len(items) / 2
+
+
+_LICENCE_NAME = re.compile(
+    r"(?:licen[cs]es?|copying|notice|authors|contributors|code[-_]of[-_]conduct)(?:[-_.].*)?", re.I
+)
+_LICENCE_TEXT = re.compile(
+    r"permission is hereby granted|redistribution and use in source"
+    r"|without warrant(?:y|ies) (?:of any kind|or conditions)|licensed under the apache license",
+    re.I,
+)
+
+
+@_rule("licence")
+def _is_licence(passage: _Passage, _rules: PassageRules) -> bool:
+    named = _LICENCE_NAME.fullmatch(passage.path.stem)
+    return bool(named or _LICENCE_TEXT.search(passage.document.text))
+
+
+@_rule("code")
+def _is_code(passage: _Passage, rules: PassageRules) -> bool:
+    code, prose = _count(passage.code), _count(passage.prose)
+    return code > 0 and code >= rules.code_share * (code + prose)
+
+
+def _count(lines: Iterable[str]) -> int:
+    return sum(len(words(line)) for line in lines)
+
+
+_LIST_NAME = re.compile(r"summary|toc|(?:table[-_]of[-_])?contents|genindex|sitemap", re.I)
+_LONGEST_ENTRY = 8
+_FEWEST_ENTRIES = 5
+
+
+@_rule("contents")
+def _is_contents(passage: _Passage, rules: PassageRules) -> bool:
+    """A list of headings or links leads to answers, and holds none."""
+    if _LIST_NAME.fullmatch(passage.path.stem):
+        return True
+    entries = [line for line in passage.prose if _is_entry(line)]
+    listed = _count(entries)
+    return len(entries) >= _FEWEST_ENTRIES and listed >= rules.list_share * _count(passage.prose)
+
+
+def _is_entry(line: str) -> bool:
+    """Whether a line is the name of something, and says nothing of it."""
+    text = _ITEM.sub("", line, count=1).strip()
+    return len(words(text)) <= _LONGEST_ENTRY and not re.search(r"[.!?:;=|][\"'”’)`]*$|: ", text)
+
+
+_SCRIPTS, _SHARE_OF_A_SCRIPT = 3, 0.02
+_EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "FULLWIDTH", "IDEOGRAPHIC", "HANGUL"}
+
+
+@_rule("translations")
+def _is_of_translations(passage: _Passage, _rules: PassageRules) -> bool:
+    """A table of languages or of translations is written in three scripts or more."""
+    text = passage.document.text
+    if text.isascii():
+        return False
+    scripts = Counter(_script(letter) for letter in text if letter.isalpha())
+    fewest = _SHARE_OF_A_SCRIPT * scripts.total()
+    return sum(count > fewest for count in scripts.values()) >= _SCRIPTS
+
+
+@lru_cache(maxsize=1 << 12)
+def _script(letter: str) -> str:
+    name = unicodedata.name(letter, "UNNAMED").split()[0]
+    return "EAST ASIAN" if name in _EAST_ASIAN else name
+
+
+def _boilerplate(documents: Sequence[Document], rules: PassageRules) -> Iterator[str]:
+    """The ids of passages of which most words stand in lines that many files have."""
+    files: dict[str, set[str]] = {}
+    for document in documents:
+        for line in set(_lines(document)):
+            where = files.setdefault(line, set())
+            if len(where) < rules.boilerplate_files:
+                where.add(file_of(document) or document.id)
+    common = {line for line, where in files.items() if len(where) >= rules.boilerplate_files}
+    for document in documents if common else ():
+        lines = list(_lines(document))
+        repeated = _count(line for line in lines if line in common)
+        if repeated * 2 > _count(lines):
+            yield document.id
+
+
+def _lines(document: Document) -> Iterator[str]:
+    return (" ".join(line.split()) for line in document.text.splitlines() if line.strip())
+
+
+def _near_duplicates(documents: Sequence[Document], rules: PassageRules) -> Iterator[str]:
+    """The ids of passages that are nearly the same as an earlier one, of which that stays."""
+    first_with: dict[int, Document] = {}
+    for document in documents:
+        runs = _shingles(document.text)
+        smallest = sorted(runs)[:_SKETCH]
+        owners = {first.id: first for run in smallest if (first := first_with.get(run))}
+        if any(_share(runs, _shingles(o.text)) >= rules.duplicate_share for o in owners.values()):
+            yield document.id
+            continue
+        for run in smallest:
+            first_with.setdefault(run, document)
+
+
+def _shingles(text: str) -> set[int]:
+    """Hashes of the runs of five words of a text."""
+    all_words = words(text)
+    count = max(1, len(all_words) - _SHINGLE + 1)
+    runs = (" ".join(all_words[at : at + _SHINGLE]) for at in range(count))
+    return {int.from_bytes(hashlib.blake2b(run.encode(), digest_size=8).digest()) for run in runs}
+
+
+def _share(first: set[int], second: set[int]) -> float:
+    return len(first & second) / len(first | second)

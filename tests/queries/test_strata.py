@@ -1,0 +1,161 @@
+"""Which passages are asked about: all of a corpus is, and nothing that answers nobody."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.collection.layout import Collection
+from labeler.corpus.ingest import ingest
+from labeler.data import Document, Query
+from labeler.errors import Misuse
+from labeler.queries.set_aside import PassageRules, file_of, reasons, set_aside
+from labeler.queries.strata import PassageChoice, choose_passages
+
+
+def passage(file: str, number: int, text: str = "", title: str = "T") -> Document:
+    own = " ".join(f"{Path(file).stem}w{number}x{i}" for i in range(40))
+    return Document(f"{file}:{number}", text or f"{own}.", title, {"source": file})
+
+
+LONG = [passage("long.md", n) for n in range(1000)]
+SHORT = [passage(f"short/{n}.md", 0) for n in range(100)]
+
+
+def queries_of(choice: PassageChoice, count: int) -> list[Query]:
+    sources = [[{"doc_id": document.id}] for document in choice.passages[:count]]
+    return [Query(f"q{n}", "x", {"source": source}) for n, source in enumerate(sources)]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_one_long_file_and_a_hundred_short_ones_give_queries_from_all_of_it(seed: int) -> None:
+    choice = choose_passages([*LONG, *SHORT], seed)
+    files = Counter(file_of(document) for document in choice.passages[:132])
+    assert 28 <= files["long.md"] <= 34
+    assert len(files) >= 98
+    coverage = choice.coverage(queries_of(choice, 50))
+    assert coverage.files >= 36
+    assert coverage.folders == 2
+    assert coverage.most_of_a_file <= 14
+    assert "queries come from" in str(coverage)
+
+
+def test_every_beginning_of_the_order_is_spread_over_folders() -> None:
+    folders = [passage(f"{name}/{n}.md", 0) for name in "abcd" for n in range(25)]
+    order = choose_passages(folders, 3).passages
+    for count in (8, 20, 40):
+        per_folder = Counter(file_of(d)[0] for d in order[:count])
+        assert max(per_folder.values()) - min(per_folder.values()) <= 2
+
+
+def test_within_a_file_every_subject_has_its_turn_before_one_comes_again() -> None:
+    def subjects(texts: list[str]) -> np.ndarray:
+        return np.eye(4, dtype=np.float32)[[int(text.split()[0][1:]) for text in texts]]
+
+    documents = [
+        passage(
+            "one.md", n, f"s{n % 4 if n < 16 else 0} " + " ".join(f"w{n}x{i}" for i in range(40))
+        )
+        for n in range(64)
+    ]
+    order = choose_passages(documents, 0, None, subjects).passages  # type: ignore[arg-type]
+    first = Counter(document.text.split()[0] for document in order[:12])
+    assert len(first) >= 3
+    assert first["s0"] <= 7
+
+
+def test_the_order_is_the_seeds_and_no_passage_is_lost() -> None:
+    documents = [*LONG[:40], *SHORT]
+    order = [d.id for d in choose_passages(documents, 5).passages]
+    assert order == [d.id for d in choose_passages(documents[::-1], 5).passages]
+    assert sorted(order) == sorted(d.id for d in documents)
+
+
+WORDS = " ".join(f"term{n}" for n in range(40))
+NOTES = "\n".join(f"- Fix the {n}th thing that was wrong before. {{}}{n}" for n in range(9))
+UNFIT = {
+    "short": passage("a.md", 0, "Obsolete, see elsewhere."),
+    "changelog": passage("CHANGES.md", 0, WORDS),
+    "licence": passage("legal/LICENSE.txt", 0, WORDS),
+    "code": passage("b.md", 0, f"Like so:\n\n```python\n{WORDS}\n```"),
+    "contents": passage("c.md", 0, "Parts\n\n" + "\n".join(f"- The {n}th part" for n in range(20))),
+    "translations": passage(
+        "d.md",
+        0,
+        "Translations of these pages are maintained by many people whom we thank: "
+        "Русский, Українська, Български, 简体中文, 日本語, 한국어, हिंदी, ไทย, Français, Deutsch, "
+        "Español, Português, Italiano, Svenska, Danske, Polski, Cebuano, Tagalog, Esperanto.",
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", UNFIT)
+def test_what_answers_nobody_is_set_aside_with_its_reason_unless_it_is_asked_about(
+    reason: str,
+) -> None:
+    assert set_aside([UNFIT[reason], *SHORT]) == {UNFIT[reason].id: reason}
+    rules = PassageRules(ask_about=(reason,))
+    assert set_aside([UNFIT[reason], *SHORT], rules) == {}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        passage("history.md", 0, WORDS),
+        passage("docs/x.rst", 0, NOTES.format(*["#"] * 9)),
+        passage("docs/x.rst", 0, WORDS, "Flask > Version 3.1.0"),
+        passage("docs/x.rst", 0, WORDS, "Flask > 0.12.2 (2017-05-16)"),
+        passage("docs/x.rst", 0, WORDS, "Changelog > Added"),
+    ],
+)
+def test_release_notes_are_known_by_file_heading_or_cited_issues(document: Document) -> None:
+    assert set_aside([document]) == {document.id: "changelog"}
+
+
+@pytest.mark.parametrize("title", ["Handling Changes", "Version control", "Chapter 3.2 of it"])
+def test_prose_about_changes_is_no_release_note(title: str) -> None:
+    assert set_aside([passage("guide.md", 0, WORDS, title)]) == {}
+
+
+def test_a_list_that_says_something_is_no_table_of_contents() -> None:
+    steps = "\n".join(f"- The step number {n} pushes the context onto a stack." for n in range(9))
+    assert set_aside([passage("steps.md", 0, steps)]) == {}
+
+
+def test_of_near_duplicates_the_first_stays() -> None:
+    words = [f"w{n}" for n in range(60)]
+    same = passage("b.md", 1, " ".join([*words[:58], "other", "end"]))
+    half = passage("c.md", 1, " ".join([*words[:30], *(f"v{n}" for n in range(30))]))
+    assert set_aside([passage("a.md", 1, " ".join(words)), same, half]) == {
+        same.id: "near-duplicate"
+    }
+
+
+def test_what_stands_in_many_files_is_boilerplate() -> None:
+    notice = " ".join(f"notice{n}" for n in range(30))
+    pages = [
+        passage(
+            f"{n}.md", 1, f"{notice}\n\nThis is page number {n} of all these pages. {WORDS[:40]}"
+        )
+        for n in range(6)
+    ]
+    assert set(set_aside(pages).values()) == {"boilerplate"}
+    assert set_aside(pages[:4], PassageRules(duplicate_share=0.95)) == {}
+
+
+def test_a_reason_that_is_none_is_misuse_with_those_there_are() -> None:
+    with pytest.raises(Misuse, match="no reason 'changes'; known: short, changelog"):
+        set_aside([], PassageRules(ask_about=("changes",)))
+    assert len(set(reasons())) == 8
+
+
+def test_release_notes_of_a_real_project_give_no_query(tmp_path: Path) -> None:
+    root = Path(__file__).parent.parent.parent
+    for path in (root / "CHANGELOG.md", *sorted((root / "docs").glob("*.md"))):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    documents = ingest(tmp_path, Collection(tmp_path / "coll")).documents
+    choice = choose_passages(list(documents.values()))
+    assert any(file_of(d) == "CHANGELOG.md" for d in documents.values())
+    assert "CHANGELOG.md" not in {file_of(d) for d in choice.passages}
+    assert len(choice.set_aside) < len(documents) / 3
