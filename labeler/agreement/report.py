@@ -88,21 +88,26 @@ def numbers(table: Floats) -> list[list[float]]:
 
 
 def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
+    from labeler.evaluation.board import correlation_as_json  # needs numpy's tables of metrics
+
     swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
     return {
         "measure": board.measure,
         "queries": len(board.queries),
         "pairs": board.pairs_as_json(),
         "systems": [_system(system) for system in board.ranked],
-        "tau-b": board.statistics["tau_b"]._asdict(),
+        "tau-b": correlation_as_json(board.statistics["tau_b"]),
+        "noise_ceiling": board.ceiling,
         "tau-ap": board.statistics["tau_ap"].value,
         "max_drop": int(board.statistics["max_drop"].value or 0),
         "bias": board.difference,
+        "significance": board.decisions_as_json(),
         "swapped": [
             {
                 "better": swap.better,
                 "worse": swap.worse,
                 "p": swap.p_first,
+                "p_other": swap.p_second,
                 "significant": swap.significant,
             }
             for swap in swaps

@@ -33,7 +33,7 @@ def summary(report: AssessorReport) -> list[str]:
         _how_often(short(report.assessor), human, agreement),
         _why_low(agreement),
         _who_is_stricter(agreement, human),
-        _order(report.board, human, sampled=agreement.is_weighted),
+        _order(report.board, human, short(report.assessor), sampled=agreement.is_weighted),
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -161,7 +161,7 @@ def _who_is_stricter(agreement: Agreement, human: str) -> str:
     return f"It is {who} than {human}, {size}."
 
 
-def _order(board: Leaderboard | None, human: str, *, sampled: bool) -> str:
+def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: bool) -> str:
     whether = f"Whether it would order systems as {_do(human)}"
     if board is None and sampled:
         return (
@@ -170,44 +170,9 @@ def _order(board: Leaderboard | None, human: str, *, sampled: bool) -> str:
         )
     if board is None:
         return f"{whether} is not known: no runs were given."
-    tau, low, high = board.statistics["tau_b"]
-    if tau is None:
-        return f"{whether} cannot be told from these runs."
-    count, swapped = len(board.systems), len(board.swaps)
-    like = _like(tau)
-    ends = (
-        ""
-        if low is None or high is None
-        else f"; with other queries {plain(low, 2)} to {plain(high, 2)}"
-    )
-    real = sum(swap.significant for swap in board.swaps)
-    pairs = count * (count - 1) // 2
-    change = "changes" if swapped == 1 else "change"
-    swaps = f"{swapped or 'none'} of the {pairs} pairs of systems {change} places"
-    if pairs == 1:
-        swaps = "they change places" if swapped else "they keep their places"
-    both = count_of(board.pairs.both, "pair", "pairs")
-    over = f", over the {both} that both judged," if board.shared else ""
-    return (
-        f"By {board.measure}{over} it orders {count} systems {like} {_do(human)} "
-        f"(tau-b {plain(tau, 2)}{ends}): {swaps}{_how_many_apart(swapped, real, human)}."
-    )
+    from labeler.evaluation.board_sentences import board_sentences
 
-
-def _how_many_apart(swapped: int, real: int, human: str) -> str:
-    """How many of the systems that change places the human grades can tell apart."""
-    if not swapped:
-        return ""
-    grades = f"{human}'s grades"
-    if swapped == 1:
-        return f"; {grades} {'can' if real else 'cannot'} tell those two apart"
-    return f"; {grades} can tell apart {real or 'none'} of those"
-
-
-def _like(tau: float) -> str:
-    if tau > 1 - 1e-9:
-        return "exactly as"
-    return "nearly as" if tau >= 0.9 else "much as" if tau >= 0.7 else "not as"
+    return "\n".join(board_sentences(board, human, assessor))
 
 
 def left_out_lines(agreement: Agreement) -> list[str]:

@@ -171,25 +171,31 @@ def leaderboard_table(board: Leaderboard, names: tuple[str, str] = ("people", "a
         for s in board.ranked
     ]
     swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
-    note = "\n".join([_in_sum(board), *map(_swap, swaps)])
-    return Table("leaderboard", columns, rows, note=note)
+    lines = [_swap(swap, names) for swap in swaps[:SHOWN_SWAPS]]
+    more = len(swaps) - len(lines)
+    lines += [f"and {more:,} more pairs that swap"] if more else []
+    return Table("leaderboard", columns, rows, note="\n".join([_in_sum(board), *lines]))
+
+
+SHOWN_SWAPS = 10
 
 
 def _in_sum(board: Leaderboard) -> str:
-    tau, low, high = board.statistics["tau_b"]
+    tau, low, high, is_open = board.statistics["tau_b"]
+    ends = "[nearly anything]" if is_open else between(low, high)
     return (
-        f"tau-b {figure(tau)} {between(low, high)}, "
+        f"tau-b {figure(tau)} {ends}, "
         f"tau-ap {figure(board.statistics['tau_ap'].value)}, "
         f"largest drop {figure(board.statistics['max_drop'].value, 0)}, "
         f"mean bias {signed(board.difference, 4)}, over {len(board.queries)} queries"
     )
 
 
-def _swap(swap: Swap) -> str:
-    can = "can" if swap.significant else "cannot"
+def _swap(swap: Swap, names: tuple[str, str]) -> str:
+    can = "tell" if swap.significant else "do not tell"
     return (
-        f"swapped: {swap.better} above {swap.worse} by people's grades, "
-        f"which {can} tell them apart (p {swap.p_first:.3f})"
+        f"swapped: {swap.better} above {swap.worse} by {names[0]}'s grades, "
+        f"which {can} them apart (p {swap.p_first:.3f} alone)"
     )
 
 

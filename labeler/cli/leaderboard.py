@@ -31,7 +31,7 @@ def command(
     ] = False,
     seed: Annotated[int, number(SEED, help="Of the resampling.")] = 0,
     table: Annotated[
-        Literal["runs", "statistics", "swaps"] | None,
+        Literal["runs", "statistics", "significance", "swaps"] | None,
         typer.Option(
             help="This table alone; csv and jsonl hold one, by default the runs.",
             rich_help_panel=TABLES,
@@ -45,6 +45,7 @@ def command(
     from labeler.errors import Misuse
     from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.leaderboard import leaderboard
+    from labeler.evaluation.systems import SHOWN
 
     qrels, runs = qrels_and_runs(sources, 2)
     if len(qrels) < 2:
@@ -56,9 +57,10 @@ def command(
     if output.format == "json":
         show_json(board.as_json(), to)
     else:
-        tables = [shown for shown in board.tables() if table in (None, shown.name)]
+        tables = [t for t in board.tables(None if table else SHOWN) if table in (None, t.name)]
         filled = tables if table else [shown for shown in tables if shown.rows]
-        show(filled, output.format, to)
+        sentences = [] if table else ["\n".join(board.sentences)]
+        show([*sentences, *filled], output.format, to)
     warn(context, board.findings)
     if drawing is not None:
         from labeler.evaluation.plot import plot_leaderboard

@@ -11,11 +11,15 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.data import Qrels, Run
+from labeler.evaluation.board_sentences import board_sentences
 from labeler.evaluation.comparison import difference_interval
 from labeler.evaluation.inputs import short_name
 from labeler.evaluation.systems import (
+    SHOWN,
     Swap,
     System,
+    decisions_as_json,
+    significance_table,
     statistic_table,
     swap_table,
     system_table,
@@ -34,8 +38,9 @@ from labeler.report.finding import Finding, Setting
 from labeler.report.notebook import notebook_html
 from labeler.report.table import Table
 from labeler.stats.correlation import competition_ranks, swapped_pairs
-from labeler.stats.randomization import holm, randomization_test
-from labeler.stats.rankings import Correlation, correlations
+from labeler.stats.hsd import randomised_hsd
+from labeler.stats.pairwise import Decisions, decisions, pairwise_p
+from labeler.stats.rankings import Correlation, correlations, noise_ceiling
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,7 +55,9 @@ class Leaderboard:
     `systems` are in the order of the runs; `scores` is `(2, systems, queries)`, by the first qrels
     and by the second. Queries of which the measure is undefined for some run are left out;
     `undefined` counts them. `pairs` counts what the two judged; where that differs, scores are on
-    the pairs that both judged (`shared`), or each side's on all of its own.
+    the pairs that both judged (`shared`), or each side's on all of its own. `decisions` says how
+    far the two agree on which pairs of systems differ, each pair tested `alone` or allowing for all
+    pairs (`hsd`); `ceiling` is the tau-b of two sets of as many queries by the first qrels.
     """
 
     measure: str
@@ -58,10 +65,12 @@ class Leaderboard:
     systems: tuple[System, ...]
     statistics: Mapping[str, Correlation]
     swaps: tuple[Swap, ...]
+    decisions: Mapping[str, Decisions]
     scores: Floats
     undefined: int = 0
     pairs: PairCounts = SAME
     shared: bool = False
+    ceiling: float | None = None
     qrels: tuple[str, str] = ("the first qrels", "the second qrels")
     findings: tuple[Finding, ...] = ()
 
@@ -71,8 +80,13 @@ class Leaderboard:
         first, second = (short_name(qrels) for qrels in self.qrels)
         return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
 
-    def tables(self) -> list[Table]:
-        """The tables `runs`, `statistics` and `swaps`."""
+    @property
+    def sentences(self) -> list[str]:
+        """How alike the two orders are, and on which differences of systems the two agree."""
+        return list(board_sentences(self, *self.names))
+
+    def tables(self, most_swaps: int | None = None) -> list[Table]:
+        """The tables `runs`, `statistics`, `significance` and `swaps`, of these the surest."""
         return [
             system_table(
                 self.systems,
@@ -81,7 +95,8 @@ class Leaderboard:
                 judged="" if self.pairs.same else self.judged_name,
             ),
             statistic_table(self.statistics, len(self.queries), self.names),
-            swap_table(self.swaps, self.measure, self.names),
+            significance_table(self.decisions, self.names),
+            swap_table(self.swaps, self.measure, self.names, most_swaps),
         ]
 
     def frame(self) -> DataFrame:
@@ -97,10 +112,17 @@ class Leaderboard:
             "pairs": self.pairs_as_json(),
             "runs": [_system_as_json(system) for system in self.systems],
             "statistics": {
-                name: correlation._asdict() for name, correlation in self.statistics.items()
+                name: correlation_as_json(correlation)
+                for name, correlation in self.statistics.items()
             },
+            "noise_ceiling": self.ceiling,
+            "significance": self.decisions_as_json(),
             "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in self.swaps],
         }
+
+    def decisions_as_json(self) -> dict[str, Any]:
+        """The counts of pairs that either tells apart, by how pairs were tested."""
+        return {name: decisions_as_json(of) for name, of in self.decisions.items()}
 
     def pairs_as_json(self) -> dict[str, Any]:
         """How many pairs the two judged, and whether scores are on those that both judged."""
@@ -112,7 +134,8 @@ class Leaderboard:
         return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
 
     def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), self.findings)
+        said = (Finding(sentence, level="note") for sentence in self.sentences)
+        return notebook_html(self.tables(SHOWN), [*said, *self.findings])
 
     @property
     def judged_name(self) -> str:
@@ -144,6 +167,12 @@ class Leaderboard:
             text = f"{self.measure} is undefined for some run in {left_out}: left out"
             findings.append(Finding(text))
         return tuple(findings)
+
+
+def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
+    """The value and its ends; `open` where the interval would say nothing."""
+    row = correlation._asdict()
+    return row if row.pop("open") is False else {**row, "open": True}
 
 
 def _system_as_json(system: System) -> dict[str, Any]:
@@ -222,16 +251,25 @@ def leaderboard_of(
     # lower is better for some measures: turned over, higher is, as correlations and ranks take it
     sign = -1.0 if measure.definition.lower_is_better else 1.0
     first, second = sign * scores
+    p = [pairwise_p(side, seed) for side in (first, second)]
+    # no p that allows for several tests is below that of the one test
+    p_hsd = [
+        np.maximum(alone, randomised_hsd(side, seed).p)
+        for alone, side in zip(p, (first, second), strict=True)
+    ]
+    means = np.array([first.mean(axis=1), second.mean(axis=1)])
     return Leaderboard(
         str(measure),
         tuple(q for q, is_defined in zip(scored.queries, defined, strict=True) if is_defined),
         _systems(runs, replace(scored, values=scores), sign, measure, seed),
         correlations(first, second, seed),
-        _swaps(runs, first, second, sign, seed),
+        _swaps(runs, means, p, sign),
+        {"alone": decisions(means, p), "hsd": decisions(means, p_hsd)},
         scores,
         int((~defined).sum()),
         two.counts,
         two.shared,
+        noise_ceiling(first, seed),
     )
 
 
@@ -256,17 +294,15 @@ def _systems(
 
 
 def _swaps(
-    runs: Sequence[str], first: Floats, second: Floats, sign: float, seed: int
+    runs: Sequence[str], means: Floats, p: Sequence[Floats], sign: float
 ) -> tuple[Swap, ...]:
-    pairs = swapped_pairs(first.mean(axis=1), second.mean(axis=1))
-    if not pairs:
-        return ()
-    better, worse = (list(side) for side in zip(*pairs, strict=True))
-    # (pairs, queries): by how much the one is better than the other, by each qrels
-    both = [scores[better] - scores[worse] for scores in (first, second)]
-    p_first, p_second = (holm(randomization_test(rows, seed)[0]) for rows in both)
-    by_first, by_second = (sign * rows.mean(axis=1) for rows in both)
+    """The pairs of which the two sides put another system first, from each side's means and p."""
     return tuple(
-        Swap(runs[i], runs[j], float(a), float(b), float(p), float(q))
-        for (i, j), a, b, p, q in zip(pairs, by_first, by_second, p_first, p_second, strict=True)
+        Swap(
+            runs[i],
+            runs[j],
+            *(sign * float(side[i] - side[j]) for side in means),
+            *(float(of_side[i, j]) for of_side in p),
+        )
+        for i, j in swapped_pairs(*means)
     )

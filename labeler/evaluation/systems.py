@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from labeler.messages import count_of
 from labeler.report.table import Cell, Column, Table
 from labeler.stats.levels import SIGNIFICANT
+from labeler.stats.pairwise import Decisions
 from labeler.stats.rankings import Correlation
 
 
@@ -35,8 +36,8 @@ class System:
 class Swap:
     """Two systems whose order differs: `better` is so by the first qrels, not by the second.
 
-    `first` and `second` are their differences by each, `p_first` and `p_second` of these, after
-    Holm over all swapped pairs.
+    `first` and `second` are their differences by each, `p_first` and `p_second` of these, of this
+    pair alone: of pairs without a difference, 5 of 100 are below .05.
     """
 
     better: str
@@ -48,13 +49,18 @@ class Swap:
 
     @property
     def significant(self) -> bool:
-        """Whether the first qrels tell the two apart, at 5 %."""
+        """Whether the first qrels tell the two apart, this pair alone at 5 %."""
         return self.p_first < SIGNIFICANT
+
+    @property
+    def significant_by_second(self) -> bool:
+        """The same by the second qrels."""
+        return self.p_second < SIGNIFICANT
 
     @property
     def verdict(self) -> str:
         """By which qrels the difference can be told from chance."""
-        by_both = (self.significant, self.p_second < SIGNIFICANT)
+        by_both = (self.significant, self.significant_by_second)
         words = {(True, True): "both", (True, False): "the first alone"}
         return words.get(by_both, "the second alone" if by_both[1] else "neither")
 
@@ -100,7 +106,7 @@ def statistic_table(
         "max_drop": "max drop",
     }
     rows: list[list[Cell]] = [
-        [name, titles[name], *correlation, *_texts(name, correlation)]
+        [name, titles[name], *correlation[:3], *_texts(name, correlation)]
         for name, correlation in statistics.items()
     ]
     return Table("statistics", columns, rows)
@@ -109,31 +115,84 @@ def statistic_table(
 def _texts(name: str, correlation: Correlation) -> tuple[str, str]:
     """The value and its interval; a drop is in whole ranks."""
     spec = ".0f" if name == "max_drop" else ".3f"
-    value, low, high = correlation
+    value, low, high, is_open = correlation
     ends = "-" if low is None or high is None else f"[{low:{spec}}, {high:{spec}}]"
+    ends = "nearly anything" if is_open else ends
     return "undefined" if value is None else f"{value:{spec}}", ends
 
 
-def swap_table(swaps: Sequence[Swap], measure: str, names: tuple[str, str]) -> Table:
-    """A row for each pair of systems whose order differs."""
+SHOWN = 20
+"""So many pairs that swap are shown to people beside other tables."""
+
+
+def swap_table(
+    swaps: Sequence[Swap], measure: str, names: tuple[str, str], most: int | None = None
+) -> Table:
+    """A row for each pair of systems whose order differs, the surest by the first qrels at the top.
+
+    At `most` so many, and a note of how many more there are.
+    """
     first, second = names
     columns = [
         *(Column(name, align="left") for name in (f"better by {first}", "than")),
         *(Column(name, format="+.4f") for name in (f"{measure} by {first}", f"by {second}")),
-        *(Column(f"p Holm, {name}") for name in names),
+        *(Column(f"p alone, {name}") for name in names),
         Column("told apart by"),
     ]
     words = {"the first alone": f"{first} alone", "the second alone": f"{second} alone"}
+    ordered = sorted(swaps, key=lambda swap: swap.p_first)[:most]
     rows = [
         (
-            s.better,
-            s.worse,
-            s.first,
-            s.second,
-            s.p_first,
-            s.p_second,
+            *(s.better, s.worse, s.first, s.second, s.p_first, s.p_second),
             words.get(s.verdict, s.verdict),
         )
-        for s in swaps
+        for s in ordered
     ]
-    return Table("swaps", columns, rows)
+    more = len(swaps) - len(ordered)
+    return Table("swaps", columns, rows, note=f"and {more:,} more pairs that swap" if more else "")
+
+
+TESTS = {"alone": "each pair alone", "hsd": "allowing for all pairs (HSD)"}
+"""How pairs are tested, and what tables call it."""
+
+
+def significance_table(decisions: Mapping[str, Decisions], names: tuple[str, str]) -> Table:
+    """Which pairs both qrels tell apart, one of the two, or neither, and whether they agree."""
+    first, second = names
+    columns = [
+        Column("test", only="programs"),
+        Column("test", "pairs told apart at 5 %", align="left", only="people"),
+        *(Column(name) for name in ("AA", "AD", "MA", "MD", "PA", "PD")),
+        Column("first", f"by {first}"),
+        Column("second", f"by {second}"),
+        Column("unconfirmed", f"not by {first}"),
+        Column("share", format=".0%"),
+    ]
+    rows = [
+        [name, TESTS[name], *_counts(of), of.first, of.second, of.unconfirmed, of.unconfirmed_share]
+        for name, of in decisions.items()
+    ]
+    key = (
+        "A: both tell the pair apart, M: one of the two, P: neither; "
+        "A: with the same system first, D: with the other one"
+    )
+    return Table("significance", columns, rows, note=key)
+
+
+def _counts(of: Decisions) -> Iterator[int]:
+    yield from (of.active_agreements, of.active_disagreements)
+    yield from (of.mixed_agreements, of.mixed_disagreements)
+    yield from (of.passive_agreements, of.passive_disagreements)
+
+
+def decisions_as_json(of: Decisions) -> dict[str, float | None]:
+    """The counts under the names that the field gives them."""
+    names = ("AA", "AD", "MA", "MD", "PA", "PD")
+    return {
+        **dict(zip(names, _counts(of), strict=True)),
+        "significant_first": of.first,
+        "significant_second": of.second,
+        "unconfirmed": of.unconfirmed,
+        "unconfirmed_share": of.unconfirmed_share,
+        "missed": of.missed,
+    }

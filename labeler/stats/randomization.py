@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -30,7 +30,7 @@ def randomization_test(
     exact = 2**n <= rounds
     observed = np.abs(_studentized(differences.mean(axis=1), differences))
     beaten, beaten_by_max = np.zeros(len(differences)), np.zeros(len(differences))
-    for signs in [_all_signs(n)] if exact else in_blocks(_signs, n, rounds, seed):
+    for signs in assignments(n, seed, rounds):
         # (rounds, queries) @ (queries, rows): the means of every assignment
         flipped = np.abs(_studentized(signs @ differences.T / n, differences))
         flipped += 1e-12 * flipped  # sums in another order must not lose a tie
@@ -38,6 +38,14 @@ def randomization_test(
         beaten_by_max += np.sum(flipped.max(axis=1)[:, None] >= observed, axis=0)
     seen, of = (0, 2**n) if exact else (1, 1 + rounds)
     return (seen + beaten) / of, (seen + beaten_by_max) / of
+
+
+def assignments(queries: int, seed: int, rounds: int = FLIPS) -> Iterator[Floats]:
+    """Assignments of signs, `(rounds, queries)` in blocks: all of few queries, else drawn ones."""
+    if 2**queries <= rounds:
+        yield _all_signs(queries)
+    else:
+        yield from in_blocks(_signs, queries, rounds, seed)
 
 
 def smallest_p(queries: int) -> float:

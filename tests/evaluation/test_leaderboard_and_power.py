@@ -13,6 +13,7 @@ from scipy import stats
 
 from labeler.arrays import Floats
 from labeler.cli import execute as labeler
+from labeler.data import Run
 from labeler.errors import Misuse
 from labeler.evaluation.comparison import ComparisonOptions, compare_scores
 from labeler.evaluation.inputs import runs_from
@@ -26,6 +27,9 @@ from labeler.stats.power import detectable, power, queries_needed
 from labeler.stats.randomization import holm, randomization_test
 from labeler.stats.rankings import RANK_STATISTICS, correlations
 from labeler.stats.student import t_below, t_quantile, two_sided
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
+from labeler.trec.write import write_qrels, write_run
 
 OFTEN = settings(derandomize=True, deadline=None)
 
@@ -351,9 +355,91 @@ def test_intervals_of_correlations_hold_the_value_and_stay_in_range(
     rng = np.random.default_rng(seed)
     first = rng.random((5, queries))
     second = first + rng.normal(0, 0.3, (5, queries))
-    for name, (value, low, high) in correlations(first, second).items():
+    for name, (value, low, high, is_open) in correlations(first, second).items():
         assert value is not None
+        if is_open:
+            assert low is None
+            assert high is None
+            continue
         assert low is not None
         assert high is not None
         assert RANK_STATISTICS[name].least <= low <= value + 1e-9
         assert value - 1e-9 <= high <= RANK_STATISTICS[name].most
+
+
+def reversed_grades(folder: Path, out: Path) -> Path:
+    """NIST's labels with every grade turned over."""
+    qrels = read_qrels(folder / "nist.qrels")
+    write_qrels(out, {q: {d: 3 - g for d, g in row.items()} for q, row in qrels.items()})
+    return out
+
+
+def many_systems(folder: Path, out: Path, count: int) -> Path:
+    """So many systems between two of DL 2019's each, one as far down a list as the other is up."""
+    rng = np.random.default_rng(4)
+    runs = [read_run(path) for path in sorted((folder / "runs").iterdir())]
+    orders = [
+        {q: sorted(scores, key=scores.__getitem__, reverse=True)[:60] for q, scores in run.items()}
+        for run in runs
+    ]
+    for number in range(count):
+        i, j = rng.choice(len(orders), 2, replace=False)
+        share, noise = rng.random(), 2 * rng.random()
+        made: Run = {}
+        for query, order in orders[i].items():
+            scores: dict[str, float] = {}
+            for part, docs in ((share, order), (1 - share, orders[j].get(query, []))):
+                for place, doc in enumerate(docs):
+                    scores[doc] = scores.get(doc, 0.0) + part / (10 + place)
+            made[query] = {d: s * float(np.exp(noise * rng.normal())) for d, s in scores.items()}
+        write_run(out / f"run{number:02}.trec", made, "t")
+    return out
+
+
+def test_a_reversed_judge_of_many_systems_is_called_what_it_is(
+    tmp_path: Path, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    qrels = [str(folder / "nist.qrels"), str(reversed_grades(folder, tmp_path / "rev.qrels"))]
+    runs = str(many_systems(folder, tmp_path / "runs", 40))
+    assert labeler(["leaderboard", *qrels, runs, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["swaps"]) > 300
+    told_apart = [swap for swap in found["swaps"] if swap["p_first"] < 0.05]
+    assert len(told_apart) > 0.5 * len(found["swaps"])
+    for test, counts in found["significance"].items():
+        assert test in ("alone", "hsd")
+        assert sum(counts[name] for name in ("AA", "AD", "MA", "MD", "PA", "PD")) == 780
+        assert counts["unconfirmed_share"] > 0.4
+    assert labeler(["leaderboard", *qrels, runs]) == 0
+    shown = capsys.readouterr().out
+    assert "rev orders 40 systems not as nist does" in shown
+    assert "the other way round" in shown
+    assert "none of those" not in shown
+    assert "more pairs that swap" in shown
+    assert labeler(["leaderboard", *qrels, runs, "--table", "swaps", "--format", "csv"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + len(found["swaps"])
+
+
+def test_the_significance_of_differences_stands_in_sentences_and_in_a_table(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "dl19"
+    files = [str(folder / name) for name in ("nist.qrels", "llama-3.1-8b.qrels", "runs")]
+    assert labeler(["leaderboard", *files]) == 0
+    shown = capsys.readouterr().out
+    expected = "nist's grades tell 17 of the 55 pairs apart, llama-3.1-8b's 31 (each pair alone"
+    assert expected in shown
+    assert "15 of the latter (48 %) are not by nist's" in shown
+    assert "which is no sign of equality" in shown
+    assert "graded by nist, would order these systems with a tau-b of about 0.4" in shown
+    assert labeler(["leaderboard", *files, "--table", "significance", "--format", "csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0] == "test,AA,AD,MA,MD,PA,PD,first,second,unconfirmed,share"
+    assert [row.partition(",")[0] for row in rows[1:]] == ["alone", "hsd"]
+    assert labeler(["agree", *files[:2], "--run", files[2], "-s", "kappa"]) == 0
+    assert expected in capsys.readouterr().out
+    assert labeler(["agree", *files[:2], "--run", files[2], "-s", "kappa", "--json"]) == 0
+    board = json.loads(capsys.readouterr().out)["leaderboard"]
+    assert board["significance"]["alone"]["unconfirmed"] == 15
+    assert 0.3 < board["noise_ceiling"] < 0.6

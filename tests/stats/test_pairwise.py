@@ -1,0 +1,115 @@
+"""Tests of all pairs of systems by two qrels, and how far the two agree on what differs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labeler.arrays import Floats
+from labeler.stats.correlation import tau_b
+from labeler.stats.pairwise import decisions, pairwise_p
+from labeler.stats.randomization import randomization_test
+from labeler.stats.rankings import (
+    RANK_STATISTICS,
+    correlations,
+    noise_ceiling,
+    possible_values,
+)
+
+
+@pytest.mark.parametrize("queries", [4, 9, 13, 30])
+def test_a_pair_has_the_p_that_the_randomisation_test_gives_it(queries: int) -> None:
+    rng = np.random.default_rng(queries)
+    scores = np.round(rng.random((6, queries)), 1)
+    scores[5] = scores[4]
+    found = pairwise_p(scores, seed=3)
+    for i in range(6):
+        for j in range(i):
+            alone, _ = randomization_test((scores[j] - scores[i])[None], seed=3)
+            assert found[i, j] == found[j, i] == pytest.approx(alone[0])
+    assert (np.diag(found) == 1).all()
+    assert found[4, 5] == 1
+
+
+def test_a_pair_can_be_significant_however_many_pairs_there_are() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random((60, 40)) * 0.1 + np.linspace(0, 1, 60)[:, None]
+    found = pairwise_p(scores, seed=0)
+    assert (found[np.triu_indices(60, 1)] < 0.05).sum() > 1600
+
+
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(st.integers(2, 8), st.integers(0, 1000))
+def test_every_pair_is_counted_once_and_every_call_is_confirmed_or_not(
+    systems: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    means = np.round(rng.random((2, systems)), 1)
+    p = [np.maximum(side, side.T) for side in rng.random((2, systems, systems)) * 0.2]
+    found = decisions(means, p)
+    assert found.pairs == systems * (systems - 1) // 2
+    assert found.active_agreements + found.unconfirmed == found.second
+    assert found.active_agreements + found.missed == found.first
+    active = found.active_agreements + found.active_disagreements
+    mixed = found.mixed_agreements + found.mixed_disagreements
+    assert found.first + found.second == 2 * active + mixed
+    turned = decisions(means[::-1], p[::-1])
+    assert (turned.first, turned.unconfirmed) == (found.second, found.missed)
+
+
+def test_an_assessor_agrees_with_itself_and_a_reversed_one_says_the_opposite() -> None:
+    rng = np.random.default_rng(1)
+    scores = rng.random((12, 30)) * 0.3 + np.linspace(0, 0.6, 12)[:, None]
+    p = pairwise_p(scores, seed=0)
+    means = scores.mean(axis=1)
+    same = decisions(np.array([means, means]), [p, p])
+    assert same.unconfirmed == same.missed == 0
+    assert same.unconfirmed_share == 0
+    turned = decisions(np.array([means, -means]), [p, p])
+    assert turned.active_disagreements == turned.first == turned.unconfirmed > 40
+    assert turned.unconfirmed_share == 1
+    assert decisions(np.array([means, means]), [p, np.ones_like(p)]).unconfirmed_share is None
+
+
+def close_systems(systems: int, queries: int) -> Floats:
+    rng = np.random.default_rng(systems)
+    skill = rng.normal(0, 0.05, (systems, 1))
+    return rng.beta(1.2, 1.2, queries) + skill + 0.18 * rng.normal(size=(systems, queries))
+
+
+@pytest.mark.parametrize(("systems", "queries"), [(61, 25), (61, 43), (11, 43)])
+def test_the_noise_ceiling_is_what_two_samples_of_queries_have_in_common(
+    systems: int, queries: int
+) -> None:
+    world = close_systems(systems, 2000)
+    rng = np.random.default_rng(0)
+    rows = []
+    for repeat in range(60):
+        one, other = (world[:, rng.integers(2000, size=queries)] for _ in range(2))
+        told = noise_ceiling(one, repeat)
+        rows.append((told, tau_b(one.mean(axis=1), other.mean(axis=1))))
+    told, truth = np.mean(rows, axis=0)
+    assert told == pytest.approx(truth, abs=0.06)
+
+
+def test_there_is_no_noise_ceiling_of_three_queries_or_of_one_system() -> None:
+    scores = np.random.default_rng(0).random((5, 4))
+    assert noise_ceiling(scores) is not None
+    assert noise_ceiling(scores[:, :3]) is None
+    assert noise_ceiling(scores[:1]) is None
+    assert noise_ceiling(np.ones((5, 10))) is None
+
+
+def test_an_interval_that_says_nothing_is_not_given() -> None:
+    rng = np.random.default_rng(2)
+    people = rng.random((5, 6))
+    found = correlations(people, people + rng.normal(0, 0.3, people.shape))
+    for name, row in found.items():
+        least, most = possible_values(RANK_STATISTICS[name], 5)
+        if row.open:
+            assert (row.low, row.high) == (None, None)
+        elif row.low is not None and row.high is not None:
+            assert row.high - row.low < 0.6 * (most - least)
+    assert found["max_drop"].open
+    sure = correlations(people + np.arange(5.0)[:, None], people + np.arange(5.0)[:, None])
+    assert not any(row.open for row in sure.values())
