@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
-from labeler.evaluation.systems import Swap
+from labeler.evaluation.systems import Swap, System
+from labeler.evaluation.two_sided import PairCounts
 from labeler.messages import count_of
 from labeler.report.table import number_text
 from labeler.stats.pairwise import Decisions
-
-if TYPE_CHECKING:
-    from labeler.evaluation.board import Leaderboard
-    from labeler.stats.rankings import Correlation
+from labeler.stats.rankings import Correlation
 
 ALONE = "each pair alone at p < .05"
 
 
-def board_sentences(board: Leaderboard, first: str, second: str) -> Iterator[str]:
+class Board(Protocol):
+    """What sentences need to know of a `Leaderboard`."""
+
+    @property
+    def measure(self) -> str:
+        """What ranks the systems."""
+
+    @property
+    def queries(self) -> Sequence[str]:
+        """The queries that both judged."""
+
+    @property
+    def systems(self) -> Sequence[System]:
+        """The systems with their means by both."""
+
+    @property
+    def statistics(self) -> Mapping[str, Correlation]:
+        """How alike the two orders are."""
+
+    @property
+    def swaps(self) -> Sequence[Swap]:
+        """The pairs of which the two put another system first."""
+
+    @property
+    def decisions(self) -> Mapping[str, Decisions]:
+        """How far the two agree on which pairs differ."""
+
+    @property
+    def pairs(self) -> PairCounts:
+        """What the two judged."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether scores are on the pairs that both judged."""
+
+    @property
+    def ceiling(self) -> float | None:
+        """The tau-b of two sets of as many queries."""
+
+
+def board_sentences(board: Board, first: str, second: str) -> Iterator[str]:
     """How alike the orders are, on which differences the two agree, what queries' noise allows.
 
     `first` and `second` are what sentences call the two; `people` is a plural.
@@ -33,7 +71,7 @@ def board_sentences(board: Leaderboard, first: str, second: str) -> Iterator[str
             )
 
 
-def order_sentence(board: Leaderboard, first: str, second: str) -> str:
+def order_sentence(board: Board, first: str, second: str) -> str:
     """How alike the two orders are, and which pairs change places."""
     tau = board.statistics["tau_b"]
     if tau.value is None:
@@ -75,7 +113,7 @@ def _plain(value: float) -> str:
     return number_text(float(value), ".2f")
 
 
-def _swaps(swaps: tuple[Swap, ...], pairs: int, first: str, second: str) -> str:
+def _swaps(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> str:
     """Which pairs change places, and by whose grades these can be told apart."""
     if pairs == 1 and not swaps:
         return "they keep their places"
@@ -87,7 +125,7 @@ def _swaps(swaps: tuple[Swap, ...], pairs: int, first: str, second: str) -> str:
     return counted + (_who_can(swaps, first, second, "those") if swaps else "")
 
 
-def _who_can(swaps: tuple[Swap, ...], first: str, second: str, them: str) -> str:
+def _who_can(swaps: Sequence[Swap], first: str, second: str, them: str) -> str:
     """Whose grades tell the pairs that change places apart; not being told apart is no equality."""
     ours = sum(swap.significant for swap in swaps)
     theirs = sum(swap.significant_by_second for swap in swaps)
