@@ -41,6 +41,7 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.scores import counted
+from labeler.evaluation.selection import selection_findings, turning_finding
 from labeler.evaluation.warnings import common_queries_finding, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all
@@ -114,7 +115,11 @@ def corrections_of(
     comparable = over_common_queries(runs_by_both)
     if len(comparable[0].queries) < max(len(both.queries) for both in runs_by_both):
         findings.append(common_queries_finding(len(comparable[0].queries)))
-    comparisons = corrected_differences(comparable, measures, options.baseline, options.target)
+    findings += selection_findings(runs_by_both, by_assessor, measures)
+    comparisons = list(
+        corrected_differences(comparable, measures, options.baseline, options.target)
+    )
+    findings += turning_finding(comparisons)
     findings.insert(0, _coverage(scores[0].means, options.target))
     return Corrections(options.target, tuple(scores), tuple(comparisons), tuple(findings))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from labeler.evaluation.comparison import Correction
 from labeler.evaluation.summary import told_apart
+from labeler.evaluation.tables import P_TITLES
 from labeler.messages import count_of
 from labeler.metrics import parse
 from labeler.report.finding import Finding
@@ -42,7 +44,12 @@ class CorrectedScores:
 class CorrectedDifference:
     """A run less the baseline by one measure, over the queries that count for both.
 
-    `p` is of the corrected difference, `p_holm` allows for all runs compared by this measure.
+    `p` is of the corrected difference; `p_holm` allows for all runs compared with a baseline that
+    was named beforehand, `p_hsd` for all pairs of runs, so that the best of the same scores may be
+    the baseline. `correction` says which of the two the verdict goes by. `turns_at` is the shift
+    that turns a verdict: by how much the difference on the queries that people did not judge would
+    have to fall short of what those judged foretell; `None` where there is no verdict, or no query
+    is left.
     """
 
     run: str
@@ -51,17 +58,27 @@ class CorrectedDifference:
     means: CorrectedMean
     p: float
     p_holm: float
+    p_hsd: float
+    correction: Correction
     lower_is_better: bool
 
     @property
     def p_corrected(self) -> float:
         """The p that the verdict goes by."""
-        return self.p_holm
+        return self.p_hsd if self.correction == "hsd" else self.p_holm
+
+    @property
+    def turns_at(self) -> float | None:
+        """The shift of the other queries that turns the verdict."""
+        mean, left = self.means.corrected, 1 - self.means.judged / self.means.queries
+        if self.verdict == "cannot tell apart" or not left or mean.low is None or mean.high is None:
+            return None
+        return (mean.low if mean.value > 0 else -mean.high) / left
 
     @property
     def verdict(self) -> str:
-        """In words, at the 5 % level after Holm's correction."""
-        if not self.p_holm < SIGNIFICANT:
+        """In words, at the 5 % level after the correction."""
+        if not self.p_corrected < SIGNIFICANT:
             return "cannot tell apart"
         return "better" if (self.means.corrected.value > 0) != self.lower_is_better else "worse"
 
@@ -146,8 +163,9 @@ def _scores_as_json(scores: CorrectedScores, *, per_query: bool) -> dict[str, An
 
 def _difference_as_json(difference: CorrectedDifference) -> dict[str, Any]:
     pair = {"run": difference.run, "baseline": difference.baseline, "measure": difference.measure}
-    p = {"p": difference.p, "p_holm": difference.p_holm, "verdict": difference.verdict}
-    return {**pair, **_means_as_json(difference.means), **p}
+    names = ("p", "p_holm", "p_hsd", "correction", "verdict", "turns_at")
+    chances = {name: getattr(difference, name) for name in names}
+    return {**pair, **_means_as_json(difference.means), **chances}
 
 
 def _means_as_json(means: CorrectedMean) -> dict[str, Any]:
@@ -171,11 +189,28 @@ def comparison_table(differences: Sequence[CorrectedDifference]) -> Table:
         Column("run", title=against, align="left"),
         Column("measure", align="left"),
         *_mean_columns("+.4f", "+.3f"),
-        Column("p_holm", title="p Holm"),
+        *(Column(name, only="programs") for name in ("p", "p_holm", "p_hsd", "correction")),
+        Column("p_corrected", title=P_TITLES[differences[0].correction], only="people"),
         Column("verdict"),
+        Column("turns_at", only="programs"),
     ]
-    rows = [[d.run, d.measure, *_mean_cells(d.means), d.p_holm, d.verdict] for d in differences]
-    return Table("comparisons", columns, rows)
+    rows = [list(_comparison_cells(difference)) for difference in differences]
+    return Table("comparisons", columns, rows, note=_allowance(differences))
+
+
+def _comparison_cells(d: CorrectedDifference) -> Iterator[Cell]:
+    yield from (d.run, d.measure, *_mean_cells(d.means), d.p, d.p_holm, d.p_hsd, d.correction)
+    yield from (d.p_corrected, d.verdict, d.turns_at)
+
+
+def _allowance(differences: Sequence[CorrectedDifference]) -> str:
+    """What the p of the table allows for, where there is more than one pair of runs."""
+    runs = len({d.run for d in differences})
+    if runs == 1:
+        return ""
+    if differences[0].correction == "holm":
+        return f"p allows for the {runs} runs compared with {differences[0].baseline} (Holm)"
+    return f"p allows for all {(runs + 1) * runs // 2} pairs of runs (HSD)"
 
 
 def query_table(scores: Sequence[CorrectedScores]) -> Table:

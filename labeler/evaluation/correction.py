@@ -9,7 +9,7 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.evaluation.comparison import UNBOUNDED
+from labeler.evaluation.comparison import UNBOUNDED, Correction
 from labeler.evaluation.corrected import CorrectedDifference, CorrectedScores
 from labeler.metrics import Measure, Rankings, score
 from labeler.stats.designs import at_random
@@ -133,15 +133,18 @@ def corrected_differences(
     """
     base = _baseline(runs, measures[0], baseline, target)
     compared = [both for both in runs if both is not base]
+    correction: Correction = "hsd" if baseline is None else "holm"
     for index, measure in enumerate(measures if compared else ()):
-        differences = _joint(runs, index, measure, target).differences(
-            [both is base for both in runs].index(True)
-        )
+        joint = _joint(runs, index, measure, target)
+        differences = joint.differences([both is base for both in runs].index(True))
         p = np.array([difference.chance for difference in differences])
+        # no p that allows for several tests is below that of the one test
+        p_hsd = np.maximum(p, joint.adjusted(differences)) if len(p) > 1 else p
+        columns = zip(p.tolist(), holm(p).tolist(), p_hsd.tolist(), strict=True)
         lower = measure.definition.lower_is_better
-        for both, means, own, adjusted in zip(compared, differences, p, holm(p), strict=True):
+        for both, means, chances in zip(compared, differences, columns, strict=True):
             names = both.run, base.run, str(measure)
-            yield CorrectedDifference(*names, means, float(own), float(adjusted), lower)
+            yield CorrectedDifference(*names, means, *chances, correction, lower)
 
 
 def _baseline(

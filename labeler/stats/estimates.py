@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -69,24 +70,29 @@ class MeanEstimate:
     def _ends(self, values: Floats) -> tuple[Floats, Floats]:
         """Student's interval, its ends moved out by what the labelled queries may not show."""
         design, t = self.design, t_of(max(self.freedom, 1.0))
-        squares = design.centered(self.residual) ** 2 / (1 - self.leverage) * design.share**2
-        variance = squares.sum(axis=1)
-        half = t * np.sqrt(squares @ design.left_open + self._more())
+        own, more = self.contributions
+        half = t * np.sqrt((own**2 @ design.left_open) + (more**2).sum(axis=1))
         tail = tail_shift(self.residual, t) * self._left_open
-        shift = tail * np.sqrt(variance / design.effective)
+        shift = tail * np.sqrt((own**2).sum(axis=1) / design.effective)
         pile = pile_reach(self.residual, self.human, design.effective, self._left_open)
         low = np.minimum(values - half + np.minimum(shift, 0.0), values - pile)
         high = np.maximum(values + half + np.maximum(shift, 0.0), values + pile)
         return low, high
 
-    def _more(self) -> Floats:
-        """What all queries like these add to the variance over the collection's own."""
-        total, finite = self.population
-        n, share = self.design.count, self.design.share
-        if finite:
-            return np.zeros(len(self.human))
-        apart = self.human - self.design.mean(self.human)[:, None]
-        return np.asarray((apart**2 @ share) * n / max(n - 1, 1) / total, dtype=np.float64)
+    @cached_property
+    def contributions(self) -> tuple[Floats, Floats]:
+        """What each query contributes to a mean's error, `(rows, labelled)` each.
+
+        That is what its like leave open, before the finite population lessens it, and what all
+        queries like these add over the collection's own. Squares are variances, and products of two
+        rows covariances.
+        """
+        design, (total, finite) = self.design, self.population
+        # of residuals that are not alike: HC2 of MacKinnon and White (1985), J. of Econometrics 29
+        own = design.centered(self.residual) / np.sqrt(1 - self.leverage) * design.share
+        apart = self.human - design.mean(self.human)[:, None]
+        scale = design.share * design.count / max(design.count - 1, 1) / total
+        return own, apart * np.sqrt(scale) * (0.0 if finite else 1.0)
 
 
 def freedom_of(residual: Floats, fitted: int) -> float:

@@ -9,7 +9,7 @@ corrected means.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,6 +18,7 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.stats.designs import Design, at_random
 from labeler.stats.estimates import UNIT, Bounds, Mean, MeanEstimate, freedom_of, t_of
+from labeler.stats.simultaneous import DRAWS, adjusted_for_all_pairs
 from labeler.stats.student import two_sided
 
 FEWEST = 3
@@ -50,12 +51,16 @@ class CorrectedMean:
 
         It is below .05 where the interval leaves 0 out: by how far that reaches towards 0.
         """
+        return two_sided(self.errors_from_0, self.freedom)
+
+    @property
+    def errors_from_0(self) -> float:
+        """How many of its errors the corrected mean lies above 0, or below; 0 without interval."""
         mean = self.corrected
         if mean.low is None or mean.high is None or mean.value == 0:
-            return 1.0
+            return 0.0
         reach = mean.value - mean.low if mean.value > 0 else mean.high - mean.value
-        error = reach / t_of(self.freedom)
-        return two_sided(mean.value / error, self.freedom) if error > 0 else 0.0
+        return mean.value / max(reach / t_of(self.freedom), 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +89,7 @@ class Joint:
         if not weight:
             return 0.0
         of_people, of_both = (
-            sum(means.corrected.width for means in self._of_scores(tried))
+            sum(mean.width for mean in self._corrected(self.human, self.assessor, tried))
             for tried in (0.0, weight)
         )
         return weight if of_both < of_people else 0.0
@@ -110,10 +115,7 @@ class Joint:
 
     def means(self) -> list[CorrectedMean]:
         """The three means of each system."""
-        return self._of_scores(self.weight)
-
-    def _of_scores(self, weight: float) -> list[CorrectedMean]:
-        return self._of(self.human, self.assessor, self.bounds, weight)
+        return self._of(self.human, self.assessor)
 
     def differences(self, baseline: int) -> list[CorrectedMean]:
         """The three means of each other system less the baseline, in their order.
@@ -121,14 +123,11 @@ class Joint:
         The corrected ones are the differences of the systems' corrected means.
         """
         others = np.arange(len(self.human)) != baseline
-        span = None if self.bounds is None else self.bounds[1] - self.bounds[0]
-        differences = self._of(
-            self.human[others] - self.human[baseline],
-            self.assessor[others] - self.assessor[baseline],
-            None if span is None else (-span, span),
-            self.weight,
-        )
-        means = np.array([system.corrected.value for system in self.means()])
+        human = self.human[others] - self.human[baseline]
+        assessor = self.assessor[others] - self.assessor[baseline]
+        differences = replace(self, bounds=self._span)._of(human, assessor, self.weight)
+        values = [m.value for m in self._corrected(self.human, self.assessor, self.weight)]
+        means = np.array(values)
         exact = (means[others] - means[baseline]).tolist()
         return [_moved(own, value) for own, value in zip(differences, exact, strict=True)]
 
@@ -145,39 +144,69 @@ class Joint:
         moves = share * np.abs(self._apart).sum(axis=0) / slack
         return np.asarray(self.design.own_leverage + np.abs(apart) * moves, dtype=np.float64)
 
-    def _of(
-        self, human: Floats, assessor: Floats, bounds: Bounds, weight: float
-    ) -> list[CorrectedMean]:
-        design, total = self.design, assessor.shape[1]
-        inside = assessor[:, design.judged]
-        apart = design.centered(inside)
-        plain = np.broadcast_to(design.own_leverage, human.shape)
-        population = total, self.target == THESE
-        freedom = float(design.count - design.strata)
-        alone = MeanEstimate(human, human, plain, design, freedom, population)
-        both = alone
-        if weight:
-            residual = human - weight * inside
-            freedom = freedom_of(design.centered(residual), design.strata + 1)
-            pull = np.minimum(self._pull(apart), MOST_LEVERAGE)
-            both = MeanEstimate(human, residual, pull, design, freedom, population)
-        # by how much the assessor's mean over all queries differs from that over the labelled ones
-        shifts = weight * (assessor.mean(axis=1) - design.mean(inside))
-        sides = (
-            alone.means(np.zeros(len(human)), bounds),
-            [self._assessors(scores) for scores in assessor],
-            both.means(shifts, bounds),
-        )
-        rows = zip(*sides, strict=True)
-        return [CorrectedMean(design.count, total, *row, weight, both.freedom) for row in rows]
+    @property
+    def _span(self) -> Bounds:
+        """Between which differences of scores lie."""
+        if self.bounds is None:
+            return None
+        low, high = self.bounds
+        return low - high, high - low
 
-    def _assessors(self, scores: Floats) -> Mean:
+    def _of(
+        self, human: Floats, assessor: Floats, weight: float | None = None
+    ) -> list[CorrectedMean]:
+        """The three means of rows of scores with this lambda, or the tuned one."""
+        design, weight = self.design, self.weight if weight is None else weight
+        sides = (
+            self._corrected(human, assessor, 0.0),
+            self._assessors(assessor),
+            self._corrected(human, assessor, weight),
+        )
+        freedom = self._estimate(human, assessor, weight).freedom
+        counts = design.count, assessor.shape[1]
+        return [CorrectedMean(*counts, *row, weight, freedom) for row in zip(*sides, strict=True)]
+
+    def _corrected(self, human: Floats, assessor: Floats, weight: float) -> list[Mean]:
+        """The corrected means of rows of scores with this lambda; with 0, people's own."""
+        # by how much the assessor's mean over all queries differs from that over the labelled ones
+        inside = self.design.mean(assessor[:, self.design.judged])
+        shifts = weight * (assessor.mean(axis=1) - inside)
+        return self._estimate(human, assessor, weight).means(shifts, self.bounds)
+
+    def _estimate(self, human: Floats, assessor: Floats, weight: float) -> MeanEstimate:
+        """The means of rows of scores with this lambda."""
+        design, population = self.design, (assessor.shape[1], self.target == THESE)
+        if not weight:
+            pull = np.broadcast_to(design.own_leverage, human.shape)
+            freedom = float(design.count - design.strata)
+            return MeanEstimate(human, human, pull, design, freedom, population)
+        inside = assessor[:, design.judged]
+        residual = human - weight * inside
+        freedom = freedom_of(design.centered(residual), design.strata + 1)
+        pull = np.minimum(self._pull(design.centered(inside)), MOST_LEVERAGE)
+        return MeanEstimate(human, residual, pull, design, freedom, population)
+
+    def adjusted(
+        self, differences: Sequence[CorrectedMean], seed: int = 0, draws: int = DRAWS
+    ) -> Floats:
+        """p of differences, each allowing for all pairs of the systems.
+
+        Against the best of the same scores every pair has been looked at.
+        """
+        own, more = self._estimate(self.human, self.assessor, self.weight).contributions
+        parts = np.concatenate([own * np.sqrt(self.design.left_open), more], axis=1)
+        observed = np.array([difference.errors_from_0 for difference in differences])
+        freedom = max(means.freedom for means in differences)
+        return adjusted_for_all_pairs(parts, observed, freedom, seed, draws)
+
+    def _assessors(self, assessor: Floats) -> list[Mean]:
         """What the assessor's scores alone say; over these queries they leave nothing open."""
-        value, n = float(scores.mean()), len(scores)
-        if self.target == THESE:
-            return Mean(value, value, value)
-        half = t_of(n - 1.0) * float(scores.std(ddof=1)) / math.sqrt(n)
-        return Mean(value, value - half, value + half)
+        total = assessor.shape[1]
+        design = at_random(np.arange(total), total)
+        pull = np.broadcast_to(design.own_leverage, assessor.shape)
+        population = total, self.target == THESE
+        of_all = MeanEstimate(assessor, assessor, pull, design, total - 1.0, population)
+        return of_all.means(np.zeros(len(assessor)), self.bounds)
 
 
 def correct(

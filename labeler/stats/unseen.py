@@ -30,7 +30,9 @@ def pile_reach(residual: Floats, human: Floats, queries: float, open_share: floa
     pile = _pile(residual)
     share = pile.mean(axis=1)
     fewer = share - _wilson_low(share, queries, open_share)
-    away = np.maximum(_distance(residual, pile), _distance(human, _pile(human)))
+    away = _distance(residual, pile)
+    if residual is not human:
+        away = np.maximum(away, _distance(human, _pile(human)))
     return np.asarray(np.where(pile.sum(axis=1) > 1, fewer * away, 0.0), dtype=np.float64)
 
 
@@ -44,11 +46,15 @@ def _distance(values: Floats, pile: Flags) -> Floats:
 
 def _pile(values: Floats) -> Flags:
     """Which queries have the most common value of their row."""
-    pile: Flags = np.empty(values.shape, dtype=bool)
-    for row, alike in zip(np.round(values, _DECIMALS), pile, strict=True):
-        distinct, counts = np.unique(row, return_counts=True)
-        np.equal(row, distinct[counts.argmax()], out=alike)
-    return pile
+    rows, n = values.shape
+    rounded = np.round(values, _DECIMALS)
+    ordered = np.sort(rounded, axis=1)
+    # (rows, n): the how-manieth different value of its row each is
+    rank = np.cumsum(np.diff(ordered, axis=1, prepend=ordered[:, :1]) != 0, axis=1)
+    counts = np.bincount((rank + n * np.arange(rows)[:, None]).ravel(), minlength=rows * n)
+    most = counts.reshape(rows, n).argmax(axis=1)
+    common = ordered[np.arange(rows), (rank == most[:, None]).argmax(axis=1)]
+    return np.asarray(rounded == common[:, None], dtype=np.bool_)
 
 
 def _wilson_low(share: Floats, queries: float, open_share: float) -> Floats:

@@ -11,6 +11,7 @@ import statsmodels.api as sm
 from labeler.cli import execute
 from labeler.evaluation.board import leaderboard_of_dicts
 from labeler.metrics import evaluate, parse
+from labeler.stats.balance import balance
 from labeler.stats.designs import at_random
 from labeler.stats.means import share_interval
 from labeler.stats.ppi import LIKE_THESE, THESE, Joint, correct
@@ -465,3 +466,97 @@ def test_a_sentence_first_says_which_run_leads_and_from_which_it_can_be_told(
     assert alone.startswith("minilm-reranker: corrected nDCG@10 is 0.")
     assert execute([*asked, "--format", "csv"]) == 0
     assert capsys.readouterr().out.startswith("run,measure,")
+
+
+def chosen(shared: Path, tmp_path: Path, queries: slice) -> list[str]:
+    """DL 2019 with NIST's labels of some queries, from those that systems do well on downwards."""
+    people = read_qrels(shared / "dl19/nist.qrels")
+    files = ("runs/bge-base-retriever.trec.gz", "runs/minilm-reranker.trec.gz")
+    runs = [read_run(shared / "dl19" / name) for name in files]
+    scores = [evaluate(people, run, ["nDCG@10"]) for run in runs]
+    ease = dict(zip(scores[0].queries, sum(one.values[0] for one in scores), strict=True))
+    by_ease = sorted(people, key=lambda query: -ease[query])
+    write_qrels(tmp_path / "chosen.qrels", {q: people[q] for q in by_ease[queries]})
+    paths = [str(shared / "dl19" / name) for name in ("gpt-4o.qrels", *files)]
+    return ["correct", str(tmp_path / "chosen.qrels"), *paths, "-m", "nDCG@10"]
+
+
+@pytest.mark.parametrize("queries", [slice(0, 20), slice(23, 43)])
+def test_queries_chosen_by_ease_are_not_taken_for_a_random_sample(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], queries: slice
+) -> None:
+    assert execute(chosen(shared, tmp_path, queries)) == 0
+    shown = capsys.readouterr().err
+    assert "the queries that people judged are not like the others (p 0.0" in shown
+    assert execute(chosen(shared, tmp_path, slice(0, 43, 2))) == 0
+    assert "not like the others" not in capsys.readouterr().err
+
+
+def test_a_random_sample_is_suspected_in_one_of_twenty_cases_whatever_the_features() -> None:
+    rng = np.random.default_rng(4)
+    base = rng.random(40)
+    features = np.stack([base, base + rng.normal(0, 0.3, 40), rng.exponential(1, 40), np.ones(40)])
+    suspected = 0
+    for seed in range(200):
+        drawn = np.random.default_rng(seed).choice(40, 12, replace=False)
+        found = balance(features, drawn, shuffles=499)
+        assert found is not None
+        assert found.furthest != 3
+        suspected += found.p < 0.05
+    assert 3 <= suspected <= 18  # 10 are expected
+
+
+@pytest.mark.parametrize("judged", [0, 40])
+def test_without_other_queries_there_is_no_balance(judged: int) -> None:
+    assert balance(np.random.default_rng(0).random((2, 40)), np.arange(judged)) is None
+    assert balance(np.ones((2, 40)), np.arange(10)) is None
+
+
+def test_a_verdict_turns_at_the_shift_that_takes_its_interval_to_0(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = corrected_two(shared, tmp_path)
+    asked[4] = str(shared / "dl19/runs/e5-unsupervised-retriever.trec.gz")
+    assert execute(asked) == 0
+    printed = json.loads(capsys.readouterr().out)
+    (row,) = printed["comparisons"]
+    assert row["verdict"] == "worse"
+    nearest = row["corrected"]["high"]
+    assert row["turns_at"] == pytest.approx(-nearest / (1 - 15 / 43))
+    assert execute([a for a in asked if a != "--json"]) == 0
+    assert f"falls {row['turns_at']:.3f} short of what" in capsys.readouterr().err
+
+
+def test_against_the_best_of_the_same_scores_p_allows_for_all_pairs(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = corrected_two(shared, tmp_path)
+    asked.insert(5, str(shared / "dl19/runs/e5-unsupervised-retriever.trec.gz"))
+    found = {}
+    for baseline in ([], ["--baseline", "minilm-reranker"]):
+        assert execute([*asked, *baseline]) == 0
+        found[bool(baseline)] = json.loads(capsys.readouterr().out)["comparisons"]
+    assert {row["correction"] for row in found[False]} == {"hsd"}
+    assert {row["correction"] for row in found[True]} == {"holm"}
+    for row in found[False] + found[True]:
+        corrected = row["p_hsd"] if row["correction"] == "hsd" else row["p_holm"]
+        assert row["p_hsd"] >= row["p"]
+        assert (row["verdict"] != "cannot tell apart") == (corrected < 0.05)
+
+
+def test_of_equal_systems_hardly_any_is_told_from_the_best(shared: Path) -> None:
+    folder = shared / "dl19"
+    runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
+    people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
+    board = leaderboard_of_dicts(people, judge, runs, parse("nDCG@10"))
+    assert board is not None
+    rng = np.random.default_rng(6)
+    false = 0
+    for seed in range(60):
+        order = rng.permuted(np.tile(np.arange(11)[:, None], 43), axis=0)[:5]
+        human, assessor = (np.take_along_axis(side, order, axis=0) for side in board.scores)
+        drawn = rng.choice(43, 20, replace=False)
+        joint = Joint(human[:, drawn], assessor, at_random(drawn, 43))
+        best = int(np.argmax([mean.corrected.value for mean in joint.means()]))
+        false += bool((joint.adjusted(joint.differences(best), seed, draws=999) < 0.05).any())
+    assert false <= 7  # 3 of 60 are expected, 8 with p .01
