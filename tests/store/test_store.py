@@ -222,6 +222,13 @@ def garbled(path: Path) -> None:
     path.write_bytes(data)
 
 
+def garbled_at_the_head(path: Path) -> None:
+    made(path)
+    data = bytearray(path.read_bytes())
+    data[100:4096] = b"\xff" * 3996
+    path.write_bytes(data)
+
+
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
@@ -231,6 +238,7 @@ def garbled(path: Path) -> None:
         (versionless, "no version"),
         (cut, "cut short"),
         (garbled, "damaged"),
+        (garbled_at_the_head, "damaged"),
         (lambda path: path.write_bytes(b"hello, this is a text file\n" * 50), "not a store"),
         (lambda path: path.write_bytes(b"SQLite format 3\0"), "not a store"),
         (lambda path: path.mkdir(), "directory"),
@@ -242,6 +250,7 @@ def garbled(path: Path) -> None:
         "no version",
         "cut",
         "garbled",
+        "garbled at the head",
         "text",
         "head only",
         "folder",
@@ -258,6 +267,16 @@ def test_what_is_no_whole_store_is_refused_and_left_as_it_was(
     assert caught.value.exit_code in {65, 74}
     assert "\n" not in str(caught.value)
     assert (path.read_bytes() if path.is_file() else b"") == before
+    assert str(path) not in open_files()  # though the error, which holds on to all of it, is here
+
+
+def open_files() -> set[str]:
+    """The files that this process has open, as far as the system shows them."""
+    folder = "/proc/self/fd"
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return {
+        os.readlink(f"{folder}/{name}") for name in names if os.path.lexists(f"{folder}/{name}")
+    }
 
 
 def test_an_empty_file_counts_as_new(tmp_path: Path) -> None:

@@ -72,22 +72,21 @@ def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
         _check_head(path)
         if not _may_write(path):
             raise FileProblem(f"{path}: the store is read-only; this has to write to it")
-        connection = _connection(path)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_schema")  # which a damaged file fails
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return _connection(path)
 
 
 def _connection(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA fullfsync = ON")
-    connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+    try:
+        connection.execute("PRAGMA synchronous = FULL")  # a damaged file fails here or below
+        connection.execute("PRAGMA fullfsync = ON")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        connection.execute("SELECT count(*) FROM sqlite_schema")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

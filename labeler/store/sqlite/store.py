@@ -45,27 +45,27 @@ class SqliteStore:
         self._clock = clock
         self._waiting = waiting or Waiting()
         self._connection = connect(path, reading=reading)
-        self._file = None if reading else OpenFile.of(path)
         self._lock = threading.Lock()
         self._owner: int | None = None
         self._watch = leases.Watch()
         self._rescue: Rescue | None = None
         self._lost: LabelerError | None = None
-        if not reading:
-            take_in(path, self._connection, self._waiting.note)
-        self._newest, self._last_failure = self._newest_of_all()
+        try:
+            self._file = None if reading else OpenFile.of(path)
+            if not reading:
+                take_in(path, self._connection, self._waiting.note)
+            self._newest, self._last_failure = self._newest_of_all()
+        except BaseException:
+            self._connection.close()
+            raise
 
     def _newest_of_all(self) -> tuple[int, float]:
         """The number of the newest reply and the time of the last failure; those after them came
         while this store was open.
         """
-        try:
-            with self.reading() as connection:
-                reply = connection.execute("SELECT coalesce(max(id), 0) FROM replies").fetchone()
-                return int(reply[0]), leases.last_failure(connection)
-        except LabelerError:
-            self._connection.close()
-            raise
+        with self.reading() as connection:
+            reply = connection.execute("SELECT coalesce(max(id), 0) FROM replies").fetchone()
+            return int(reply[0]), leases.last_failure(connection)
 
     def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """The replies that are stored under these keys.
