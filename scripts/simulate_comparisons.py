@@ -7,17 +7,23 @@ randomised HSD test, by Holm against the best as if it had been named before, an
 system that was. Then what each finds among real systems, of queries drawn with replacement: the
 share of the others that are told from the best.
 
-Usage: simulate_comparisons.py verdicts [--repeats 1000] [--data ../shared/data/dl19]
+`gates`: how often a gate with a margin lets a run pass that truly loses the margin, and one that is
+equal.
+
+Usage: simulate_comparisons.py verdicts|gates [--repeats 1000] [--data ../shared/data/dl19]
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 from pathlib import Path
 
 import numpy as np
 
+from labeler.evaluation.equivalence import most_lost
 from labeler.metrics import score
+from labeler.stats.equivalence import chance_to_show, lower_bound, spread_of
 from labeler.stats.hsd import randomised_hsd
 from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.randomization import holm, randomization_test
@@ -25,6 +31,7 @@ from labeler.trec.rankings import read_pool, read_rankings
 
 SIZES = (10, 25, 43)
 SYSTEMS = (3, 5, 11, 20)
+GATED = ("nDCG@10", "AP", "RR@10", "Success@1", "RR(rel=2)@10", "Success(rel=2)@1")
 DRAWN = 2000
 """Assignments drawn by each test: a fifth of those that the command draws."""
 
@@ -90,7 +97,55 @@ def verdicts(given: argparse.Namespace) -> None:
             print(f"{queries:3} queries {systems:3} systems  {cells}", flush=True)
 
 
-ACTS = {"verdicts": verdicts}
+def gates(given: argparse.Namespace) -> None:
+    """Of all pairs of real systems one of which truly loses: the margin is that loss."""
+    rng = np.random.default_rng(given.seed)
+    print("gate: how often a true loss of the margin passes; the worst pair; five runs at once")
+    for name in GATED:
+        real = scores_of(given.data, name)
+        for queries in (15, 25, 50):
+            passed, together = [], []
+            for base in real:
+                losing = [run for run in real if -0.15 < (run - base).mean() < -0.01]
+                if not losing:
+                    continue
+                chosen = rng.integers(len(base), size=(given.repeats // 4, queries))
+                each = np.array([passes(run, base, chosen, (base - run).mean()) for run in losing])
+                passed += list(each.mean(axis=1))
+                if len(losing) >= 5:
+                    together.append(each[:5].all(axis=0).mean())
+            cells = f"{np.mean(passed):.3f}  worst {max(passed):.2f}"
+            five = f"five runs {np.mean(together):.3f}" if together else ""
+            print(f"{name:17} {queries:3} queries  {cells}  {five}", flush=True)
+    print("gate: how often an equal run passes a margin of .05, and how often that was said")
+    for name in GATED:
+        real = scores_of(given.data, name)
+        for queries in (25, 50, 100):
+            passed, said = [], []
+            for base, run in itertools.combinations(real, 2):
+                if np.array_equal(base, run):
+                    continue
+                chosen = rng.integers(len(base), size=(given.repeats // 20, queries))
+                signs = rng.choice([True, False], size=chosen.shape)
+                ours = np.where(signs, run[chosen], base[chosen])
+                theirs = np.where(signs, base[chosen], run[chosen])
+                rows = [(a - b, most_lost(b)) for a, b in zip(ours, theirs, strict=True)]
+                passed += [lower_bound(*row) > -0.05 for row in rows]
+                said += [chance_to_show(queries, spread_of(*row), 0.05) for row in rows]
+            print(f"{name:17} {queries:3} queries  {np.mean(passed):.3f}  said {np.mean(said):.3f}")
+
+
+def passes(run: np.ndarray, base: np.ndarray, chosen: np.ndarray, margin: float) -> np.ndarray:
+    """Whether a loss of the margin is excluded, for each row of queries."""
+    return np.array(
+        [
+            lower_bound(run[row] - base[row], most_lost(base[row])) > -margin + 1e-12
+            for row in chosen
+        ]
+    )
+
+
+ACTS = {"verdicts": verdicts, "gates": gates}
 
 
 def main() -> None:

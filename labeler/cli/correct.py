@@ -71,7 +71,7 @@ def command(
     if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_corrected
 
-        check_corrected(corrections, bounds, gates.no_worse_than)
+        check_corrected(corrections, bounds, gates.margins(scoring))
 
 
 def _sources(

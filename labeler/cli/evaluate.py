@@ -122,11 +122,12 @@ def command(
     passed = _verdicts(verdicts) if verdicts else None
     how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed)
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
-    options = EvaluationOptions(measures, how, base, interval)
+    margins = gates.margins(scoring)
+    options = EvaluationOptions(measures, how, base, interval, margins=margins)
     with gates.blamed():
         report = report_of(*_sources(paths, qrels), options)
     asked = {"movers": tables.movers, "comparisons": tables.comparisons}
-    asked["compare"] = bool(tables.compare)
+    asked |= {"compare": bool(tables.compare), "margin": bool(gates.margin)}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
     movers = _movers(report, tables.movers, paths[0])
     if output.format == "json":
@@ -143,7 +144,7 @@ def command(
     if bounds or gates.no_worse_than:
         from labeler.evaluation.gates import check_scores
 
-        check_scores(report, bounds, gates.no_worse_than)
+        check_scores(report, bounds, no_worse_than=bool(gates.no_worse_than))
 
 
 def _verdicts(path: Path) -> dict[str, bool]:
@@ -229,6 +230,8 @@ def _shown(
         shown += [tables["comparisons"]] if "comparisons" in tables else []
         if flags.compare and for_people:
             shown += [tables["discrimination"]] if "discrimination" in tables else []
+    if for_people and "equivalence" in tables:
+        shown.append(tables["equivalence"])
     if flags.scenarios:
         shown.append(tables["scenarios"])
     if flags.movers:

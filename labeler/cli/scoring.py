@@ -99,7 +99,16 @@ class GateFlags:
     no_worse_than: Annotated[
         str | None,
         typer.Option(
-            metavar="RUN", help="A gate: exit 5 where a run is worse.", rich_help_panel=GATES
+            metavar="RUN",
+            help="A gate: exit 5 unless runs are shown to lose less than a margin against it.",
+            rich_help_panel=GATES,
+        ),
+    ] = None
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How much may be lost: 0.05 (the gate's default) or AP:0.02; repeatable.",
+            rich_help_panel=GATES,
         ),
     ] = None
 
@@ -110,6 +119,15 @@ class GateFlags:
 
         with about("no_worse_than", "baseline") if self.no_worse_than else nullcontext():
             yield
+
+    def margins(self, scoring: ScoringFlags) -> dict[str, float]:
+        """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
+        if not self.no_worse_than and not self.margin:
+            return {}
+        from labeler.evaluation.equivalence import margins_from
+
+        measures = scoring.measures or ()
+        return margins_from(self.margin or (), measures, default=bool(self.no_worse_than))
 
     def score_gates(self) -> list[ScoreGate]:
         """The gates that were asked for; the module is not loaded where none was."""

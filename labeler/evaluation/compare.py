@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.comparison import Comparison
+from labeler.evaluation.discrimination import Discrimination, discrimination_table
+from labeler.evaluation.equivalence import (
+    Equivalence,
+    Margin,
+    equivalence_table,
+    margins_by_measure,
+)
 from labeler.evaluation.evaluate import report_on
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
 from labeler.evaluation.options import (
@@ -35,10 +42,17 @@ class Comparisons:
     baseline: str
     comparisons: tuple[Comparison, ...]
     findings: tuple[Finding, ...] = ()
+    discrimination: tuple[Discrimination, ...] = ()
+    equivalences: tuple[Equivalence, ...] = ()
 
     def tables(self) -> list[Table]:
-        """The table `comparisons`."""
-        return [comparison_table(self.comparisons)]
+        """The tables `comparisons`, `discrimination` and `equivalence`, those that have rows."""
+        tables = [
+            comparison_table(self.comparisons, self.discrimination),
+            discrimination_table(self.discrimination),
+            equivalence_table(self.equivalences),
+        ]
+        return [table for table in tables if table.rows]
 
     def frame(self) -> DataFrame:
         """A row for each run and measure, as a pandas DataFrame."""
@@ -66,11 +80,14 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     missing: Missing = "zero",
     interval: IntervalKind = "bootstrap",
     seed: int = 0,
+    margin: Margin = None,
 ) -> Comparisons:
     """Compare runs with a baseline: by default the best one by the first measure.
 
     Differences of paired queries with intervals, a randomization test (the paired t test with
-    `interval="t"`), and corrections for all runs compared. Qrels, runs and measures are taken as by
+    `interval="t"`), and what is left of it after a correction: Holm's for the runs compared with a
+    `baseline`, and for all pairs of runs (randomised HSD) where the best is taken. With a `margin`
+    it is said whether runs are shown to differ by less. Qrels, runs and measures are taken as by
     `evaluate`.
 
     >>> import labeler
@@ -84,8 +101,11 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     if len(runs_by_name) < 2:
         raise Misuse("a comparison needs two or more runs", parameter="runs")
     scoring = Scoring(missing)
-    options = EvaluationOptions(names_of(measures), scoring, baseline, interval, False, seed)
+    names = names_of(measures)
+    margins = margins_by_measure(margin, names)
+    options = EvaluationOptions(names, scoring, baseline, interval, False, seed, margins)
     report = report_on(qrels, runs_by_name, options)
     if not report.comparisons:
         raise BadInput("no query is scored for all runs by a measure that is a mean over queries")
-    return Comparisons(report.comparisons[0].baseline, report.comparisons, report.findings)
+    told = (report.comparisons, report.findings, report.discrimination, report.equivalences)
+    return Comparisons(report.comparisons[0].baseline, *told)

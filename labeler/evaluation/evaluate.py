@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about
-from labeler.evaluation.comparison import (
-    Comparison,
-    ComparisonOptions,
-    Correction,
-    best,
-    compare_all_pairs,
-    compare_scores,
-)
+from labeler.evaluation.compared import compared
+from labeler.evaluation.comparison import Comparison
 from labeler.evaluation.discrimination import (
     Discrimination,
-    discrimination,
     discrimination_as_json,
     discrimination_table,
+)
+from labeler.evaluation.equivalence import (
+    Equivalence,
+    Margin,
+    equivalence_as_json,
+    equivalence_table,
+    margins_by_measure,
 )
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -42,7 +42,7 @@ from labeler.evaluation.options import (
     Unanswerable,
     names_of,
 )
-from labeler.evaluation.scores import RunScores, counted, over_common_queries, run_scores
+from labeler.evaluation.scores import RunScores, counted, run_scores
 from labeler.evaluation.summary import headline, in_order
 from labeler.evaluation.tables import (
     comparison_as_json,
@@ -54,7 +54,6 @@ from labeler.evaluation.tables import (
     scores_frame,
 )
 from labeler.evaluation.warnings import (
-    common_queries_finding,
     few_queries,
     hole_findings,
     judgement_findings,
@@ -64,10 +63,9 @@ from labeler.evaluation.warnings import (
     score_findings,
     verdict_findings,
 )
-from labeler.metrics import Measure, parse_all
+from labeler.metrics import parse_all
 from labeler.report.finding import Finding, merged
 from labeler.report.table import Table
-from labeler.stats.hsd import AllPairs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -85,6 +83,7 @@ class Report:
     comparisons: tuple[Comparison, ...] = ()
     findings: tuple[Finding, ...] = ()
     discrimination: tuple[Discrimination, ...] = ()
+    equivalences: tuple[Equivalence, ...] = ()
 
     @property
     def ranked(self) -> list[RunScores]:
@@ -108,14 +107,16 @@ class Report:
         return [c.measure for c in self.comparisons][:1]
 
     def tables(self, compare: Sequence[str] | None = None) -> list[Table]:
-        """The tables `scores`, `comparisons`, `discrimination` and `scenarios`, if they have rows.
+        """The tables `scores`, `comparisons`, `discrimination`, `equivalence` and `scenarios`.
 
-        Runs are compared by the measures of `compare`, which is the first of them by default.
+        Those without a row are left out. Runs are compared by the measures of `compare`, by the
+        first of them by default.
         """
         tables = [
             score_table(self.ranked, self.measures),
             comparison_table(self.compared(compare), self.discrimination),
             discrimination_table(self.discrimination),
+            equivalence_table(self.equivalences),
             scenario_table(self.ranked),
         ]
         return [table for table in tables if table.rows]
@@ -146,6 +147,7 @@ class Report:
             "runs": [run_as_json(run, per_query=per_query) for run in self.ranked],
             "comparisons": [comparison_as_json(comparison) for comparison in self.comparisons],
             "discrimination": list(map(discrimination_as_json, self.discrimination)),
+            "equivalence": list(map(equivalence_as_json, self.equivalences)),
             "warnings": [str(finding) for finding in self.findings],
         }
 
@@ -174,13 +176,15 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     scenarios: bool = True,
     seed: int = 0,
     verdicts: Mapping[str, bool] | None = None,
+    margin: Margin = None,
 ) -> Report:
     """Score runs against qrels, with intervals, tests and the share that is judged.
 
     Qrels are a path, a dict, a DataFrame or rows of (query, document, grade); so is a run. `runs`
     is one run, several, or a dict of names to runs. Where `qrels` is a collection, its own runs are
-    scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. `Scoring` and
-    `EvaluationOptions` say what the other parameters mean.
+    scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. With a `margin`,
+    in the measures' units or one for each measure, it is said whether runs are shown to differ by
+    less from the baseline. `Scoring` and `EvaluationOptions` explain the other parameters.
 
     >>> import labeler
     >>> qrels = {"q1": {"d1": 3, "d2": 0}, "q2": {"d5": 2, "d6": 0}}
@@ -193,7 +197,9 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     'unresolvable'
     """
     scoring = Scoring(missing, unanswerable, ties, max_grade, verdicts)
-    options = EvaluationOptions(names_of(measures), scoring, baseline, interval, scenarios, seed)
+    names = names_of(measures)
+    margins = margins_by_measure(margin, names)
+    options = EvaluationOptions(names, scoring, baseline, interval, scenarios, seed, margins)
     return report_of(qrels, runs, options)
 
 
@@ -223,13 +229,12 @@ def report_on(
         findings += run_findings(run_name, pool, facts, scoring)
         scored.append(run_scores(run_name, counted(ranked, scoring), measures, options))
         findings += score_findings(run_name, scored[-1].scores)
-    compared = _comparisons(scored, measures[0], options, findings)
+    between = compared(scored, measures[0], options, findings)
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += judgement_findings(judgements_beside(qrels))
     texts = tuple(map(str, measures))
-    comparisons, pairs = compared
-    told = discrimination(pairs)
-    return Report(pool.name, texts, tuple(scored), tuple(comparisons), tuple(findings), told)
+    told = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)
+    return Report(pool.name, texts, tuple(scored), *told)
 
 
 def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
@@ -238,29 +243,3 @@ def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
         listed = ", ".join(runs)
         problem = f"no run {baseline!r} for a baseline; runs: {listed}"
         raise Misuse(problem, parameter="baseline")
-
-
-def _comparisons(
-    runs: Sequence[RunScores],
-    first: Measure,
-    options: EvaluationOptions,
-    findings: list[Finding],
-) -> tuple[list[Comparison], dict[str, AllPairs]]:
-    """All runs against the baseline: the one asked for, else the best by the first measure.
-
-    Over the queries that all runs have. The best of the same scores is no baseline that was fixed
-    beforehand: against it the tests allow for all pairs of runs.
-    """
-    if len(runs) < 2:
-        return [], {}
-    scores = over_common_queries({run.name: run.scores for run in runs})
-    queries = len(next(iter(scores.values())).queries)
-    if queries < max(len(run.scores.queries) for run in runs):
-        findings.append(common_queries_finding(queries))
-    if not queries:
-        return [], {}
-    pairs = compare_all_pairs(scores, options.seed)
-    baseline = options.baseline or best(scores, first)
-    correction: Correction = "hsd" if options.baseline is None else "holm"
-    how = ComparisonOptions(options.interval, options.seed, correction)
-    return compare_scores(scores, baseline, how, pairs), pairs

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from labeler.errors import GateFailed, Misuse, about
-from labeler.messages import count_of
 from labeler.metrics import Measure, parse
+from labeler.stats.levels import SIGNIFICANT
+from labeler.stats.student import t_quantile
 
 if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
-    from labeler.evaluation.comparison import Comparison
-    from labeler.evaluation.corrected import Corrections
+    from labeler.evaluation.corrected import CorrectedDifference, Corrections
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.scores import RunScores
 
@@ -61,21 +61,20 @@ def score_gates(texts: Sequence[str], *, low_end: bool = False) -> list[ScoreGat
         return [ScoreGate(parse(limit.name), limit.number, low_end) for limit in limits]
 
 
-def check_scores(report: Report, gates: Sequence[ScoreGate], no_worse_than: str | None) -> None:
-    """`GateFailed` names each run that lies below a gate, or is worse than the named one.
+def check_scores(
+    report: Report, gates: Sequence[ScoreGate], *, no_worse_than: bool = False
+) -> None:
+    """`GateFailed` names each run below a gate, or not shown to lose less than a margin.
 
-    A run is worse where its mean is lower and the two can be told apart (Holm, 5 %). `Misuse` where
-    nothing could be worse, with too few queries to tell any two runs apart.
+    Each run must pass by each measure that has one, so that no more than 5 % of builds whose run
+    truly loses a margin pass, however many runs and measures are held (Berger 1982, Technometrics
+    24). `Misuse` where these data could not pass the gate, or not fail it.
     """
     failures = [short for run in report.runs for short in _short_scores(run, gates)]
-    if no_worse_than is not None:
-        _check_decidable(report.comparisons)
-        failures += [
-            f"{c.run}: {c.measure} is {abs(c.difference):.4f} worse than {c.baseline}'s"
-            f" (p {c.p_holm:.2g})"
-            for c in report.comparisons
-            if c.verdict == "worse"
-        ]
+    if no_worse_than:
+        from labeler.evaluation.equivalence import check_equivalences  # agreement needs none of it
+
+        failures += check_equivalences(report.equivalences)
     raise_failed(failures)
 
 
@@ -104,18 +103,6 @@ def _short_end(
         yield f"{whose} may be as {'high' if lower else 'low'} as {worst:.4f}, {short}"
 
 
-def _check_decidable(comparisons: Sequence[Comparison]) -> None:
-    """`Misuse` where no outcome of a comparison could fail the gate `no_worse_than`."""
-    for comparison in comparisons:
-        n = count_of(comparison.queries, "query", "queries")
-        problem = f"the smallest p that {n} can give is {comparison.p_least:.3f}"
-        if not comparison.queries:
-            problem = f"{comparison.measure} of {comparison.run} is undefined for all queries"
-        if not comparison.decidable:
-            more = "more queries are needed, or the interval t"
-            raise Misuse(f"the gate cannot fail: {problem}; {more}", parameter="no_worse_than")
-
-
 def _shortfall(gate: ScoreGate, value: float) -> str | None:
     """On which side of its bound the value lies, `None` where it keeps it."""
     if math.isnan(value):
@@ -127,21 +114,33 @@ def _shortfall(gate: ScoreGate, value: float) -> str | None:
 
 
 def check_corrected(
-    corrections: Corrections, gates: Sequence[ScoreGate], no_worse_than: str | None
+    corrections: Corrections,
+    gates: Sequence[ScoreGate],
+    margins: Mapping[str, float] | None = None,
 ) -> None:
-    """`GateFailed` names each run whose corrected mean may lie below a gate, or is worse.
+    """`GateFailed` names each run whose corrected mean may lie below a gate, or lose a margin.
 
-    A gate is on the corrected mean.
+    A gate is on the corrected mean. By each measure that has a margin it must be shown that the
+    corrected mean loses less than that against the baseline (one-sided, 5 %).
     """
     failures = [short for gate in gates for short in _short_corrections(corrections, gate)]
-    if no_worse_than is not None:
-        failures += [
-            f"{c.run}: {c.measure}, corrected, is {abs(c.means.corrected.value):.4f} worse than"
-            f" {c.baseline}'s"
-            for c in corrections.comparisons
-            if c.verdict == "worse"
-        ]
+    for c in corrections.comparisons if margins else ():
+        margin = (margins or {}).get(c.measure)
+        if margin is not None and not _least_gain(c) > -margin:
+            loss = f"{c.run}: {c.measure}, corrected, may be {-_least_gain(c):.4f} worse than"
+            failures.append(f"{loss} {c.baseline}'s; a loss of {margin:g} is not excluded")
     raise_failed(failures)
+
+
+def _least_gain(difference: CorrectedDifference) -> float:
+    """The lower bound of what a run gains: its interval's worse end, drawn in to one side's 5 %."""
+    mean, freedom = difference.means.corrected, difference.means.freedom
+    end = mean.high if difference.lower_is_better else mean.low
+    if end is None:
+        return -math.inf
+    share = t_quantile(1 - SIGNIFICANT, freedom) / t_quantile(1 - SIGNIFICANT / 2, freedom)
+    least = mean.value + (end - mean.value) * share
+    return -least if difference.lower_is_better else least
 
 
 def _short_corrections(corrections: Corrections, gate: ScoreGate) -> Iterator[str]:

@@ -56,7 +56,10 @@ class Scoring:
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """What to compute: measures, intervals of this kind, and a comparison with the baseline."""
+    """What to compute: measures, intervals of this kind, and a comparison with the baseline.
+
+    Of the measures in `margins` it is said whether runs are shown to differ by less than that.
+    """
 
     measures: tuple[str, ...] = DEFAULT_MEASURES
     scoring: Scoring = field(default_factory=Scoring)
@@ -64,6 +67,7 @@ class EvaluationOptions:
     interval: IntervalKind = "bootstrap"
     scenarios: bool = True
     seed: int = 0
+    margins: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_choice("interval", self.interval, IntervalKind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,13 +18,17 @@ from labeler.metrics import Measure, Rankings, Scores, parse, score
 
 @dataclass(frozen=True)
 class RunScores:
-    """One run's scores with their intervals, and what unjudged documents leave open."""
+    """One run's scores with their intervals, and what unjudged documents leave open.
+
+    Runs with one and the same `mark` rank documents of the same grades alike in every query.
+    """
 
     name: str
     scores: Scores
     intervals: dict[str, tuple[float, float]]
     judged: dict[str, float]
     scenarios: dict[str, dict[str, float]]
+    mark: str = ""
 
     def values(self) -> dict[str, dict[str, float]]:
         """Measure to value, low and high."""
@@ -41,7 +46,18 @@ def run_scores(
     cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
     judged = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
     unjudged = scenarios(ranked, measures) if options.scenarios else {}
-    return RunScores(name, scores, intervals(scores, options), judged.means(), unjudged)
+    return RunScores(
+        name, scores, intervals(scores, options), judged.means(), unjudged, _mark(ranked)
+    )
+
+
+def _mark(ranked: Rankings) -> str:
+    """A hash of which grades stand where, for each query."""
+    columns = (ranked.retrieved, ranked.query, ranked.rank, ranked.grade)
+    digest = hashlib.blake2b("\n".join(ranked.queries).encode(), digest_size=16)
+    for column in columns:
+        digest.update(np.ascontiguousarray(column, dtype=np.int64).tobytes())
+    return digest.hexdigest()
 
 
 def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[float, float]]:

@@ -140,6 +140,19 @@ def common_queries_finding(queries: int) -> Finding:
     return Finding(f"runs are compared over the {common} that all of them have")
 
 
+def identical_findings(runs: Sequence[RunScores]) -> list[Finding]:
+    """Which runs rank documents of the same grades alike in every query, as copies of a run do."""
+    names_by_mark: dict[str, list[str]] = {}
+    for run in runs:
+        names_by_mark.setdefault(run.mark, []).append(run.name)
+    same = "rank documents of the same grades alike in every query: copies of one run?"
+    return [
+        Finding(f"{' and '.join(names)} {same}", about=names[0])
+        for names in names_by_mark.values()
+        if len(names) > 1
+    ]
+
+
 def few_queries(runs: Sequence[RunScores]) -> list[Finding]:
     """That there are few, and how wide the intervals of the run with the fewest are."""
     run = min(runs, key=lambda run: len(run.scores.queries))

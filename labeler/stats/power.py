@@ -32,6 +32,11 @@ def power(queries: int, difference: float, deviation: float, level: float = SIGN
     return 1 - _noncentral_t(bound, freedom, shift) + _noncentral_t(-bound, freedom, shift)
 
 
+def exceeds(bound: float, freedom: int, shift: float) -> float:
+    """The chance that noncentral t lies above a bound."""
+    return 1 - _noncentral_t(bound, freedom, shift)
+
+
 def _noncentral_t(t: float, freedom: int, shift: float) -> float:
     """The probability that noncentral t lies below `t`: a normal averaged over chi, by Simpson."""
     # s is chi over sqrt(freedom), within 12 standard deviations of 1

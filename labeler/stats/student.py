@@ -37,6 +37,13 @@ def two_sided(t: float, freedom: float) -> float:
     return _beta_share(freedom / whole, t * t / whole, freedom / 2, 0.5)
 
 
+def binomial_below(count: int, of: int, share: float) -> float:
+    """The chance that so many or fewer of a sample have what this share of all have."""
+    if count >= of:
+        return 1.0
+    return _beta_share(1 - share, share, of - count, count + 1)
+
+
 def _beta_share(x: float, rest: float, a: float, b: float) -> float:
     """The regularized incomplete beta function of `x`, which is 1 - `rest`."""
     if x <= 0 or rest <= 0:

@@ -32,8 +32,8 @@ def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str
     files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
     assert labeler(["evaluate", *files, "-m", "nDCG@10", "-m", "P@1", "--json", "--per-query"]) == 0
     found = printed_json(capsys)
-    sections = ["qrels", "measures", "runs", "comparisons", "discrimination", "warnings"]
-    assert list(found) == sections
+    sections = ["qrels", "measures", "runs", "comparisons", "discrimination", "equivalence"]
+    assert list(found) == [*sections, "warnings"]
     assert found["qrels"] == files[0]
     assert found["measures"] == ["nDCG@10", "P@1"]
     good, bad = found["runs"]
@@ -89,17 +89,92 @@ def test_gates_end_with_code_5_and_say_what_failed(
     assert "--require-low: cannot read the gate 'P@1'" in capsys.readouterr().err
 
 
-def test_no_worse_than_needs_a_difference_that_can_be_told(
+def test_no_worse_than_passes_what_is_shown_to_lose_less_than_the_margin(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    queries = range(40)
-    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in queries))
-    (tmp_path / "up.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in queries))
-    (tmp_path / "down.trec").write_text("".join(f"q{q} Q0 b 1 1 t\n" for q in queries))
-    files = [str(tmp_path / name) for name in ("h.qrels", "up.trec", "down.trec")]
-    assert labeler(["evaluate", *files, "-m", "P@1", "--no-worse-than", "up"]) == 5
-    assert "down: P@1 is 1.0000 worse than up's" in capsys.readouterr().err
-    assert labeler(["evaluate", *files, "-m", "P@1", "--no-worse-than", "down"]) == 0
+    files = sized(tmp_path, 100, up=60, down=20)
+    files += [str(tmp_path / "near.trec"), "-m", "P@1"]
+    right = [q for q in range(100) if q < 60 and q != 7]
+    lines = [f"q{q} Q0 {'a' if q in right else 'b'} 1 1 t\n" for q in range(100)]
+    (tmp_path / "near.trec").write_text("".join(lines))
+    assert labeler(["evaluate", *files, "--no-worse-than", "up"]) == 5
+    err = capsys.readouterr().err
+    assert "down: P@1 is 0.4000 worse than up's, by more than 0.05 (at least 0.3" in err
+    assert "near" not in err  # one query of a hundred is lost: at most .047 of all
+    (tmp_path / "down.trec").unlink()
+    two = [files[0], files[1], *files[3:]]
+    assert labeler(["evaluate", *two, "--no-worse-than", "up", "--json"]) == 0
+    (found,) = printed_json(capsys)["equivalence"]
+    assert (found["run"], found["baseline"], found["margin"]) == ("near", "up", 0.05)
+    assert found["verdict"] == "equal within the margin"
+    assert -0.05 < found["low"] < found["difference"] == pytest.approx(-0.01)
+    assert found["least_margin"] == -found["low"]
+    assert labeler(["evaluate", *two, "--no-worse-than", "up", "--margin", "0.04"]) == 5
+    said = capsys.readouterr().err
+    assert "so that a loss of 0.04 is not excluded; a loss of 0.0" in said
+    assert "; an equal run would pass in " in said
+
+
+def test_five_losses_and_no_win_of_thirty_pass_no_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No test tells five losses from chance (p .0625); that shows no run to be as good."""
+    files = [*sized(tmp_path, 30, a=30, b=25), "-m", "Success@1"]
+    assert labeler(["evaluate", *files, "--no-worse-than", "a"]) == 2
+    said = "b differs from a by Success@1 at 5 of 30 queries, and no outcome of these excludes"
+    assert said in capsys.readouterr().err
+    assert labeler(["evaluate", *files, "--no-worse-than", "a", "--margin", "0.2"]) == 5
+    assert "b: Success@1 against a's is -0.1667" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("margins", [["0.05"], ["P@1:0.05"], ["AP:0.3", "P@1:0.05"]])
+def test_margins_are_for_all_measures_or_for_one(
+    margins: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [*sized(tmp_path, 60, a=30, b=29), "-m", "P@1", "-m", "AP", "--baseline", "a"]
+    asked = [part for margin in margins for part in ("--margin", margin)]
+    assert labeler(["evaluate", *files, *asked, "--json"]) == 0
+    found = {e["measure"]: e["margin"] for e in printed_json(capsys)["equivalence"]}
+    everything = {"P@1": 0.05, "AP": 0.05}
+    assert found == (everything if margins == ["0.05"] else dict(sorted(found.items())))
+    assert found["P@1"] == 0.05
+    assert labeler(["evaluate", *files, *asked]) == 0
+    assert "held against a, with a margin" in capsys.readouterr().out
+
+
+def test_the_same_rankings_are_no_worse_however_few_queries_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [*sized(tmp_path, 9, a=5, b=5), "-m", "P@1"]
+    assert labeler(["evaluate", *files, "--no-worse-than", "a"]) == 0
+    err = capsys.readouterr().err
+    assert "a and b rank documents of the same grades alike in every query: copies" in err
+    assert labeler(["evaluate", *files, "--json"]) == 0
+    (only,) = printed_json(capsys)["comparisons"]
+    assert only["low"] < 0 < only["high"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--no-worse-than", "a", "--margin", "nan"], "--margin: cannot read the margin 'nan'"),
+        (["--no-worse-than", "a", "--margin", "AP:0"], "--margin: cannot read the margin 'AP:0'"),
+        (["--no-worse-than", "a", "--margin", "AQ:1"], "--margin: no measure 'AQ'"),
+        (["--margin", "AP:0.1", "-m", "P@1"], "--margin: AP is no mean over queries, or is not"),
+        (["--no-worse-than", "a", "-m", "DCG@5"], "DCG@5 has no largest value"),
+        (
+            ["--no-worse-than", "a", "--margin", "1.1", "-m", "P@1"],
+            "the gate cannot fail: even a run that scores 0",
+        ),
+        (["--no-worse-than", "b", "-m", "P@1"], "the gate cannot pass: a differs from b by P@1"),
+    ],
+)
+def test_gates_that_cannot_be_held_are_refused(
+    arguments: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = sized(tmp_path, 20, a=15, b=14)
+    assert labeler(["evaluate", *files, *arguments]) == 2
+    assert problem in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -459,19 +534,13 @@ def test_what_comes_through_a_pipe_is_read_as_from_a_file(
     assert ":6: expected a finite number" in capsys.readouterr().err
 
 
-def test_a_gate_that_cannot_fail_is_refused(
+def test_a_measure_that_is_undefined_everywhere_holds_no_gate(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    qrels, good, bad = (str(folder / name) for name in ("f.qrels", "g.trec", "b.trec"))
-    for count in (5, 6):
-        Path(qrels).write_text("".join(f"q{i} 0 a 1\n" for i in range(count)))
-        Path(good).write_text("".join(f"q{i} Q0 a 1 1 t\n" for i in range(count)))
-        Path(bad).write_text("".join(f"q{i} Q0 x 1 1 t\n" for i in range(count)))
-        asked = ["evaluate", qrels, good, bad, "-m", "P@1", "--no-worse-than", "g"]
-        assert labeler(asked) == (2 if count == 5 else 5)
-    said = capsys.readouterr().err
-    assert "the smallest p that 5 queries can give is 0.062" in said
-    assert "b: P@1 is 1.0000 worse than g's (p 0.031)" in said
+    files = sized(folder, 6, g=6, b=0)
+    asked = ["evaluate", *files, "-m", "P@1", "--no-worse-than", "g", "--margin", "0.1"]
+    assert labeler(asked) == 5
+    assert "b: P@1 is 1.0000 worse than g's, by more than 0.1" in capsys.readouterr().err
     assert labeler([*asked, "-m", "MeanRank"]) == 2
     assert "MeanRank of b is undefined" in capsys.readouterr().err
 
