@@ -40,6 +40,12 @@ from labeler.evaluation.options import (
     Ties,
     names_of,
 )
+from labeler.evaluation.pair_sample import (
+    check_additive,
+    pair_sample,
+    sample_findings,
+    scored_by_pairs,
+)
 from labeler.evaluation.scores import counted
 from labeler.evaluation.selection import selection_findings, turning_finding
 from labeler.evaluation.warnings import common_queries_finding, qrels_findings, run_findings
@@ -71,7 +77,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     """Correct the scores that an assessor's grades give, by people's grades of some queries.
 
     `assessor` has the grades of all queries, `human` those of a random sample of them, each judged
-    as a whole. Qrels and runs are taken as by `evaluate`; a collection alone stands for its human
+    as a whole, or of pairs that a collection drew, for measures that add up over documents. Qrels and runs are taken as by `evaluate`; a collection alone stands for its human
     qrels, the only other ones, and its runs. `target` is the mean over `these` queries, or over all
     that are `like-these`.
 
@@ -105,13 +111,21 @@ def corrections_of(
     scoring = options.scoring.with_top_grade(_top_grade_beside(assessor))
     findings += qrels_findings(by_assessor, measures, scoring, may_skip=False)
     scoring = scoring.with_top_grade(max(1, by_human.max_grade, by_assessor.max_grade))
+    sample = pair_sample(human, by_assessor)
+    if sample is not None:
+        check_additive(measures, options.target)
+        pools = pool_of(sample.position, by_human.name), by_assessor
     runs_by_both = []
     for name, run in runs_by_name.items():
         rankings, facts = _rank_by_both(run, pools, scoring)
         findings += run_findings(name, by_assessor, facts, scoring)
-        runs_by_both.append(scored_by_both(name, *rankings, measures))
+        if sample is None:
+            runs_by_both.append(scored_by_both(name, *rankings, measures))
+        else:
+            runs_by_both.append(scored_by_pairs(name, *rankings, sample, measures))
     scores = corrected_scores(runs_by_both, measures, options.target)
-    findings += correction_findings(runs_by_both, scores)
+    if sample is None:
+        findings += correction_findings(runs_by_both, scores)
     comparable = over_common_queries(runs_by_both)
     if len(comparable[0].queries) < max(len(both.queries) for both in runs_by_both):
         findings.append(common_queries_finding(len(comparable[0].queries)))
@@ -120,8 +134,10 @@ def corrections_of(
         corrected_differences(comparable, measures, options.baseline, options.target)
     )
     findings += turning_finding(comparisons)
-    findings.insert(0, _coverage(scores[0].means, options.target))
-    return Corrections(options.target, tuple(scores), tuple(comparisons), tuple(findings))
+    told = [_coverage(scores[0].means, options.target)]
+    findings[:0] = told if sample is None else sample_findings(sample)
+    results = tuple(scores), tuple(comparisons), tuple(findings)
+    return Corrections(options.target, *results, None if sample is None else len(sample.human))
 
 
 def _coverage(means: CorrectedMean, target: Target) -> Finding:

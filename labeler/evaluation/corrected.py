@@ -85,12 +85,16 @@ class CorrectedDifference:
 
 @dataclass(frozen=True, repr=False)
 class Corrections:
-    """All runs by all measures, the runs against a baseline, and what a reader should know."""
+    """All runs by all measures, the runs against a baseline, and what a reader should know.
+
+    `pairs` is how many pairs people graded, where they are a sample and not all of some queries.
+    """
 
     target: str
     scores: tuple[CorrectedScores, ...]
     comparisons: tuple[CorrectedDifference, ...] = ()
     findings: tuple[Finding, ...] = ()
+    pairs: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -101,7 +105,8 @@ class Corrections:
         best = max(scores, key=lambda s: sign * s.means.corrected.value)
         mean, queries = best.means.corrected, count_of(best.means.queries, "query", "queries")
         ends = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
-        value = f"{mean.value:.4f}{ends} over {queries}, of which people judged {best.means.judged}"
+        judged = count_of(self.pairs, "pair", "pairs") if self.pairs else best.means.judged
+        value = f"{mean.value:.4f}{ends} over {queries}, of which people judged {judged}"
         if len(scores) == 1:
             return f"{best.run}: corrected {measure} is {value}."
         leads = f"{best.run} has the {'lowest' if sign < 0 else 'highest'} corrected {measure}"
@@ -130,6 +135,7 @@ class Corrections:
         """The JSON of the command `correct`."""
         return {
             "target": self.target,
+            "human_pairs": self.pairs,
             "scores": [_scores_as_json(scores, per_query=per_query) for scores in self.scores],
             "comparisons": [_difference_as_json(difference) for difference in self.comparisons],
             "warnings": [f.text for f in self.findings if f.level == "warning"],
@@ -140,6 +146,7 @@ class Corrections:
         measures = ", ".join(dict.fromkeys(scores.measure for scores in self.scores))
         means = self.scores[0].means
         judged = f"{means.judged} of {means.queries} queries"
+        judged = f"{self.pairs} pairs" if self.pairs else judged
         return f"Corrections(runs=[{runs}], measures=[{measures}], human={judged})"
 
     def _repr_html_(self) -> str:

@@ -12,7 +12,7 @@ from labeler.errors import BadInput
 from labeler.evaluation.comparison import UNBOUNDED, Correction
 from labeler.evaluation.corrected import CorrectedDifference, CorrectedScores
 from labeler.metrics import Measure, Rankings, score
-from labeler.stats.designs import at_random
+from labeler.stats.designs import at_random, with_replacement
 from labeler.stats.estimates import UNIT
 from labeler.stats.ppi import FEWEST, Joint
 from labeler.stats.randomization import holm
@@ -24,7 +24,8 @@ class ScoredByBoth:
 
     Those of the assessor are `(measures, queries)`; `judged` are the places among them of the
     queries that people judged. `unjudged` is the share of what the assessor judged among the first
-    ten documents of those queries that people did not.
+    ten documents of those queries that people did not. Where people graded a sample of pairs,
+    `human` are estimates, and `sampled` what the same pairs say of the assessor's scores.
     """
 
     run: str
@@ -33,6 +34,7 @@ class ScoredByBoth:
     human: Floats
     assessor: Floats
     unjudged: float
+    sampled: Floats | None = None
 
 
 def scored_by_both(
@@ -83,12 +85,19 @@ def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: 
     human = np.array([both.human[index] for both in group])
     assessor = np.array([both.assessor[index] for both in group])
     bounds = None if measure.name in UNBOUNDED else UNIT
-    design = at_random(group[0].judged, assessor.shape[1])
-    return Joint(human, assessor, design, target, bounds)
+    judged, total = group[0].judged, assessor.shape[1]
+    rows = [both.sampled[index] for both in group if both.sampled is not None]
+    if not rows:
+        return Joint(human, assessor, at_random(judged, total), target, bounds)
+    return Joint(human, assessor, with_replacement(judged), target, bounds, np.array(rows))
 
 
 def _by_query(both: ScoredByBoth, index: int) -> dict[str, tuple[float | None, float]]:
-    """Each query's scores by both; `None` where people did not judge it."""
+    """Each query's scores by both; `None` where people did not judge it, or single pairs of it."""
+    if both.sampled is not None:
+        return {
+            q: (None, x) for q, x in zip(both.queries, both.assessor[index].tolist(), strict=True)
+        }
     human = dict(zip(both.judged.tolist(), both.human[index].tolist(), strict=True))
     assessor = both.assessor[index].tolist()
     return {query: (human.get(i), assessor[i]) for i, query in enumerate(both.queries)}
@@ -121,6 +130,7 @@ def _restricted(both: ScoredByBoth, queries: set[str]) -> ScoredByBoth:
         judged=(np.cumsum(remains) - 1)[both.judged[judged]],
         human=both.human[:, judged],
         assessor=both.assessor[:, remains],
+        sampled=None if both.sampled is None else both.sampled[:, judged],
     )
 
 

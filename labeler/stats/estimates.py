@@ -37,20 +37,20 @@ class Mean:
 class MeanEstimate:
     """Means of people's scores, by what of them the assessor does not foretell.
 
-    `human`, `residual` and `leverage` are `(rows, labelled)`; `population` is how many queries
-    there are, and whether the target is their mean.
+    `parts` are people's scores and these residuals, `(rows, labelled)` each, and what all queries
+    like these add to the error, `(rows, queries)`. `finite` says that the target is the mean over
+    the collection's queries.
     """
 
-    human: Floats
-    residual: Floats
+    parts: tuple[Floats, Floats, Floats]
     leverage: Floats
     design: Design
     freedom: float
-    population: tuple[int, bool]
+    finite: bool
 
     def means(self, shifts: Floats, bounds: Bounds) -> list[Mean]:
         """The means, moved by `shifts`, with intervals that stay within the bounds."""
-        values = self.design.mean(self.human) + shifts
+        values = self.design.mean(self.parts[0]) + shifts
         low, high = self._ends(values)
         if bounds is None:
             # nothing says how far a query could be from others that are all alike
@@ -65,34 +65,33 @@ class MeanEstimate:
 
     @property
     def _left_open(self) -> float:
-        return self.design.open_share if self.population[1] else 1.0
+        return self.design.open_share if self.finite else 1.0
 
     def _ends(self, values: Floats) -> tuple[Floats, Floats]:
         """Student's interval, its ends moved out by what the labelled queries may not show."""
         design, t = self.design, t_of(max(self.freedom, 1.0))
+        human, residual, _ = self.parts
         own, more = self.contributions
         half = t * np.sqrt((own**2 @ design.left_open) + (more**2).sum(axis=1))
-        tail = tail_shift(self.residual, t) * self._left_open
+        tail = tail_shift(residual, t) * self._left_open
         shift = tail * np.sqrt((own**2).sum(axis=1) / design.effective)
-        pile = pile_reach(self.residual, self.human, design.effective, self._left_open)
+        pile = pile_reach(residual, human, design.effective, self._left_open)
         low = np.minimum(values - half + np.minimum(shift, 0.0), values - pile)
         high = np.maximum(values + half + np.maximum(shift, 0.0), values + pile)
         return low, high
 
     @cached_property
     def contributions(self) -> tuple[Floats, Floats]:
-        """What each query contributes to a mean's error, `(rows, labelled)` each.
+        """What each query contributes to a mean's error, `(rows, queries)` each.
 
         That is what its like leave open, before the finite population lessens it, and what all
         queries like these add over the collection's own. Squares are variances, and products of two
         rows covariances.
         """
-        design, (total, finite) = self.design, self.population
+        _, residual, more = self.parts
         # of residuals that are not alike: HC2 of MacKinnon and White (1985), J. of Econometrics 29
-        own = design.centered(self.residual) / np.sqrt(1 - self.leverage) * design.share
-        apart = self.human - design.mean(self.human)[:, None]
-        scale = design.share * design.count / max(design.count - 1, 1) / total
-        return own, apart * np.sqrt(scale) * (0.0 if finite else 1.0)
+        own = self.design.centered(residual) / np.sqrt(1 - self.leverage) * self.design.share
+        return own, more
 
 
 def freedom_of(residual: Floats, fitted: int) -> float:

@@ -9,9 +9,11 @@ corrected means.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,12 +65,25 @@ class CorrectedMean:
         return mean.value / max(reach / t_of(self.freedom), 1e-12)
 
 
+class _Rows(NamedTuple):
+    """Scores of systems, or differences of them: people's, and the assessor's of all queries.
+
+    `inside` are the assessor's of the queries that people judged, or of the pairs.
+    """
+
+    human: Floats
+    assessor: Floats
+    inside: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
     """Systems that people and an assessor scored by one measure, corrected with one lambda.
 
     `human` holds `(systems, labelled)` scores in the order of the design's queries, `assessor`
-    those of all queries. `bounds` are those of the scores.
+    those of all queries. `bounds` are those of the scores. Where people graded a sample of each
+    query's pairs, `human` are estimates from these, and `sampled` what the same pairs would say of
+    the assessor's scores; there, the target is all queries like these.
     """
 
     human: Floats
@@ -76,6 +91,7 @@ class Joint:
     design: Design
     target: str = LIKE_THESE
     bounds: Bounds = UNIT
+    sampled: Floats | None = None
 
     @cached_property
     def weight(self) -> float:
@@ -89,7 +105,7 @@ class Joint:
         if not weight:
             return 0.0
         of_people, of_both = (
-            sum(mean.width for mean in self._corrected(self.human, self.assessor, tried))
+            sum(mean.width for mean in self._corrected(self._scores, tried))
             for tried in (0.0, weight)
         )
         return weight if of_both < of_people else 0.0
@@ -115,7 +131,7 @@ class Joint:
 
     def means(self) -> list[CorrectedMean]:
         """The three means of each system."""
-        return self._of(self.human, self.assessor)
+        return self._of(self._scores)
 
     def differences(self, baseline: int) -> list[CorrectedMean]:
         """The three means of each other system less the baseline, in their order.
@@ -123,18 +139,21 @@ class Joint:
         The corrected ones are the differences of the systems' corrected means.
         """
         others = np.arange(len(self.human)) != baseline
-        human = self.human[others] - self.human[baseline]
-        assessor = self.assessor[others] - self.assessor[baseline]
-        differences = replace(self, bounds=self._span)._of(human, assessor, self.weight)
-        values = [m.value for m in self._corrected(self.human, self.assessor, self.weight)]
-        means = np.array(values)
+        rows = [scores[others] - scores[baseline] for scores in self._scores]
+        differences = replace(self, bounds=self._span)._of(_Rows(*rows), self.weight)
+        means = np.array([mean.value for mean in self._corrected(self._scores, self.weight)])
         exact = (means[others] - means[baseline]).tolist()
         return [_moved(own, value) for own, value in zip(differences, exact, strict=True)]
 
     @cached_property
+    def _scores(self) -> _Rows:
+        inside = self.assessor[:, self.design.judged] if self.sampled is None else self.sampled
+        return _Rows(self.human, self.assessor, inside)
+
+    @cached_property
     def _apart(self) -> Floats:
         """The assessor's scores of the labelled queries, less their means."""
-        return self.design.centered(self.assessor[:, self.design.judged])
+        return self.design.centered(self._scores.inside)
 
     def _pull(self, apart: Floats) -> Floats:
         """How far each query pulls the mean and lambda, and so each row's fit, towards itself."""
@@ -152,39 +171,48 @@ class Joint:
         low, high = self.bounds
         return low - high, high - low
 
-    def _of(
-        self, human: Floats, assessor: Floats, weight: float | None = None
-    ) -> list[CorrectedMean]:
+    def _of(self, rows: _Rows, weight: float | None = None) -> list[CorrectedMean]:
         """The three means of rows of scores with this lambda, or the tuned one."""
-        design, weight = self.design, self.weight if weight is None else weight
+        weight = self.weight if weight is None else weight
         sides = (
-            self._corrected(human, assessor, 0.0),
-            self._assessors(assessor),
-            self._corrected(human, assessor, weight),
+            self._corrected(rows, 0.0),
+            self._assessors(rows.assessor),
+            self._corrected(rows, weight),
         )
-        freedom = self._estimate(human, assessor, weight).freedom
-        counts = design.count, assessor.shape[1]
+        freedom = self._estimate(rows, weight).freedom
+        counts = self.design.count, rows.assessor.shape[1]
         return [CorrectedMean(*counts, *row, weight, freedom) for row in zip(*sides, strict=True)]
 
-    def _corrected(self, human: Floats, assessor: Floats, weight: float) -> list[Mean]:
+    def _corrected(self, rows: _Rows, weight: float) -> list[Mean]:
         """The corrected means of rows of scores with this lambda; with 0, people's own."""
         # by how much the assessor's mean over all queries differs from that over the labelled ones
-        inside = self.design.mean(assessor[:, self.design.judged])
-        shifts = weight * (assessor.mean(axis=1) - inside)
-        return self._estimate(human, assessor, weight).means(shifts, self.bounds)
+        shifts = weight * (rows.assessor.mean(axis=1) - self.design.mean(rows.inside))
+        return self._estimate(rows, weight).means(shifts, self.bounds)
 
-    def _estimate(self, human: Floats, assessor: Floats, weight: float) -> MeanEstimate:
+    def _estimate(self, rows: _Rows, weight: float) -> MeanEstimate:
         """The means of rows of scores with this lambda."""
-        design, population = self.design, (assessor.shape[1], self.target == THESE)
+        design, human, more = self.design, rows.human, self._more(rows, weight)
+        finite = self.target == THESE
         if not weight:
             pull = np.broadcast_to(design.own_leverage, human.shape)
             freedom = float(design.count - design.strata)
-            return MeanEstimate(human, human, pull, design, freedom, population)
-        inside = assessor[:, design.judged]
-        residual = human - weight * inside
+            return MeanEstimate((human, human, more), pull, design, freedom, finite)
+        residual = human - weight * rows.inside
         freedom = freedom_of(design.centered(residual), design.strata + 1)
-        pull = np.minimum(self._pull(design.centered(inside)), MOST_LEVERAGE)
-        return MeanEstimate(human, residual, pull, design, freedom, population)
+        pull = np.minimum(self._pull(design.centered(rows.inside)), MOST_LEVERAGE)
+        return MeanEstimate((human, residual, more), pull, design, freedom, finite)
+
+    def _more(self, rows: _Rows, weight: float) -> Floats:
+        """What all queries like these add to each row's error, of one or of all queries each."""
+        design, total = self.design, rows.assessor.shape[1]
+        if self.target == THESE:
+            return np.zeros_like(rows.human)
+        if self.sampled is not None:  # all of what people's pairs leave open is in the residuals
+            apart = rows.assessor - rows.assessor.mean(axis=1, keepdims=True)
+            return np.asarray(weight * apart / math.sqrt(total * (total - 1.0)), dtype=np.float64)
+        apart = rows.human - design.mean(rows.human)[:, None]
+        scale = design.share * design.count / max(design.count - 1, 1) / total
+        return np.asarray(apart * np.sqrt(scale), dtype=np.float64)
 
     def adjusted(
         self, differences: Sequence[CorrectedMean], seed: int = 0, draws: int = DRAWS
@@ -193,7 +221,7 @@ class Joint:
 
         Against the best of the same scores every pair has been looked at.
         """
-        own, more = self._estimate(self.human, self.assessor, self.weight).contributions
+        own, more = self._estimate(self._scores, self.weight).contributions
         parts = np.concatenate([own * np.sqrt(self.design.left_open), more], axis=1)
         observed = np.array([difference.errors_from_0 for difference in differences])
         freedom = max(means.freedom for means in differences)
@@ -203,10 +231,8 @@ class Joint:
         """What the assessor's scores alone say; over these queries they leave nothing open."""
         total = assessor.shape[1]
         design = at_random(np.arange(total), total)
-        pull = np.broadcast_to(design.own_leverage, assessor.shape)
-        population = total, self.target == THESE
-        of_all = MeanEstimate(assessor, assessor, pull, design, total - 1.0, population)
-        return of_all.means(np.zeros(len(assessor)), self.bounds)
+        of_all = Joint(assessor, assessor, design, self.target, self.bounds)
+        return of_all._corrected(of_all._scores, 0.0)
 
 
 def correct(
