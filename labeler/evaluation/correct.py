@@ -77,9 +77,10 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     """Correct the scores that an assessor's grades give, by people's grades of some queries.
 
     `assessor` has the grades of all queries, `human` those of a random sample of them, each judged
-    as a whole, or of pairs that a collection drew, for measures that add up over documents. Qrels and runs are taken as by `evaluate`; a collection alone stands for its human
-    qrels, the only other ones, and its runs. `target` is the mean over `these` queries, or over all
-    that are `like-these`.
+    as a whole, or of pairs that a collection drew, for measures that add up over documents. Qrels
+    and runs are taken as by `evaluate`; a collection alone stands for its human qrels, the only
+    other ones, and its runs. `target` is the mean over `these` queries, or over all that are
+    `like-these`.
 
     >>> import labeler
     >>> queries = [f"q{n}" for n in range(8)]
