@@ -13,11 +13,11 @@ import typer
 
 from labeler import __version__
 from labeler.cli.completion import completed_command
-from labeler.cli.flags import without_types_of_flags
 from labeler.cli.options import option_names
 from labeler.cli.registry import COMMANDS, summary_of
 from labeler.cli.screen import complain, note
 from labeler.cli.settings import defaults_of
+from labeler.cli.shown_types import with_plain_types
 from labeler.cli.signals import Terminated, end_by_signals, raise_signals
 from labeler.cli.streams import prepare_streams
 from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
@@ -95,7 +95,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         with rereadable(), told_what_files_are(note):
             defaults = defaults_of(words[0] if words else "", words)
             how = {"prog_name": "labeler", "standalone_mode": False, "default_map": defaults}
-            result = without_types_of_flags(app)(words or ["--help"], **how)
+            result = with_plain_types(app)(words or ["--help"], **how)
     except LabelerError as error:
         complain(f"{_option_of(error, words)}{error}{_how_to_go_on(error, words)}")
         return error.exit_code
