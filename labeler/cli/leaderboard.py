@@ -26,7 +26,8 @@ def command(
     own_pools: Annotated[
         bool,
         typer.Option(
-            "--own-pools", help="Score each side on all it judged, not on what both judged."
+            "--own-pools",
+            help="Score systems by each side's own pairs, not by those that both judged.",
         ),
     ] = False,
     seed: Annotated[int, number(SEED, help="Of the resampling.")] = 0,
