@@ -26,7 +26,7 @@ def with_plain_types(app: typer.Typer) -> Any:
 
 
 def _show_plainly(parameter: Any, context: Any) -> None:
-    if isinstance(parameter, typer.core.TyperArgument):
+    if parameter.param_type_name == "argument":
         parameter.display_type_rich = lambda ctx: None
     elif getattr(parameter, "is_flag", False):
         parameter.metavar = ""
