@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""How often do 95 % intervals of agreement cover the truth? Two worlds, every method, some sizes.
+"""How often do 95 % intervals of agreement cover the truth? Five worlds and more, some sizes.
 
 `simulated`: queries differ in how hard they are, so a judge is near perfect on one and guesses at
-another; the truth is the statistic over very many such queries. `dl19`: the 43 queries of TREC DL
-2019 with the labels of NIST and of gpt-4o (or another file of that folder) are the population, from
-which queries are drawn with replacement; the truth is the statistic over all 43.
+another; the truth is the statistic over very many such queries. `skewed`: the same, but pools are
+lognormal (coefficient of variation .9) and grow with the share of relevant documents, the top grade
+is rare and lies in few queries, and the judge is better where more is relevant. Every other world
+is two files of grades, HUMAN:OTHER: their queries are the population, from which queries are drawn
+with replacement; the truth is the statistic over all of them.
 
-Usage: simulate_coverage.py [--repeats 2000] [--data ../shared/data/dl19] [--judge gpt-4o]
-       [--sizes 25 50] [--statistics kappa tau-b]
+Of each interval: the share that holds the truth, the shares that lie above and below it, and the
+median width beside that of the method named first.
+
+Usage: simulate_coverage.py [--repeats 2000] [--worlds simulated skewed nist.qrels:gpt-4o.qrels]
+       [--sizes 25 50] [--statistics kappa tau-b] [--methods cluster-bootstrap jackknife]
 """
 
 from __future__ import annotations
@@ -21,9 +26,10 @@ import numpy as np
 
 from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.contingency import query_tables
+from labeler.agreement.estimate import INTERVALS
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.arrays import Floats
-from labeler.stats.intervals import METHODS, Compute, Replicates, naive
+from labeler.stats.intervals import Compute, Interval, Replicates, cluster_bootstrap, naive
 from labeler.stats.resampling import Sample
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
@@ -57,69 +63,155 @@ def resampled(tables: Floats) -> World:
     return lambda rng, queries: tables[rng.integers(0, len(tables), queries)]
 
 
+def skewed(rng: np.random.Generator, queries: int) -> Floats:
+    """Tables of queries of very unequal size, the large ones rich and judged better."""
+    spread = np.sqrt(np.log(1 + 0.9**2))
+    wealth = rng.standard_normal(queries)
+    own = rng.standard_normal(queries)
+    sizes = np.exp(np.log(120) - spread**2 / 2 + spread * (0.6 * wealth + 0.8 * own))
+    rich = 1 / (1 + np.exp(1.4 - 1.1 * wealth - 0.3 * rng.standard_normal(queries)))
+    top = np.minimum(2 * rich * rng.beta(0.5, 6, queries), 0.9)
+    middle = rng.beta(2, 3, queries)
+    relevant = [rich * (1 - top) * (1 - middle), rich * (1 - top) * middle, rich * top]
+    people = np.stack([1 - rich, *relevant], axis=1)
+    habit = 0.6 * rng.dirichlet([2, 1, 0.7, 0.3], size=queries) + 0.4 * people
+    keep = 0.5 * rng.beta(1.5, 1.5, queries) + 0.45 * rich
+    cells = people[:, :, None] * (
+        keep[:, None, None] * np.eye(4) + (1 - keep)[:, None, None] * habit[:, None, :]
+    )
+    counts = rng.multinomial(np.maximum(sizes, 5).astype(int), cells.reshape(queries, 16))
+    return np.asarray(counts.reshape(queries, 4, 4), dtype=np.float64)
+
+
+MADE: dict[str, World] = {"simulated": simulated, "skewed": skewed}
+
+
+def tables_of(human: Path, other: Path) -> Floats:
+    """The tables of the queries of two files of grades."""
+    read = read_labels(other)
+    labels = AssessorLabels(read.labels, read.failures)
+    return query_tables(align(read_qrels(human), labels, Rules(scale=range(4))).pairs)
+
+
 def dl19(folder: Path, judge: str) -> Floats:
-    found = read_labels(folder / f"{judge}.qrels")
-    other = AssessorLabels(found.labels, found.failures)
-    return query_tables(align(read_qrels(folder / "nist.qrels"), other, Rules()).pairs)
-
-
-def covers(interval: tuple[float, float] | None, truth: float) -> bool:
-    return interval is not None and interval[0] <= truth <= interval[1]
+    return tables_of(folder / "nist.qrels", folder / f"{judge}.qrels")
 
 
 def on_grades(statistic: Statistic) -> Compute:
-    """The statistic of tables whose grades are those of both worlds."""
+    """The statistic of tables whose grades are those of all worlds."""
     return lambda tables: statistic.compute(tables, GRADES)
+
+
+class Tally:
+    """Of intervals of one kind: how many hold the truth, lie above or below it, and how wide."""
+
+    def __init__(self) -> None:
+        self.count = self.above = self.below = 0
+        self.widths: list[float] = []
+
+    def add(self, interval: Interval, truth: float) -> None:
+        """Count an interval; one that is not there holds nothing."""
+        self.count += 1
+        if interval is not None:
+            self.above += interval[0] > truth
+            self.below += interval[1] < truth
+            self.widths.append(interval[1] - interval[0])
+
+    @property
+    def missed(self) -> int:
+        """How many intervals are not there."""
+        return self.count - len(self.widths)
+
+    @property
+    def share(self) -> float:
+        """The share of intervals that hold the truth."""
+        return 1 - (self.above + self.below + self.missed) / self.count
+
+    def __str__(self) -> str:
+        return f"{self.share:.3f} ({self.above / self.count:.3f} {self.below / self.count:.3f})"
+
+
+PLAIN = "unstabilized"
+METHODS: dict[str, Callable[[Replicates], Interval]] = {**INTERVALS, PLAIN: cluster_bootstrap}
+
+
+def tallies(
+    world: World,
+    truth: Floats,
+    queries: int,
+    repeats: int,
+    names: Sequence[str],
+    methods: Sequence[str],
+) -> dict[str, dict[str, Tally]]:
+    """By statistic and method, what became of the intervals."""
+    statistics = {name: find_statistic(name, [0, 1, 2, 3]) for name in names}
+    by_name = {name: {method: Tally() for method in methods} for name in names}
+    rng = np.random.default_rng(queries)
+    for repeat in range(repeats):
+        # one draw of queries' numbers for all repeats: what is random is the sample
+        sample = Sample(world(rng, queries), DRAWS)
+        for name, statistic in statistics.items():
+            compute = on_grades(statistic)
+            of = Replicates(sample, compute, statistic.bounded)
+            true = float(compute(truth))
+            for method in methods:
+                interval = METHODS[method](of) if method != NAIVE else naive_of(of, repeat)
+                by_name[name][method].add(interval, true)
+    return by_name
+
+
+NAIVE = "naive"
+
+
+def naive_of(of: Replicates, seed: int) -> Interval:
+    """The interval over single pairs."""
+    return naive(of.sample.total, of.compute, int(of.sample.total.sum()), DRAWS // 2, seed)[0]
 
 
 def covered_shares(
     world: World, truth: Floats, queries: int, repeats: int, names: Sequence[str]
 ) -> dict[str, dict[str, float]]:
     """By statistic and method, the share of intervals that hold the truth."""
-    statistics = {name: find_statistic(name, [0, 1, 2, 3]) for name in names}
-    hits = {name: dict.fromkeys([*METHODS, "naive"], 0.0) for name in names}
-    rng = np.random.default_rng(queries)
-    for repeat in range(repeats):
-        sample = Sample(world(rng, queries), DRAWS, seed=repeat)
-        for name, statistic in statistics.items():
-            compute = on_grades(statistic)
-            replicates = Replicates(sample, compute, statistic.bounded)
-            true = float(compute(truth))
-            for method, interval in METHODS.items():
-                hits[name][method] += covers(interval(replicates), true) / repeats
-            pairs = int(sample.total.sum())
-            single, _ = naive(sample.total, compute, pairs, DRAWS // 2, repeat)
-            hits[name]["naive"] += covers(single, true) / repeats
-    return hits
+    every = [*INTERVALS, NAIVE]
+    counted = tallies(world, truth, queries, repeats, names, every)
+    return {name: {m: t.share for m, t in row.items()} for name, row in counted.items()}
 
 
-def print_shares(queries: int, found: dict[str, dict[str, float]]) -> None:
+def print_tallies(queries: int, counted: dict[str, dict[str, Tally]]) -> None:
     """Print one line a statistic."""
-    for name, shares in found.items():
-        columns = "  ".join(f"{share:17.3f}" for share in shares.values())
-        print(f"{queries:7d}  {name:15s}  {columns}", flush=True)
+    for name, row in counted.items():
+        first = next(iter(row.values()))
+        columns = [
+            f"{tally}  {np.median(tally.widths) / np.median(first.widths):5.2f}"
+            for tally in row.values()
+        ]
+        print(f"{queries:7d}  {name:15s}  {'   '.join(columns)}", flush=True)
+
+
+def world_of(name: str) -> tuple[World, Floats]:
+    """A world by its name or its two files, and the table that is its truth."""
+    if name in MADE:
+        return MADE[name], MADE[name](np.random.default_rng(1), 400_000).sum(axis=0)
+    tables = tables_of(*map(Path, name.split(":")))
+    return resampled(tables), tables.sum(axis=0)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=2000)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
-    parser.add_argument("--judge", default="gpt-4o")
+    parser.add_argument("--worlds", nargs="+", default=list(MADE))
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--statistics", nargs="+", default=STATISTICS)
+    parser.add_argument("--methods", nargs="+", default=[PLAIN, *INTERVALS, NAIVE])
     given = parser.parse_args()
-    worlds = {"simulated": (simulated, simulated(np.random.default_rng(1), 400_000).sum(axis=0))}
-    if given.data.is_dir():
-        tables = dl19(given.data, given.judge)
-        worlds[f"dl19, {given.judge}"] = (resampled(tables), tables.sum(axis=0))
     started = time.perf_counter()
-    for title, (world, truth) in worlds.items():
-        print(f"\n{title}: share of {given.repeats} nominal 95 % intervals that cover the truth")
-        methods = "  ".join(f"{method:>17s}" for method in [*METHODS, "naive"])
-        print(f"queries  {'statistic':15s}  {methods}")
+    for name in given.worlds:
+        world, truth = world_of(name)
+        print(f"\n{name}: {given.repeats} nominal 95 % intervals: hold (above, below) width")
+        print(f"queries  {'statistic':15s}  {'   '.join(f'{m:>26s}' for m in given.methods)}")
         for queries in given.sizes:
-            names = given.statistics
-            print_shares(queries, covered_shares(world, truth, queries, given.repeats, names))
+            names, methods = given.statistics, given.methods
+            print_tallies(queries, tallies(world, truth, queries, given.repeats, names, methods))
     print(f"\n{time.perf_counter() - started:.0f} s")
 
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from labeler.agreement.align import LeftOut, Rules, grades_of_assessor, grades_of_human, scale_of
+from labeler.agreement.align import LeftOut, Rules, grades_of_human, scale_of
 from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.calibration import Calibration, calibration, renamed
-from labeler.agreement.ceiling import Ceiling, ceiling
 from labeler.agreement.circularity import circularities
 from labeler.agreement.compare import (
     Agreement,
@@ -19,7 +18,7 @@ from labeler.agreement.compare import (
 )
 from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
-from labeler.agreement.joint import GradeMatrix, grade_matrix, joint_agreement
+from labeler.agreement.everybody import ceilings, everybody, mapped, part_of
 from labeler.agreement.memory import MoreHumans, RunSources, sources_of
 from labeler.agreement.mismatch import share_a_pair
 from labeler.agreement.options import ASSESSOR, HUMAN, parse_maps, rules_for
@@ -27,7 +26,7 @@ from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.result import AgreementResult
 from labeler.agreement.sources import AssessorSource, Sources
 from labeler.agreement.statistics import find_statistic
-from labeler.data import Pair, Qrels
+from labeler.data import Pair
 from labeler.errors import BadInput, about
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
@@ -37,7 +36,6 @@ from labeler.trec.memory import Source as QrelsSource
 if TYPE_CHECKING:  # scores are not needed without runs, and take a third of the time to import
     from labeler.evaluation.board import Leaderboard
 
-CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 PLANNED = ("kappa", "kappa-quadratic")
 
 
@@ -103,10 +101,26 @@ def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
         _check_gates(sources, source, options)
     reports = [_report(sources, source, options) for source in sources.assessors]
     if len(reports) > 1 or sources.more_humans:
-        together = joint_agreement(_all_grades(sources, options), options.statistics)
-        reports = [replace(report, joint=together) for report in reports]
+        reports = _beside_everybody(sources, reports, options)
     first = next((report for report in reports if report.agreement.pairs), reports[0])
     return [report if report is first else _against(report, first, options) for report in reports]
+
+
+def _beside_everybody(
+    sources: Sources, reports: list[AssessorReport], options: AgreeOptions
+) -> list[AssessorReport]:
+    """The reports with the ceilings, and with what people and assessors have among themselves."""
+    whole = everybody(sources, options.maps, options.rules, _weights(sources, options))
+    together = whole.joint(options.statistics)
+    return [
+        replace(
+            report,
+            joint=together,
+            ceilings=ceilings(whole, report.assessor, options.statistics),
+            notes=(*report.notes, *whole.findings),
+        )
+        for report in reports
+    ]
 
 
 def _meet(sources: Sources, source: AssessorSource) -> bool:
@@ -147,9 +161,12 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
         ),
         board,
         tuple(circularities(board, sources.tags, models_by_role)) if board else (),
-        ceilings=_ceilings(sources, source, rules, options),
         plans=_plans(agreement, options),
-        notes=(*as_findings([*sources.notes, *source.notes]), *_notes(rules, options)),
+        notes=(
+            *as_findings([*sources.notes, *source.notes]),
+            *_notes(rules, options),
+            *part_of(sources, source),
+        ),
     )
 
 
@@ -162,7 +179,7 @@ def _leaderboard(
 
     from labeler.evaluation.board import BoardOptions, leaderboard_of_dicts
 
-    human, assessor = _mapped(sources, source, rules)
+    human, assessor = mapped(sources, source, rules)
     how = BoardOptions(options.own_pools, seed=options.statistics.seed)
     measure = parse(options.measure)
     board = leaderboard_of_dicts(human, assessor, sources.runs, measure, how)
@@ -219,45 +236,6 @@ def _plans(agreement: Agreement, options: AgreeOptions) -> tuple[SampleSizePlan,
     statistics = selected_statistics(replace(options.statistics, names=names), agreement.scale)
     plans = (plan(agreement, s, options.width, options.statistics) for s in statistics)
     return tuple(sample_size for sample_size in plans if sample_size is not None)
-
-
-def _mapped(sources: Sources, source: AssessorSource, rules: Rules) -> tuple[Qrels, Qrels]:
-    """Both sides' grades as the rules read them."""
-    scale = scale_of(sources.human, rules)
-    human = grades_of_human(sources.human, scale, rules)
-    return human, grades_of_assessor(source.judged.labels, scale, rules)
-
-
-def _ceilings(
-    sources: Sources, source: AssessorSource, rules: Rules, options: AgreeOptions
-) -> tuple[Ceiling, ...]:
-    if not sources.more_humans:
-        return ()
-    human, assessor = _mapped(sources, source, rules)
-    scale = scale_of(sources.human, rules)
-    more = {
-        name: grades_of_human(labels, scale, rules) for name, labels in sources.more_humans.items()
-    }
-    everybody = {sources.human_name: human, **more, source.name: assessor}
-    grades = scale if rules.cut is None else (0, 1)
-    matrix = grade_matrix(everybody, grades, _weights(sources, options))
-    statistics = [find_statistic(name, grades) for name in CEILING_STATISTICS]
-    return tuple(ceiling(matrix, source.name, s, options.statistics) for s in statistics)
-
-
-def _all_grades(sources: Sources, options: AgreeOptions) -> GradeMatrix:
-    """Every assessor's grades, those included of pairs that the first assessor lacks."""
-    everybody: dict[str, Qrels] = {}
-    for source in sources.assessors:
-        rules = rules_for(sources.human, source.judged.labels, options.maps, options.rules)
-        human, assessor = _mapped(sources, source, rules)
-        everybody.setdefault(sources.human_name, human)
-        everybody[source.name] = assessor
-    scale = scale_of(sources.human, rules)
-    for name, qrels in sources.more_humans.items():
-        everybody[name] = grades_of_human(qrels, scale, rules)
-    grades = scale if rules.cut is None else (0, 1)
-    return grade_matrix(everybody, grades, _weights(sources, options))
 
 
 def _weights(sources: Sources, options: AgreeOptions) -> Mapping[Pair, float] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +11,16 @@ import numpy as np
 from labeler.agreement.registry import Statistic
 from labeler.arrays import Floats
 from labeler.errors import Misuse
-from labeler.stats.intervals import Ends, between, naive
+from labeler.stats.intervals import METHODS, Ends, Interval, Replicates, naive
 from labeler.stats.resampling import Sample
+from labeler.stats.stabilized import of_tables
 
 MOST_DRAWS = 1_000_000
 """More take gigabytes, and no end of an interval hangs on them any more."""
 
 DEFAULT_METHOD = "cluster-bootstrap"
+INTERVALS: dict[str, Callable[[Replicates], Interval]] = {**METHODS, DEFAULT_METHOD: of_tables}
+"""What resamples or leaves out queries' tables, by name."""
 IN_GRADES = ("mae", "bias")
 """Statistics that cannot exceed the width of the scale."""
 
@@ -70,8 +73,10 @@ def estimate(
         return statistic.compute(tables, grades)
 
     limits = _limits(statistic, grades)
-    ends = between(options.method, sample, compute, bounded=statistic.bounded)
-    low, high = _within(ends, limits) if statistic.sampled else (None, None)
+    of = Replicates(sample, compute, statistic.bounded)
+    has_interval = statistic.sampled and sample.queries > 1
+    ends = INTERVALS[options.method](of) if has_interval else None
+    low, high = _within(ends or (None, None), limits)
     if not options.naive:
         return Estimate(value, low, high, options.method)
     single, variance = naive(sample.total, compute, pairs, options.draws, options.seed)

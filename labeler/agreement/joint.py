@@ -45,6 +45,12 @@ class GradeMatrix:
         """The pairs that every assessor graded, and their queries."""
         return self._keep((self.values != UNGRADED).all(axis=1))
 
+    def of(self, *names: str) -> GradeMatrix:
+        """The columns of some assessors, on the pairs that at least two of them graded."""
+        columns = [self.assessors.index(name) for name in names]
+        part = replace(self, assessors=tuple(names), values=self.values[:, columns])
+        return part._keep((part.values != UNGRADED).sum(axis=1) >= min(2, len(columns)))
+
     def _keep(self, rows: Floats) -> GradeMatrix:
         used, query = np.unique(self.query[rows], return_inverse=True)
         queries = tuple(self.queries[index] for index in used)
@@ -126,26 +132,51 @@ PAIRWISE = ("kappa", "kappa-quadratic")
 
 
 @dataclass(frozen=True)
-class JointAgreement:
-    """All assessors together: statistics of them all, and two statistics of every two of them."""
+class Together:
+    """Several people, or several assessors, and the statistics of all of them together."""
 
     assessors: tuple[str, ...]
     statistics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class JointAgreement:
+    """People among themselves, the other assessors among themselves, and every two of them all.
+
+    The two are never pooled: assessors that agree with each other, as copies of one do, would lift
+    a figure that is read as agreement with people. `None` stands for fewer than two.
+    """
+
+    assessors: tuple[str, ...]
+    people: Together | None
+    others: Together | None
     pairwise: Mapping[str, list[list[float | None]]]
 
 
-def joint_agreement(matrix: GradeMatrix, options: StatisticOptions) -> JointAgreement:
-    """The statistics of any number of assessors with intervals, ICC, and the pairwise matrices."""
-    sample = Sample(query_coincidences(matrix), options.draws, options.seed)
-    grades = np.array(matrix.grades, dtype=np.float64)
+def joint_agreement(
+    matrix: GradeMatrix, people: Sequence[str], others: Sequence[str], options: StatisticOptions
+) -> JointAgreement:
+    """The statistics of people and of the other assessors, and the matrices of every two."""
+    groups = [_together(matrix, names, options) for names in (people, others)]
+    pairwise = {name: _by_two(matrix, find_statistic(name, matrix.grades)) for name in PAIRWISE}
+    return JointAgreement(matrix.assessors, groups[0], groups[1], pairwise)
+
+
+def _together(
+    matrix: GradeMatrix, names: Sequence[str], options: StatisticOptions
+) -> Together | None:
+    """Statistics of any number of assessors with intervals, and ICC; `None` of fewer than two."""
+    if len(names) < 2:
+        return None
+    part = matrix.of(*names)
+    sample = Sample(query_coincidences(part), options.draws, options.seed)
+    grades = np.array(part.grades, dtype=np.float64)
     statistics = {
         name: _estimate(sample, partial(compute, grades=grades), options.method)
         for name, compute in JOINT.items()
     }
-    icc = defined(icc_of_many(matrix))
-    statistics["icc"] = Estimate(icc, None, None, options.method)
-    pairwise = {name: _by_two(matrix, find_statistic(name, matrix.grades)) for name in PAIRWISE}
-    return JointAgreement(matrix.assessors, statistics, pairwise)
+    statistics["icc"] = Estimate(defined(icc_of_many(part)), None, None, options.method)
+    return Together(tuple(names), statistics)
 
 
 def _estimate(sample: Sample, compute: Callable[[Floats], Floats], method: str) -> Estimate:

@@ -13,7 +13,7 @@ from labeler.agreement.calibration import Bin
 from labeler.agreement.ceiling import Ceiling
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.differences import Difference
-from labeler.agreement.joint import JointAgreement
+from labeler.agreement.joint import JointAgreement, Together
 from labeler.arrays import Floats
 
 if TYPE_CHECKING:
@@ -145,10 +145,18 @@ def _difference(d: Difference) -> Json:
 
 
 def _joint(joint: JointAgreement) -> Json:
+    groups = {"people": joint.people, "others": joint.others}
     return {
         "raters": list(joint.assessors),
-        "statistics": {name: _estimate(e) for name, e in joint.statistics.items()},
+        **{whose: _together(group) for whose, group in groups.items() if group is not None},
         "pairwise": dict(joint.pairwise),
+    }
+
+
+def _together(group: Together) -> Json:
+    return {
+        "raters": list(group.assessors),
+        "statistics": {name: _estimate(e) for name, e in group.statistics.items()},
     }
 
 

@@ -51,7 +51,8 @@ class Sources:
     queries, empty where none did;
     `weights` are one over the probabilities with which the human pairs were drawn, if they were;
     `tags` are what runs and the collection's card call their systems; `scale_names` what the human
-    grades mean; `notes` are of the human files.
+    grades mean; `made_from` names, as the card does, from whose grades a consensus was made;
+    `notes` are of the human files.
     """
 
     human_name: str
@@ -64,6 +65,7 @@ class Sources:
     weights: Mapping[Pair, float] | None = None
     collection: Collection | None = None
     scale_names: Mapping[int, str] = field(default_factory=dict)
+    made_from: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def query_texts(self) -> dict[str, str]:
@@ -159,7 +161,16 @@ def _of_collection(
         weights=_weights(collection, names[0]),
         collection=collection,
         scale_names=grade_names(collection, names[0]),
+        made_from=_made_from(collection),
     )
+
+
+def _made_from(collection: Collection) -> dict[str, tuple[str, ...]]:
+    """From whose grades each consensus was made, as the card of a fetched collection says."""
+    card = card_section(card_section(read_card(collection), "fetch"), "consensus")
+    return {
+        name: tuple(map(str, raters)) for name, raters in card.items() if isinstance(raters, list)
+    }
 
 
 def _weights(collection: Collection, name: str) -> dict[Pair, float] | None:

@@ -10,7 +10,7 @@ from labeler.agreement.calibration import Calibration
 from labeler.agreement.ceiling import BesideHuman, Ceiling
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.details import QueryFigures
-from labeler.agreement.joint import JointAgreement
+from labeler.agreement.joint import JOINT, JointAgreement, Together
 from labeler.agreement.sentences import between, figure, grade_name, short, signed
 from labeler.report.table import Cell, Column, Ends, Interval, Row, Table
 
@@ -26,6 +26,7 @@ def _value(name: str, title: str = "", *, ends: str = "") -> Column:
     return Column(name, title, format=".3f", ends=ends, undefined="undefined")
 
 
+JOINT_NAMES = (*JOINT, "icc")
 VALUE = _value("value")
 ENDS = Column("", "95 % interval", format="", ends=".3f")
 
@@ -246,12 +247,29 @@ def _closer(verdict: str, names: tuple[str, str]) -> str:
 
 
 def joint_tables(joint: JointAgreement, *, pairwise: bool = True) -> Iterator[Table]:
-    """The statistics of all assessors together, and matrices of every two of them."""
-    columns = [Column("statistic", align="left"), VALUE, ENDS]
-    rows: list[Row] = [[n, e.value, Ends(e.low, e.high)] for n, e in joint.statistics.items()]
-    yield Table("joint", columns, rows, f"all {len(joint.assessors)} assessors together")
+    """What people have among themselves, what the others have, and matrices of every two of all."""
+    named = (("people", "people", joint.people), ("others", "assessors", joint.others))
+    groups = [(key, noun, group) for key, noun, group in named if group is not None]
+    if groups:
+        columns = [Column("statistic", align="left")]
+        columns += [
+            Column(
+                key, f"{len(g.assessors)} {noun}", format=".3f", ends=".3f", undefined="undefined"
+            )
+            for key, noun, g in groups
+        ]
+        rows: list[Row] = [
+            [name, *(_of_group(g, name) for *_, g in groups)] for name in JOINT_NAMES
+        ]
+        whose = " and ".join(f"the {len(g.assessors)} {noun}" for _, noun, g in groups)
+        yield Table("joint", columns, rows, f"{whose} among themselves")
     for name, matrix in joint.pairwise.items() if pairwise else ():
         yield _pairwise(name, joint.assessors, matrix)
+
+
+def _of_group(group: Together, statistic: str) -> Interval:
+    e = group.statistics[statistic]
+    return Interval(e.value, e.low, e.high)
 
 
 def _pairwise(

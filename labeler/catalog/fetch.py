@@ -111,6 +111,7 @@ def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> dict[str, ob
         ],
         "grades": recipe.grades,
         "scale": recipe.scale,
+        **({"consensus": recipe.consensus} if recipe.consensus else {}),
         "counts": recipe.counts.model_dump(),
         "qrels": {
             name: sum(map(len, qrels.values())) for name, qrels in sorted(upstream.qrels.items())

@@ -76,7 +76,8 @@ class Recipe(_Part):
     """A collection: where from, under which licence, and the mapping onto ours.
 
     `sources`, `columns` and `members` are named by the parts that the reader of the `layout` asks
-    for; `qrels` says which column is which set of qrels; `grades` maps upstream's grades to ours.
+    for; `qrels` says which column is which set of qrels; `grades` maps upstream's grades to ours;
+    `consensus` says from whose grades a set of qrels was made.
     """
 
     title: str
@@ -91,6 +92,7 @@ class Recipe(_Part):
     qrels: dict[str, str] = Field(default_factory=dict)
     grades: dict[str, Grade] = Field(min_length=1)
     scale: dict[str, str] = Field(default_factory=dict)
+    consensus: dict[str, list[str]] = Field(default_factory=dict)
     counts: Counts
 
     @field_validator("qrels")

@@ -411,10 +411,15 @@ def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
     expected = query_coincidences(grade_matrix(holed, GRADES)).sum(axis=0)
     values = []
     for order in ((0, 1, 2), (2, 0, 1)):
-        given = [str(files[place]) for place in order]
+        first, *more = [str(files[place]) for place in order]
+        people = [part for name in more for part in ("--human", name)]
+        write_qrels(tmp_path / "llm.qrels", {q: dict.fromkeys(r, 0) for q, r in holed[name].items()})
+        given = [first, str(tmp_path / "llm.qrels"), *people]
         assert execute(["agree", *given, "-s", "kappa", "--draws", "100", "--json"]) == 0
-        (first, _) = json.loads(capsys.readouterr().out)
-        values.append(first["joint"]["statistics"]["alpha-nominal"]["value"])
+        joint = json.loads(capsys.readouterr().out)["joint"]
+        assert set(joint["people"]["raters"]) == set(map(str, files))
+        assert "others" not in joint
+        values.append(joint["people"]["statistics"]["alpha-nominal"]["value"])
     alpha = float(JOINT["alpha-nominal"](expected, np.arange(4.0)))
     assert values == [pytest.approx(alpha), pytest.approx(alpha)]
 
