@@ -21,6 +21,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -135,26 +136,27 @@ PLAIN = "unstabilized"
 METHODS: dict[str, Callable[[Replicates], Interval]] = {**INTERVALS, PLAIN: cluster_bootstrap}
 
 
-def tallies(
-    world: World,
-    truth: Floats,
-    queries: int,
-    repeats: int,
-    names: Sequence[str],
-    methods: Sequence[str],
-) -> dict[str, dict[str, Tally]]:
+class Plan(NamedTuple):
+    """How many samples are drawn, and of what intervals are made, by which methods."""
+
+    repeats: int
+    names: Sequence[str]
+    methods: Sequence[str]
+
+
+def tallies(world: World, truth: Floats, queries: int, plan: Plan) -> dict[str, dict[str, Tally]]:
     """By statistic and method, what became of the intervals."""
-    statistics = {name: find_statistic(name, [0, 1, 2, 3]) for name in names}
-    by_name = {name: {method: Tally() for method in methods} for name in names}
+    statistics = {name: find_statistic(name, [0, 1, 2, 3]) for name in plan.names}
+    by_name = {name: {method: Tally() for method in plan.methods} for name in plan.names}
     rng = np.random.default_rng(queries)
-    for repeat in range(repeats):
+    for repeat in range(plan.repeats):
         # one draw of queries' numbers for all repeats: what is random is the sample
         sample = Sample(world(rng, queries), DRAWS)
         for name, statistic in statistics.items():
             compute = on_grades(statistic)
             of = Replicates(sample, compute, statistic.bounded)
             true = float(compute(truth))
-            for method in methods:
+            for method in plan.methods:
                 interval = METHODS[method](of) if method != NAIVE else naive_of(of, repeat)
                 by_name[name][method].add(interval, true)
     return by_name
@@ -173,7 +175,7 @@ def covered_shares(
 ) -> dict[str, dict[str, float]]:
     """By statistic and method, the share of intervals that hold the truth."""
     every = [*INTERVALS, NAIVE]
-    counted = tallies(world, truth, queries, repeats, names, every)
+    counted = tallies(world, truth, queries, Plan(repeats, names, every))
     return {name: {m: t.share for m, t in row.items()} for name, row in counted.items()}
 
 
@@ -210,8 +212,8 @@ def main() -> None:
         print(f"\n{name}: {given.repeats} nominal 95 % intervals: hold (above, below) width")
         print(f"queries  {'statistic':15s}  {'   '.join(f'{m:>26s}' for m in given.methods)}")
         for queries in given.sizes:
-            names, methods = given.statistics, given.methods
-            print_tallies(queries, tallies(world, truth, queries, given.repeats, names, methods))
+            plan = Plan(given.repeats, given.statistics, given.methods)
+            print_tallies(queries, tallies(world, truth, queries, plan))
     print(f"\n{time.perf_counter() - started:.0f} s")
 
 

@@ -103,7 +103,11 @@ def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
     if len(reports) > 1 or sources.more_humans:
         reports = _beside_everybody(sources, reports, options)
     first = next((report for report in reports if report.agreement.pairs), reports[0])
-    return [report if report is first else _against(report, first, options) for report in reports]
+    others = len(reports) - 1
+    return [
+        report if report is first else _against(report, first, options, others)
+        for report in reports
+    ]
 
 
 def _beside_everybody(
@@ -243,14 +247,14 @@ def _weights(sources: Sources, options: AgreeOptions) -> Mapping[Pair, float] | 
 
 
 def _against(
-    report: AssessorReport, first: AssessorReport, options: AgreeOptions
+    report: AssessorReport, first: AssessorReport, options: AgreeOptions, others: int
 ) -> AssessorReport:
     """The report with its differences from the first assessor's; none where scales differ."""
     own, reference = report.agreement, first.agreement
     if own.scale != reference.scale:
         return report
     statistics = selected_statistics(options.statistics, own.scale)
-    rows = differences(own.paired, reference.paired, statistics, options.statistics)
+    rows = differences(own.paired, reference.paired, statistics, options.statistics, others)
     return replace(report, against=first.assessor, differences=tuple(rows))
 
 

@@ -65,8 +65,9 @@ def _is_copy(
         for (person, assessor), kappa in kappas.items()
         if person in people and person not in pair and assessor in pair and not np.isnan(kappa)
     ]
-    missing = 1 - max(with_people, default=0.0)
-    return kappas[pair] >= ALIKE and 1 - kappas[pair] <= CLOSER * missing
+    if not with_people:
+        return False
+    return kappas[pair] >= ALIKE and 1 - kappas[pair] <= CLOSER * (1 - max(with_people))
 
 
 def _kappa(matrix: GradeMatrix, first: str, second: str) -> float:

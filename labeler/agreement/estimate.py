@@ -83,8 +83,8 @@ def estimate(
     # the design effect: the variance over draws of queries by that over draws of single pairs
     both = low is not None and single is not None and variance > 0
     effect = float(np.nanvar(compute(sample.resampled))) / variance if both else None
-    ends = _within(single or (None, None), limits) if statistic.sampled else (None, None)
-    return Estimate(value, low, high, options.method, Naive(*ends, effect))
+    over_pairs = _within(single or (None, None), limits) if statistic.sampled else (None, None)
+    return Estimate(value, low, high, options.method, Naive(*over_pairs, effect))
 
 
 def value_of(statistic: Statistic, table: Floats, grades: Floats) -> float | None:

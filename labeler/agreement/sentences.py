@@ -141,7 +141,12 @@ def _sure(e: Estimate) -> str:
         return ""
     if e.high - e.low < 0.005:
         return ""
-    return f"; with other queries anything from {plain(e.low, 2)} to {plain(e.high, 2)}"
+    return f"; {over_all(plain(e.low, 2), plain(e.high, 2))}"
+
+
+def over_all(low: str, high: str) -> str:
+    """What an interval is of: not of what the next few queries would show, which varies more."""
+    return f"over all queries like these {low} to {high}, at 95 %"
 
 
 def _who_is_stricter(agreement: Agreement, human: str) -> str:

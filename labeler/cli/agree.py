@@ -100,8 +100,8 @@ def command(
     method: Annotated[
         Method,
         typer.Option(
-            help="cluster-bootstrap: percentiles over queries, stretched as t is, never narrower "
-            "than the jackknife.",
+            help="cluster-bootstrap: percentiles over queries, stretched as t is, and wider where "
+            "the error follows the value.",
             rich_help_panel=INTERVALS,
         ),
     ] = "cluster-bootstrap",

@@ -87,7 +87,8 @@ def _queries(run: RunScores) -> str:
 
 def _between(run: RunScores, measure: str) -> str:
     low, high = run.intervals[measure]
-    return "" if math.isnan(low) else f"; with other queries anything from {low:.3f} to {high:.3f}"
+    over_all = f"; over all queries like these {low:.3f} to {high:.3f}, at 95 %"
+    return "" if math.isnan(low) else over_all
 
 
 def _told_from(comparisons: Sequence[Comparison]) -> str:

@@ -413,7 +413,9 @@ def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
     for order in ((0, 1, 2), (2, 0, 1)):
         first, *more = [str(files[place]) for place in order]
         people = [part for name in more for part in ("--human", name)]
-        write_qrels(tmp_path / "llm.qrels", {q: dict.fromkeys(r, 0) for q, r in holed[name].items()})
+        write_qrels(
+            tmp_path / "llm.qrels", {q: dict.fromkeys(r, 0) for q, r in holed[name].items()}
+        )
         given = [first, str(tmp_path / "llm.qrels"), *people]
         assert execute(["agree", *given, "-s", "kappa", "--draws", "100", "--json"]) == 0
         joint = json.loads(capsys.readouterr().out)["joint"]

@@ -130,7 +130,7 @@ def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None
     if ending == "svg":
         drawn = path.read_text(encoding="utf-8")
         assert "snowflake-base-retriever" in drawn
-        assert "0.338 [0.268, 0.405]" in drawn
+        assert "0.338 [0.266, 0.410]" in drawn
         assert "by gpt-4o" in drawn
 
 

@@ -1,11 +1,21 @@
 """What is shown of an agreement: the same tables in a notebook, in a paper and in a terminal."""
 
+import sys
+from pathlib import Path
+
+import pytest
+
 from labeler.agreement.agree import AgreeOptions, agree
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.parts import joint_parts, report_parts
+from labeler.agreement.sentences import summary
 from labeler.agreement.tables import confusion_table, statistics_table
 from labeler.report.render import render, rendered_all
 from labeler.report.table import Table
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
+
+from simulate_assessors import false_closer
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 3 for d in range(8)} for q in range(6)}
 LLM = {q: {d: min(g + (d == "d1"), 2) for d, g in row.items()} for q, row in HUMAN.items()}
@@ -53,3 +63,24 @@ def test_a_notebook_shows_the_statistics_and_every_finding_once() -> None:
     html = RESULT._repr_html_()
     assert html.startswith("<table>")
     assert html.count("only 6 queries") == 1
+
+
+def test_an_interval_is_said_to_be_of_all_queries_like_these_not_of_the_next_few() -> None:
+    text = "\n".join(summary(RESULT.assessors[0]))
+    assert "; over all queries like these " in text
+    assert ", at 95 %)" in text
+    assert "other queries" not in text
+
+
+def test_of_two_equal_assessors_few_are_told_apart_by_any_of_many_statistics() -> None:
+    """Looked at one by one, some interval of 95 % leaves 0 out more often than once in 20."""
+    alone, together = false_closer(25, 12, ["kappa", "kappa>=3", "mae", "bias"])
+    assert together <= alone
+    assert together < 0.2
+
+
+@pytest.mark.slow
+def test_two_equal_assessors_are_told_apart_as_rarely_as_said() -> None:
+    alone, together = false_closer(25, 300)
+    assert together <= 0.055 + 2 * 0.0135
+    assert alone > together

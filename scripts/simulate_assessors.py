@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""How often is what `agree` says of assessors beside people wrong, where the truth is known?
+
+`closer`: two assessors that are equally good; how often is either called closer to people by any
+statistic, with the verdicts as they are and by intervals that are looked at one by one?
+`colleague`: an assessor that is as one of three raters; how often is it called no colleague, where
+`human` is the raters' median, their mean, a pick of theirs, or one more person?
+
+Usage: simulate_assessors.py closer colleague [--repeats 400] [--queries 25 50]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import numpy as np
+
+from labeler.agreement.agree import agree
+from labeler.agreement.compare import StatisticOptions, compare_qrels
+from labeler.agreement.differences import Difference, differences
+from labeler.agreement.statistics import default_names, find_statistic
+from labeler.data import Qrels
+
+SCALE = (0, 1, 2, 3)
+OPTIONS = StatisticOptions(draws=1000)
+
+
+def equal_judges(rng: np.random.Generator, queries: int) -> list[Qrels]:
+    """A person and two judges, with habits of their own on each query, alike in the long run.
+
+    A judge keeps the person's grade with a probability of the query and of its own; otherwise it
+    guesses from its habit there.
+    """
+    everybody: list[Qrels] = [{}, {}, {}]
+    for number in range(queries):
+        size = int(rng.integers(40, 301))
+        human = rng.choice(4, size, p=rng.dirichlet([1.6, 1.0, 0.7, 0.4]))
+        columns = [human]
+        for _ in range(2):
+            guesses = rng.choice(4, size, p=rng.dirichlet([1.6, 1.0, 0.7, 0.4]))
+            columns.append(np.where(rng.random(size) < rng.beta(1.2, 1.8), human, guesses))
+        for qrels, grades in zip(everybody, columns, strict=True):
+            qrels[f"q{number}"] = {f"d{place}": int(grade) for place, grade in enumerate(grades)}
+    return everybody
+
+
+def compared(queries: int, rng: np.random.Generator, names: Sequence[str]) -> list[Difference]:
+    """What is said of two equal assessors."""
+    human, first, second = equal_judges(rng, queries)
+    sides = [compare_qrels(human, qrels, None, StatisticOptions(())) for qrels in (first, second)]
+    statistics = [find_statistic(name, SCALE) for name in names]
+    return differences(sides[0].paired, sides[1].paired, statistics, OPTIONS)
+
+
+def false_closer(
+    queries: int, repeats: int, names: Sequence[str] | None = None
+) -> tuple[float, float]:
+    """The shares of pairs of equal assessors told apart: by any interval, and by any verdict."""
+    rng = np.random.default_rng(queries)
+    alone = together = 0
+    for _ in range(repeats):
+        rows = compared(queries, rng, names or default_names(SCALE))
+        alone += any(d.low is not None and not d.low <= 0 <= (d.high or 0) for d in rows)
+        together += any(d.verdict not in ("cannot tell apart", "undefined") for d in rows)
+    return alone / repeats, together / repeats
+
+
+def grader(truth: Qrels, rng: np.random.Generator, right: float = 0.6) -> Qrels:
+    """Grades that are the truth's so often, otherwise anything."""
+    return {
+        q: {d: g if rng.random() < right else int(rng.integers(0, 4)) for d, g in row.items()}
+        for q, row in truth.items()
+    }
+
+
+Make = Callable[[list[int], np.random.Generator], int]
+MADE: dict[str, Make] = {
+    "median": lambda grades, _: int(median(grades)),
+    "mean": lambda grades, _: round(sum(grades) / len(grades)),
+    "pick": lambda grades, rng: int(rng.choice(grades)),
+}
+
+
+def called_no_colleague(how: str, queries: int, repeats: int) -> tuple[float, float]:
+    """How often `human` is left out, and how often an assessor like the raters is "not as good"."""
+    rng = np.random.default_rng(queries)
+    left_out = wrong = 0
+    for _ in range(repeats):
+        truth = {
+            f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 4, 30))}
+            for q in range(queries)
+        }
+        raters = [grader(truth, rng) for _ in range(3)]
+        human = grader(truth, rng)
+        if how in MADE:
+            human = {
+                q: {d: MADE[how]([r[q][d] for r in raters], rng) for d in row}
+                for q, row in truth.items()
+            }
+        more = {f"rater{number}": qrels for number, qrels in enumerate(raters, start=1)}
+        report = agree(human, grader(truth, rng), more_humans=more).assessors[0]
+        left_out += all(row.person != "human" for row in report.ceilings[0].rows)
+        wrong += any("not as good" in ceiling.verdict for ceiling in report.ceilings)
+    return left_out / repeats, wrong / repeats
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="+", choices=("closer", "colleague"))
+    parser.add_argument("--repeats", type=int, default=400)
+    parser.add_argument("--queries", type=int, nargs="+", default=[25, 50])
+    given = parser.parse_args()
+    for queries in given.queries:
+        if "closer" in given.what:
+            alone, together = false_closer(queries, given.repeats)
+            error = (together * (1 - together) / given.repeats) ** 0.5
+            said = f"{together:.3f} ± {error:.3f} of pairs, one by one {alone:.3f}"
+            print(f"closer, {queries} queries: a false verdict in {said}", flush=True)
+        for how in (*MADE, "one more person") if "colleague" in given.what else ():
+            out, wrong = called_no_colleague(how, queries, given.repeats)
+            said = f"left out in {out:.3f}; a colleague is called not as good in {wrong:.3f}"
+            print(f"colleague, {queries} queries, human a {how} of the raters: {said}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
