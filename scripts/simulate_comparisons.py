@@ -10,7 +10,12 @@ share of the others that are told from the best.
 `gates`: how often a gate with a margin lets a run pass that truly loses the margin, and one that is
 equal.
 
-Usage: simulate_comparisons.py verdicts|gates [--repeats 1000] [--data ../shared/data/dl19]
+`power`: how often a difference is found with as many queries as `power` plans for, and how often
+the range that it gives holds the truth.
+
+`differences`: how often intervals of a difference hold the truth.
+
+Usage: simulate_comparisons.py verdicts|gates|power|differences [--repeats 1000] [--data FOLDER]
 """
 
 from __future__ import annotations
@@ -26,6 +31,14 @@ from labeler.metrics import score
 from labeler.stats.equivalence import chance_to_show, lower_bound, spread_of
 from labeler.stats.hsd import randomised_hsd
 from labeler.stats.levels import SIGNIFICANT
+from labeler.stats.means import paired_interval
+from labeler.stats.power import (
+    PlannedTest,
+    paired_deviations,
+    pooled,
+    queries_needed,
+    variance_factors,
+)
 from labeler.stats.randomization import holm, randomization_test
 from labeler.trec.rankings import read_pool, read_rankings
 
@@ -145,7 +158,87 @@ def passes(run: np.ndarray, base: np.ndarray, chosen: np.ndarray, margin: float)
     )
 
 
-ACTS = {"verdicts": verdicts, "gates": gates}
+def power(given: argparse.Namespace) -> None:
+    """Systems alike but one, which is better by .05, of as many queries as were planned."""
+    real = scores_of(given.data, given.measure)
+    rng = np.random.default_rng(given.seed)
+    centred = real - real.mean(axis=1, keepdims=True)
+    print("power: of a difference of .05 with as many queries as power plans for .80")
+    for named in (False, True):
+        for systems in (2, 3, 5, 11):
+            deviation = pooled(list(paired_deviations(alike(centred, 11, 20_000, rng)).values()))
+            test = PlannedTest(systems, named_baseline=named)
+            queries = queries_needed(0.05, deviation, test=test)
+            found = 0
+            for repeat in range(given.repeats):
+                values = alike(centred, systems, queries, rng)
+                values[0] += 0.05
+                found += bool(tested(values, repeat, named=named))
+            which = "Holm" if named else "HSD "
+            cells = shown("found", found / given.repeats, given.repeats)
+            print(f"{which} {systems:3} systems {queries:4} queries  {cells}", flush=True)
+    print("range: how often it holds the queries truly needed; power and assurance reached")
+    for systems in (2, 3, 11):
+        for queries in (10, 25, 43):
+            ranged(real, systems, queries, given.repeats, rng)
+
+
+def tested(values: np.ndarray, seed: int, *, named: bool) -> bool:
+    """Whether the first is told from the second by the test of `evaluate`."""
+    others = np.arange(len(values)) != 1
+    alone, _ = randomization_test(values[others] - values[1], seed, DRAWN)
+    if named:
+        return bool(holm(alone)[0] < SIGNIFICANT)
+    p = alone[0] if len(values) == 2 else randomised_hsd(values, seed, DRAWN).p[0, 1]
+    return bool(max(p, alone[0]) < SIGNIFICANT)
+
+
+def ranged(
+    real: np.ndarray, systems: int, queries: int, repeats: int, rng: np.random.Generator
+) -> None:
+    """Pilots of so many queries: are the queries truly needed within their range?"""
+    held, assured = 0, 0
+    for _ in range(repeats):
+        some = real[rng.choice(len(real), systems, replace=False)]
+        truth = pooled(list(paired_deviations(some).values())) * np.sqrt(42 / 43)
+        pilot = some[:, rng.integers(some.shape[1], size=queries)]
+        deviation = pooled(list(paired_deviations(pilot).values()))
+        low, high = (deviation * np.sqrt(end) for end in variance_factors(pilot, 0.95))
+        held += low <= truth <= high
+        assured += truth <= deviation * np.sqrt(variance_factors(pilot, 0.6)[1])
+    cells = f"held {held / repeats:.3f}  assurance of .80: {assured / repeats:.3f}"
+    print(f"{systems:3} systems, pilot of {queries} queries  {cells}", flush=True)
+
+
+def differences(given: argparse.Namespace) -> None:
+    """All pairs of the real systems, of queries drawn with replacement."""
+    rng = np.random.default_rng(given.seed)
+    print("differences: intervals that hold the truth, their width; Student's; both empty")
+    for name in (*GATED, "P@10", "Success@5", "R@100"):
+        real = scores_of(given.data, name)
+        for queries in (10, 25, 50):
+            held, width, empty = np.zeros(2), np.zeros(2), 0
+            repeats = max(given.repeats // 100, 1)
+            pairs = list(itertools.combinations(real, 2)) * repeats
+            for seed, (run, base) in enumerate(pairs):
+                values = (run - base)[rng.integers(real.shape[1], size=queries)]
+                both = [paired_interval(values, how, seed, 1.0) for how in ("bootstrap", "t")]
+                truth = (run - base).mean()
+                held += [low - 1e-9 <= truth <= high + 1e-9 for low, high in both]
+                width += [high - low for low, high in both]
+                empty += both[1][0] == both[1][1]
+            ours, students = (
+                f"{share:.3f} wide {size:.3f}"
+                for share, size in zip(held / len(pairs), width / len(pairs), strict=True)
+            )
+            print(
+                f"{name:17} {queries:3} queries  {ours}  Student's {students}"
+                f"  empty {empty / len(pairs):.2f}",
+                flush=True,
+            )
+
+
+ACTS = {"differences": differences, "power": power, "verdicts": verdicts, "gates": gates}
 
 
 def main() -> None:

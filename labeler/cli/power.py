@@ -32,6 +32,17 @@ def command(
     ] = None,
     power: Annotated[float, number(SHARE, help="The chance to find the difference.")] = 0.8,
     level: Annotated[float, number(SHARE, help="Of significance.")] = 0.05,
+    planned_runs: Annotated[
+        int | None,
+        number(COUNT, "--compared", help="Plan for so many runs (default: as many as these)."),
+    ] = None,
+    named_baseline: Annotated[
+        bool, typer.Option("--baseline", help="Plan for each run against one, not for all pairs.")
+    ] = False,
+    assurance: Annotated[
+        float | None,
+        number(SHARE, help="Be so sure of the power, though these queries are few: as 0.8."),
+    ] = None,
     table: Annotated[
         Literal["detectable", "needed"] | None,
         typer.Option(
@@ -49,9 +60,17 @@ def command(
     (qrels, *_), runs = qrels_and_runs(sources, 1)
     to = output.made_from(qrels, *runs)
     name_unread_runs(*sources)
-    chance = {"power": power, "level": level}
     plan = planned(
-        qrels, runs, measure, queries=queries or (), differences=differences or (), **chance
+        qrels,
+        runs,
+        measure,
+        queries=queries or (),
+        differences=differences or (),
+        power=power,
+        level=level,
+        planned_runs=planned_runs,
+        named_baseline=named_baseline,
+        assurance=assurance,
     )
     warn(context, plan.findings)
     if output.format == "json":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,24 @@ from labeler.evaluation.system_scores import SystemScores, scores_of
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
-from labeler.report.table import Column, Table
-from labeler.stats.power import detectable, paired_deviations, pooled, queries_needed
+from labeler.report.table import Column, Ends, Table
+from labeler.stats.power import (
+    PlannedTest,
+    detectable,
+    paired_deviations,
+    pooled,
+    queries_needed,
+    variance_factors,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 NUMBERS = (25, 50, 100, 200, 500, 1000)
 DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
+RANGE = 0.95
+"""Of samples of normal differences whose range holds the truth; of real ones it is fewer."""
+MOST_RUNS = 1000
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,8 +38,12 @@ class PowerPlan:
     """What so many queries can tell, and how many a difference needs.
 
     `deviation` is that of the paired differences, pooled over all pairs of runs; `largest` is of
-    the pair that varies most. `detectable` has a difference for each number of queries, and
-    `needed` a number of queries for each difference, with both deviations.
+    the pair that varies most. `deviation_range` is what these queries say of the pooled one: as a
+    rule it holds the truth nine times in ten (the page of methods has the figures).
+    `planned_runs` are to be compared, all pairs of them, or with a `named_baseline` each with it.
+    `detectable` has a difference for each number of queries, and `needed` a number of queries for
+    each difference, by both deviations; the ranges are by the ends of `deviation_range`. With an
+    `assurance`, both are by the deviation that is not exceeded with that certainty.
     """
 
     measure: str
@@ -37,11 +51,17 @@ class PowerPlan:
     runs: int
     deviation: float
     largest: float
+    deviation_range: tuple[float, float]
     widest_pair: tuple[str, str]
+    planned_runs: int
+    named_baseline: bool
     power: float
     level: float
+    assurance: float | None
     detectable: dict[int, tuple[float, float]]
     needed: dict[float, tuple[int, int]]
+    detectable_range: dict[int, tuple[float, float]]
+    needed_range: dict[float, tuple[int, int]]
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -54,22 +74,56 @@ class PowerPlan:
         many = count_of(number, "query finds", "queries find")
         first, second = self.widest_pair
         queries = count_of(self.queries, "query", "queries")
+        low, high = self.deviation_range
         return (
-            f"{many} a difference of {least:.3f} in {self.measure} {self.power:.0%} of the time;"
-            f" one of {smallest:g} takes {count_of(enough, 'query', 'queries')}.\n"
+            f"{many} a difference of {least:.3f} in {self.measure} {self.power:.0%} of the time"
+            f"{self._among}; one of {smallest:g} takes {self._needed(smallest, enough)}.\n"
             f"{self.measure} of {self.runs} runs over {queries}: over queries, the difference of"
             f" two runs has a standard deviation of {self.deviation:.4f} (pooled over pairs of"
-            f" runs), and {self.largest:.4f} where it varies most ({first}, {second})."
+            f" runs; so few leave {low:.4f} to {high:.4f} possible), and {self.largest:.4f} where"
+            f" it varies most ({first}, {second})."
         )
+
+    @property
+    def _among(self) -> str:
+        """For which test it is planned."""
+        if self.planned_runs == 2:
+            return ", between two runs"
+        if self.named_baseline:
+            others = self.planned_runs - 1
+            return f" where {others} runs are compared with a baseline named before (Holm)"
+        return f" where all pairs of {self.planned_runs} runs are compared (HSD)"
+
+    def _needed(self, difference: float, enough: int) -> str:
+        low, high = self.needed_range[difference]
+        if self.assurance is not None:
+            return f"{enough:,} queries, to be {self.assurance:.0%} sure of that"
+        return f"about {enough:,} queries, anything from {low:,} to {high:,}"
 
     def tables(self) -> list[Table]:
         """The tables `detectable` and `needed`."""
         chance, widest = f"{self.power:.0%} power", Column("by the widest pair")
-        least = [Column("queries", align="left"), Column(f"detectable with {chance}"), widest]
+        least = [Column("queries", align="left"), Column(f"detectable with {chance}")]
         enough = [Column("difference", format="g", align="left"), Column(f"queries for {chance}")]
+        between = Column("", title="from, to", format="", ends=".4f")
+        counts = Column("", title="from, to", format="", ends=",")
         return [
-            Table("detectable", least, [[n, *pair] for n, pair in self.detectable.items()]),
-            Table("needed", [*enough, widest], [[d, *pair] for d, pair in self.needed.items()]),
+            Table(
+                "detectable",
+                [*least, between, widest],
+                [
+                    [n, value, Ends(*self.detectable_range[n]), wide]
+                    for n, (value, wide) in self.detectable.items()
+                ],
+            ),
+            Table(
+                "needed",
+                [*enough, counts, widest],
+                [
+                    [d, count, Ends(*self.needed_range[d]), wide]
+                    for d, (count, wide) in self.needed.items()
+                ],
+            ),
         ]
 
     def frame(self) -> DataFrame:
@@ -91,14 +145,26 @@ class PowerPlan:
 
 @dataclass(frozen=True)
 class PowerOptions:
-    """What to plan for: numbers of queries, differences, power and significance level."""
+    """What to plan for: numbers of queries, differences, power and significance level.
+
+    `planned_runs` are compared, as many as the earlier ones by default: all pairs of them, or with
+    a `named_baseline` each with that one. `assurance` is the certainty that the power is reached.
+    """
 
     queries: tuple[int, ...] = ()
     differences: tuple[float, ...] = ()
     power: float = 0.8
     level: float = 0.05
+    planned_runs: int | None = None
+    named_baseline: bool = False
+    assurance: float | None = None
 
     def __post_init__(self) -> None:
+        if self.planned_runs is not None and not 2 <= self.planned_runs <= MOST_RUNS:
+            problem = f"a comparison is of 2 to {MOST_RUNS:,} runs"
+            raise Misuse(problem, parameter="planned_runs")
+        if self.assurance is not None and not 0.5 <= self.assurance < 1:
+            raise Misuse("the assurance lies between 0.5 and 1", parameter="assurance")
         if not 0 < self.level < 1:
             raise Misuse("the level lies between 0 and 1", parameter="level")
         if not self.level < self.power < 1:
@@ -116,10 +182,15 @@ def power(  # noqa: PLR0913 - whoever calls it names the few that are needed
     differences: Sequence[float] = (),
     power: float = 0.8,
     level: float = 0.05,
+    planned_runs: int | None = None,
+    named_baseline: bool = False,
+    assurance: float | None = None,
 ) -> PowerPlan:
     """Say what so many queries can tell apart, and how many a difference needs.
 
-    From the scores of two or more earlier runs. Qrels and runs are taken as by `evaluate`.
+    From the scores of two or more earlier runs. Qrels and runs are taken as by `evaluate`. The
+    plan is for the test that `evaluate` makes of so many runs, all pairs of them or each with a
+    named baseline; `PowerOptions` explains the other parameters.
 
     >>> import labeler
     >>> qrels = {f"q{n}": {"d1": 1} for n in range(20)}
@@ -129,7 +200,8 @@ def power(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> plan.needed
     {0.1: (157, 157)}
     """
-    options = PowerOptions(tuple(queries), tuple(differences), power, level)
+    test = (planned_runs, named_baseline, assurance)
+    options = PowerOptions(tuple(queries), tuple(differences), power, level, *test)
     runs_by_name = runs_from(runs, qrels)
     if len(runs_by_name) < 2:
         raise Misuse("power needs two or more runs, whose differences vary from query to query")
@@ -146,21 +218,63 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
     spread, largest = pooled(list(deviations.values())), deviations[i, j]
     if not largest > 0:
         raise BadInput(f"the runs do not differ in {measure} at any query, so nothing varies")
-    chance = (options.power, options.level)
+    runs = options.planned_runs or len(scores.runs)
+    low, high = _range(scores, spread, RANGE)
+    by = {"low": low, "high": high, "pooled": spread, "widest": largest}
+    if options.assurance is not None:
+        factor = _range(scores, spread, 2 * options.assurance - 1)[1] / spread
+        by |= {"pooled": spread * factor, "widest": largest * factor}
+    planned = {name: _Planned(by, name, runs, options) for name in by}
     numbers = sorted(set(options.queries or (queries, *NUMBERS)))
     differences = options.differences or DIFFERENCES
+
+    def pairs(of: str, among: tuple[str, str], keys: Sequence[Any]) -> dict[Any, tuple[Any, Any]]:
+        first, second = (getattr(planned[name], of) for name in among)
+        return {key: (first(key), second(key)) for key in keys}
+
+    middle, ends = ("pooled", "widest"), ("low", "high")
     return PowerPlan(
         measure,
         queries,
         len(scores.runs),
         spread,
         largest,
+        (low, high),
         (scores.runs[i], scores.runs[j]),
-        *chance,
-        {n: (detectable(n, spread, *chance), detectable(n, largest, *chance)) for n in numbers},
-        {
-            d: (queries_needed(d, spread, *chance), queries_needed(d, largest, *chance))
-            for d in differences
-        },
+        runs,
+        options.named_baseline,
+        options.power,
+        options.level,
+        options.assurance,
+        pairs("detectable", middle, numbers),
+        pairs("needed", middle, differences),
+        pairs("detectable", ends, numbers),
+        pairs("needed", ends, differences),
         scores.findings,
     )
+
+
+def _range(scores: SystemScores, deviation: float, share: float) -> tuple[float, float]:
+    """The ends of the interval of a pooled deviation."""
+    low, high = variance_factors(scores.values, share)
+    return deviation * math.sqrt(low), deviation * math.sqrt(high)
+
+
+class _Planned:
+    """What can be told and what is needed by one of several deviations."""
+
+    def __init__(
+        self, by: Mapping[str, float], name: str, runs: int, options: PowerOptions
+    ) -> None:
+        self.deviation = by[name]
+        pooled = by["pooled"] if name == "widest" else None
+        self.test = PlannedTest(runs, options.named_baseline, pooled)
+        self.chance = (options.power, options.level)
+
+    def detectable(self, queries: int) -> float:
+        """The smallest difference that so many queries find."""
+        return detectable(queries, self.deviation, *self.chance, self.test)
+
+    def needed(self, difference: float) -> int:
+        """The fewest queries that find a difference."""
+        return queries_needed(difference, self.deviation, *self.chance, self.test)

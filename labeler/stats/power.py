@@ -7,27 +7,65 @@ Hanjalic (SIGIR 2019), who find that the t test keeps its level on IR data.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse
+from labeler.stats.intervals import degrees
 from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.student import t_quantile
+from labeler.stats.student import chi_square_quantile, t_quantile
+from labeler.stats.studentized import chi_weights, range_quantile
 
 POWER = 0.8
 """The power, four times of five, that studies plan for as a rule."""
 MOST_QUERIES = 10_000_000
-_POINTS = 2001
 
 
-def power(queries: int, difference: float, deviation: float, level: float = SIGNIFICANT) -> float:
-    """The chance that the two-sided paired t test finds a true mean difference.
+@dataclass(frozen=True)
+class PlannedTest:
+    """The test of one pair of runs among several, at a level for all of them together.
 
-    `deviation` is the standard deviation of the differences over queries.
+    Of all pairs Tukey's HSD, as the randomised one is of many queries; with a `named_baseline`
+    Holm's first step, the strictest. `pooled` is the deviation over all pairs, by which HSD judges
+    every pair; where it is not given, that of the pair itself.
     """
-    freedom = queries - 1
-    bound = t_quantile(1 - level / 2, freedom)
+
+    runs: int = 2
+    named_baseline: bool = False
+    pooled: float | None = None
+
+    def bound(self, queries: int, deviation: float, level: float) -> tuple[float, int]:
+        """How many standard errors of the pair a difference must reach, and their freedom."""
+        several = self.runs > 2
+        alone = t_quantile(1 - level / 2, queries - 1)
+        if not several:
+            return alone, queries - 1
+        if self.named_baseline:
+            return t_quantile(1 - level / 2 / (self.runs - 1), queries - 1), queries - 1
+        freedom = (queries - 1) * (self.runs - 1)
+        reach = range_quantile(1 - level, self.runs, freedom) / math.sqrt(2)
+        scale = 1.0 if self.pooled is None else self.pooled / deviation
+        return max(reach * scale, alone), freedom
+
+
+ALONE = PlannedTest()
+
+
+def power(
+    queries: int,
+    difference: float,
+    deviation: float,
+    level: float = SIGNIFICANT,
+    test: PlannedTest = ALONE,
+) -> float:
+    """The chance that a two-sided paired test finds a true mean difference.
+
+    `deviation` is the standard deviation of the differences over queries. Without a `test` of
+    several runs it is the paired t test.
+    """
+    bound, freedom = test.bound(queries, deviation, level)
     shift = abs(difference) / deviation * math.sqrt(queries)
     return 1 - _noncentral_t(bound, freedom, shift) + _noncentral_t(-bound, freedom, shift)
 
@@ -38,19 +76,9 @@ def exceeds(bound: float, freedom: int, shift: float) -> float:
 
 
 def _noncentral_t(t: float, freedom: int, shift: float) -> float:
-    """The probability that noncentral t lies below `t`: a normal averaged over chi, by Simpson."""
-    # s is chi over sqrt(freedom), within 12 standard deviations of 1
-    spread = 12 / math.sqrt(2 * freedom)
-    s = np.linspace(max(1e-9, 1 - spread), 1 + spread, _POINTS)
-    # the logarithm of its density: 2 (f/2)^(f/2) / Gamma(f/2) * s^(f-1) * exp(-f s^2 / 2)
-    half = freedom / 2
-    log_density = math.log(2) + half * math.log(half) - math.lgamma(half)
-    density = np.exp(log_density + (freedom - 1) * np.log(s) - half * s**2)
-    # Simpson's weights: 1 4 2 4 ... 2 4 1
-    weights = np.where(np.arange(_POINTS) % 2, 4.0, 2.0)
-    weights[[0, -1]] = 1.0
-    values = _normal_below(t * s - shift) * density * weights
-    return float(values.sum() * (s[1] - s[0]) / 3)
+    """The probability that noncentral t lies below `t`: a normal averaged over chi."""
+    s, weights = chi_weights(freedom)
+    return float(_normal_below(t * s - shift) @ weights)
 
 
 def _normal_below(z: Floats) -> Floats:
@@ -58,35 +86,43 @@ def _normal_below(z: Floats) -> Floats:
 
 
 def detectable(
-    queries: int, deviation: float, target: float = POWER, level: float = SIGNIFICANT
+    queries: int,
+    deviation: float,
+    target: float = POWER,
+    level: float = SIGNIFICANT,
+    test: PlannedTest = ALONE,
 ) -> float:
     """The smallest true difference that so many queries find with a target power."""
     if queries < 2:
         raise Misuse("a paired comparison needs at least 2 queries")
     low, high = 0.0, deviation
-    while power(queries, high, deviation, level) < target:
+    while power(queries, high, deviation, level, test) < target:
         low, high = high, high * 2
     while high - low > 1e-6 * deviation:
         middle = (low + high) / 2
-        enough = power(queries, middle, deviation, level) >= target
+        enough = power(queries, middle, deviation, level, test) >= target
         low, high = (low, middle) if enough else (middle, high)
     return high
 
 
 def queries_needed(
-    difference: float, deviation: float, target: float = POWER, level: float = SIGNIFICANT
+    difference: float,
+    deviation: float,
+    target: float = POWER,
+    level: float = SIGNIFICANT,
+    test: PlannedTest = ALONE,
 ) -> int:
     """The fewest queries that find a true difference with a target power."""
     if difference == 0 or deviation == 0:
         raise Misuse("a difference and a deviation of 0 have no sample size")
     low, high = 1, 2
-    while power(high, difference, deviation, level) < target:
+    while power(high, difference, deviation, level, test) < target:
         low, high = high, high * 2
         if high > MOST_QUERIES:
             raise Misuse(f"a difference of {difference:g} needs over {MOST_QUERIES:,} queries")
     while high - low > 1:
         middle = (low + high) // 2
-        enough = power(middle, difference, deviation, level) >= target
+        enough = power(middle, difference, deviation, level, test) >= target
         low, high = (low, middle) if enough else (middle, high)
     return high
 
@@ -99,6 +135,24 @@ def paired_deviations(values: Floats) -> dict[tuple[int, int], float]:
         for i in range(runs)
         for j in range(i + 1, runs)
     }
+
+
+def variance_factors(values: Floats, share: float) -> tuple[float, float]:
+    """What to multiply a pooled variance of differences by to get the ends of its interval.
+
+    From the scores `(runs, queries)`. Each end is the farther of two: chi-square's, which heavy
+    tails make too near, and that of the logarithm by the jackknife over queries, which few queries
+    do. `share` is that of samples whose interval holds the truth, as a rule.
+    """
+    residuals = np.nan_to_num(values - np.nanmean(values, axis=1, keepdims=True))
+    residuals -= residuals.mean(axis=0)
+    each = (residuals**2).sum(axis=0)  # a query's share of the variance, up to a factor
+    n = len(each)
+    error = float(each.std(ddof=1) / math.sqrt(n) / each.mean())
+    reach = math.exp(t_quantile((1 + share) / 2, degrees(n)) * error)
+    low = (n - 1) / chi_square_quantile((1 + share) / 2, n - 1)
+    high = (n - 1) / chi_square_quantile((1 - share) / 2, n - 1)
+    return min(low, 1 / reach), max(high, reach)
 
 
 def pooled(deviations: list[float]) -> float:

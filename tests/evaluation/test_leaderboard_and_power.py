@@ -256,9 +256,32 @@ def test_power_says_first_what_the_queries_find_and_what_a_difference_takes(
     assert labeler(asked) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert first == (
-        "43 queries find a difference of 0.070 in nDCG@10 80% of the time;"
-        " one of 0.02 takes 502 queries."
+        "43 queries find a difference of 0.099 in nDCG@10 80% of the time where all pairs of 11"
+        " runs are compared (HSD); one of 0.02 takes about 1,050 queries, anything from 714 to"
+        " 1,696."
     )
+    assert labeler([*asked, "--compared", "2"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("43 queries find a difference of 0.070 in nDCG@10 80% of the time, ")
+    assert "one of 0.02 takes about 502 queries" in first
+    assert labeler([*asked, "--compared", "5", "--baseline", "--assurance", "0.8"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert "where 4 runs are compared with a baseline named before (Holm)" in first
+    assert first.endswith("queries, to be 80% sure of that.")
+
+
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        (["--compared", "1"], "--compared: a comparison is of 2 to 1,000 runs"),
+        (["--assurance", "0.3"], "--assurance: the assurance lies between 0.5 and 1"),
+    ],
+)
+def test_plans_that_cannot_be_made_are_refused(
+    option: list[str], problem: str, coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert labeler(["power", str(coll), *option]) == 2
+    assert problem in capsys.readouterr().err
 
 
 def test_power_of_real_systems(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:

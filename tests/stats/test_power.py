@@ -1,0 +1,64 @@
+"""Plans for the test that is made of several runs, and the uncertainty of what they stand on."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from labeler.stats.hsd import randomised_hsd
+from labeler.stats.power import PlannedTest, detectable, power, queries_needed, variance_factors
+from labeler.stats.student import chi_square_quantile
+from labeler.stats.studentized import range_quantile
+
+
+@pytest.mark.parametrize(("systems", "freedom"), [(2, 9), (3, 4), (5, 84), (11, 420)])
+def test_the_studentized_range_is_scipys(systems: int, freedom: int) -> None:
+    wanted = stats.studentized_range.ppf(0.95, systems, freedom)
+    assert range_quantile(0.95, systems, freedom) == pytest.approx(wanted, rel=1e-4)
+
+
+@pytest.mark.parametrize("freedom", [9, 42, 400])
+@pytest.mark.parametrize("probability", [0.025, 0.2, 0.8, 0.975])
+def test_chi_square_is_scipys_to_a_percent(probability: float, freedom: int) -> None:
+    wanted = stats.chi2.ppf(probability, freedom)
+    assert chi_square_quantile(probability, freedom) == pytest.approx(wanted, rel=0.01)
+
+
+def test_of_two_runs_every_test_is_the_paired_t_test() -> None:
+    for named in (False, True):
+        assert power(40, 0.05, 0.15, test=PlannedTest(2, named)) == power(40, 0.05, 0.15)
+
+
+def test_more_runs_need_more_queries_and_a_named_baseline_fewer() -> None:
+    for_pairs = [queries_needed(0.05, 0.15, test=PlannedTest(runs)) for runs in (2, 3, 5, 11)]
+    assert for_pairs == sorted(set(for_pairs))
+    named = [queries_needed(0.05, 0.15, test=PlannedTest(runs, True)) for runs in (2, 3, 5, 11)]
+    assert all(n < p for n, p in zip(named[1:], for_pairs[1:], strict=True))
+
+
+def test_the_planned_power_is_that_of_the_test_of_all_pairs() -> None:
+    rng = np.random.default_rng(1)
+    runs, deviation = 5, 0.15
+    least = detectable(30, deviation, test=PlannedTest(runs))
+    found = 0
+    for seed in range(150):
+        values = rng.normal(0, deviation / math.sqrt(2), (runs, 30))
+        values[0] += least
+        found += randomised_hsd(values, seed, 1000).p[0, 1] < 0.05
+    assert found / 150 == pytest.approx(0.8, abs=0.1)  # 3 standard errors
+
+
+@pytest.mark.parametrize("queries", [10, 40])
+def test_the_range_of_a_deviation_holds_the_truth(queries: int) -> None:
+    rng = np.random.default_rng(2)
+    held = 0
+    for _ in range(400):
+        values = rng.standard_t(6, (4, queries))
+        variance = float(np.mean([np.var(values[i] - values[j], ddof=1) for i, j in PAIRS]))
+        low, high = variance_factors(values, 0.95)
+        held += variance * low <= 2 * 6 / 4 <= variance * high
+    assert held >= 370
+
+
+PAIRS = [(i, j) for i in range(4) for j in range(i)]
