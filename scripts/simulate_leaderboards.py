@@ -12,7 +12,7 @@ close together, 1,000 queries, and a judge that compresses.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,16 +63,17 @@ def our_own(systems: int = 61, queries: int = 1000) -> tuple[Floats, Floats]:
     return people, np.clip(0.15 + 0.75 * halved + taste + noise, 0, 1)
 
 
-def covered(first: Floats, second: Floats, n: int, repeats: int) -> None:
+def covered(first: Floats, second: Floats, n: int, repeats: int, names: Sequence[str]) -> None:
     """Print the coverage and the mean width of ours and of percentiles alone."""
     rng = np.random.default_rng(0)
     both = np.concatenate([first, second])
-    hits = {name: np.zeros(5) for name in RANK_STATISTICS}
+    statistics = {name: RANK_STATISTICS[name] for name in names}
+    hits = {name: np.zeros(5) for name in names}
     means = first.mean(axis=1), second.mean(axis=1)
     for repeat in range(repeats):
         drawn = both[:, rng.integers(both.shape[1], size=n)]
         sample = Sample(drawn.T, DRAWS, repeat)
-        for name, statistic in RANK_STATISTICS.items():
+        for name, statistic in statistics.items():
             truth = float(statistic.compute(*means))
             of = Replicates(sample, of_sums(statistic), freedom=n - 1.0)
             ours = held(rank_interval(statistic, of), truth)
@@ -113,11 +114,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="with nist.qrels, two others and runs/")
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--queries", type=int, nargs="*", default=[25, 43, 100])
+    parser.add_argument("--statistic", action="append", choices=list(RANK_STATISTICS))
     given = parser.parse_args()
     for name, first, second in worlds(given.folder):
         print(f"{name}: coverage of nominal 95 % intervals (mean width)", flush=True)
         for n in given.queries:
-            covered(first, second, n, given.repeats)
+            covered(first, second, n, given.repeats, given.statistic or list(RANK_STATISTICS))
             ceilings(first, n, given.repeats)
 
 

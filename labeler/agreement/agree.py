@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from labeler.agreement.align import LeftOut, Rules, grades_of_human, scale_of
 from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.calibration import Calibration, calibration, renamed
-from labeler.agreement.circularity import circularities
 from labeler.agreement.compare import (
     Agreement,
     StatisticOptions,
@@ -151,8 +150,6 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
     left_out = _of_sample(agreement.left_out, sources, source)
     agreement = replace(agreement, left_out=left_out)
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
-    models = {"assessor": source.model, "query writer": sources.writer}
-    models_by_role = {role: model for role, model in models.items() if model}
     return AssessorReport(
         sources.human_name,
         source.name,
@@ -164,7 +161,6 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
             _calibration(sources, source, rules, options),
         ),
         board,
-        tuple(circularities(board, sources.tags, models_by_role)) if board else (),
         plans=_plans(agreement, options),
         notes=(
             *as_findings([*sources.notes, *source.notes]),
@@ -182,12 +178,18 @@ def _leaderboard(
         return None
 
     from labeler.evaluation.board import BoardOptions, leaderboard_of_dicts
+    from labeler.evaluation.judge_bias import kin_of
 
     human, assessor = mapped(sources, source, rules)
     how = BoardOptions(options.own_pools, seed=options.statistics.seed)
     measure = parse(options.measure)
     board = leaderboard_of_dicts(human, assessor, sources.runs, measure, how)
-    return board and replace(board, qrels=(sources.human_name, source.name))
+    if board is None:
+        return None
+    models = {"assessor": source.model, "query writer": sources.writer}
+    named = {role: model for role, model in models.items() if model}
+    kin = kin_of(list(sources.runs), sources.tags, named)
+    return replace(board.against_kin(kin), qrels=(sources.human_name, source.name))
 
 
 def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOut:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.ceiling import Ceiling
-from labeler.agreement.circularity import Circularity
 from labeler.agreement.compare import Agreement
 from labeler.agreement.details import ClassFigures, GradeBias, QueryFigures
 from labeler.agreement.differences import Difference
 from labeler.agreement.joint import JointAgreement
 from labeler.agreement.plan import SampleSizePlan
-from labeler.report.finding import Finding, as_findings
+from labeler.report.finding import Finding
 
 if TYPE_CHECKING:
     from labeler.evaluation.board import Leaderboard
@@ -41,7 +40,6 @@ class AssessorReport:
     agreement: Agreement
     details: Details
     board: Leaderboard | None = None
-    circularities: tuple[Circularity, ...] = ()
     against: str | None = None
     differences: tuple[Difference, ...] = ()
     ceilings: tuple[Ceiling, ...] = ()
@@ -53,5 +51,4 @@ class AssessorReport:
     def warnings(self) -> tuple[Finding, ...]:
         """How options were taken, the agreement's warnings and those of the leaderboard."""
         of_board = () if self.board is None else self.board.warnings
-        of_systems = as_findings([*of_board, *map(str, self.circularities)])
-        return (*self.notes, *self.agreement.warnings, *of_systems)
+        return (*self.notes, *self.agreement.warnings, *of_board)

@@ -102,6 +102,7 @@ def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
         "max_drop": int(board.statistics["max_drop"].value or 0),
         "bias": board.difference,
         "significance": board.decisions_as_json(),
+        "judge_bias": board.bias.as_json(),
         "swapped": [
             {
                 "better": swap.better,
@@ -112,7 +113,7 @@ def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
             }
             for swap in swaps
         ],
-        "circular": [asdict(circularity) for circularity in report.circularities],
+        "circular": [favour.as_json() for favour in board.bias.favours],
     }
 
 

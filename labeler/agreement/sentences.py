@@ -177,7 +177,8 @@ def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: boo
         return f"{whether} is not known: no runs were given."
     from labeler.evaluation.board_sentences import board_sentences
 
-    return "\n".join(board_sentences(board, human, assessor))
+    of_order = board_sentences(board, human, assessor)
+    return "\n".join([*of_order, *board.bias.sentences(human, assessor)])
 
 
 def left_out_lines(agreement: Agreement) -> list[str]:

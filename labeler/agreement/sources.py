@@ -8,15 +8,16 @@ from pathlib import Path
 
 from labeler.agreement.align import AssessorLabels
 from labeler.agreement.calibration import Distributions
-from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import run_paths, runs_by_name
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.made_by import collection_of_qrels, made_by
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.data import Failure, Pair, Qrels, Run
 from labeler.errors import Misuse
+from labeler.evaluation.origin import caveats
 from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
@@ -110,7 +111,7 @@ def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
     paths = run_paths(run_sources)
     if not run_sources and opened.collection is not None:
         paths = [*opened.collection.run_files().values()]
-    pooled = _pooled_tags(opened.collection)
+    pooled = {} if opened.collection is None else made_by(opened.collection, "").tags
     runs: dict[str, Run] = {}
     tags: dict[str, str] = {}
     for name, path in runs_by_name(paths).items():
@@ -121,25 +122,22 @@ def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
     return replace(opened, runs=runs, tags=tags)
 
 
-def _pooled_tags(collection: Collection | None) -> dict[str, str]:
-    """What the card calls the systems that were pooled."""
-    card = {} if collection is None else read_card(collection)
-    runs = card_section(card_section(card, "pool"), "runs")
-    return {name: tag for name, tag in runs.items() if isinstance(tag, str)}
-
-
 def source_of_file(path: Path, name: str) -> AssessorSource:
     """An assessor's file of judgements or of labels, under a name."""
     if path.name.endswith(JUDGEMENTS):
         rows = _read_judged(path)
         judged = AssessorLabels(rows.grades, rows.failures)
-        return AssessorSource(name, judged, rows.model(path.stem), rows.distributions)
+        notes = tuple(map(str, caveats(sorted(rows.models))))
+        return AssessorSource(name, judged, rows.model(path.stem), rows.distributions, notes=notes)
     with rereadable():
         hold_labels(path)
         read = read_labels(path)
-    notes = [f"{path}: {read.repeated} {_lines(read.repeated)} of a pair a second time"]
+    repeated = f"{path}: {read.repeated} {_lines(read.repeated)} of a pair a second time"
+    where = collection_of_qrels(path)
+    models = made_by(*where).models if where else ()
     judged = AssessorLabels(read.labels, read.failures)
-    return AssessorSource(name, judged, path.stem, notes=tuple(notes[: read.repeated]))
+    notes = (*([repeated] if read.repeated else []), *map(str, caveats(models)))
+    return AssessorSource(name, judged, ", ".join(models) or path.stem, notes=notes)
 
 
 def _lines(count: int) -> str:
@@ -151,13 +149,12 @@ def _of_collection(
 ) -> Sources:
     for name in (*names, *more_humans):
         collection.existing_qrels(name)
-    writer = card_section(read_card(collection), "generate").get("model", "")
     return Sources(
         names[0],
         read_qrels(collection.qrels(names[0]), warn),
         tuple(_of_collections_qrels(collection, name) for name in names[1:]),
         {name: read_qrels(collection.qrels(name), warn) for name in more_humans},
-        writer=str(writer),
+        writer=made_by(collection, names[0]).writer,
         weights=_weights(collection, names[0]),
         collection=collection,
         scale_names=grade_names(collection, names[0]),
@@ -186,7 +183,7 @@ def _of_collections_qrels(collection: Collection, name: str) -> AssessorSource:
     Judgements name the models that answered; the card also knows them where no judgements are.
     """
     path, judgements = collection.qrels(name), collection.judgements(name)
-    model = _model_of_card(collection, name) or name
+    model = ", ".join(made_by(collection, name).models) or name
     if not judgements.exists():
         scale_names = grade_names(collection, name)
         return replace(source_of_file(path, name), model=model, scale_names=scale_names)
@@ -199,14 +196,6 @@ def _of_collections_qrels(collection: Collection, name: str) -> AssessorSource:
     return AssessorSource(
         name, judged, rows.model(model), rows.distributions, scale_names, source.notes
     )
-
-
-def _model_of_card(collection: Collection, name: str) -> str:
-    """The model asked and those that answered, as the card says."""
-    entry = card_section(card_section(read_card(collection), "judge"), name)
-    served = entry.get("served")
-    models = [entry.get("model"), *(served if isinstance(served, list) else [])]
-    return ", ".join(dict.fromkeys(model for model in models if isinstance(model, str) and model))
 
 
 @dataclass

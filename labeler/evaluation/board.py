@@ -14,6 +14,7 @@ from labeler.data import Qrels, Run
 from labeler.evaluation.board_sentences import board_sentences
 from labeler.evaluation.comparison import difference_interval
 from labeler.evaluation.inputs import short_name
+from labeler.evaluation.judge_bias import JudgeBias, Kin, favour_findings, judge_bias
 from labeler.evaluation.systems import (
     SHOWN,
     Swap,
@@ -45,7 +46,7 @@ from labeler.stats.rankings import Correlation, correlations, noise_ceiling
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SAME = PairCounts(0, 0, 0)
+SAME, NO_BIAS = PairCounts(0, 0, 0), JudgeBias(None, None, {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +58,8 @@ class Leaderboard:
     `undefined` counts them. `pairs` counts what the two judged; where that differs, scores are on
     the pairs that both judged (`shared`), or each side's on all of its own. `decisions` says how
     far the two agree on which pairs of systems differ, each pair tested `alone` or allowing for all
-    pairs (`hsd`); `ceiling` is the tau-b of two sets of as many queries by the first qrels.
+    pairs (`hsd`); `ceiling` is the tau-b of two sets of as many queries by the first qrels,
+    `bias` what the second does to systems' scores.
     """
 
     measure: str
@@ -71,6 +73,7 @@ class Leaderboard:
     pairs: PairCounts = SAME
     shared: bool = False
     ceiling: float | None = None
+    bias: JudgeBias = NO_BIAS
     qrels: tuple[str, str] = ("the first qrels", "the second qrels")
     findings: tuple[Finding, ...] = ()
 
@@ -83,7 +86,8 @@ class Leaderboard:
     @property
     def sentences(self) -> list[str]:
         """How alike the two orders are, and on which differences of systems the two agree."""
-        return list(board_sentences(self, *self.names))
+        first, second = self.names
+        return [*board_sentences(self, first, second), *self.bias.sentences(first, second)]
 
     def tables(self, most_swaps: int | None = None) -> list[Table]:
         """The tables `runs`, `statistics`, `significance` and `swaps`, of these the surest."""
@@ -117,7 +121,10 @@ class Leaderboard:
             },
             "noise_ceiling": self.ceiling,
             "significance": self.decisions_as_json(),
+            "judge_bias": self.bias.as_json(),
+            "circular": [favour.as_json() for favour in self.bias.favours],
             "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in self.swaps],
+            "warnings": [str(finding) for finding in self.findings],
         }
 
     def decisions_as_json(self) -> dict[str, Any]:
@@ -166,7 +173,11 @@ class Leaderboard:
             left_out = count_of(self.undefined, "query", "queries")
             text = f"{self.measure} is undefined for some run in {left_out}: left out"
             findings.append(Finding(text))
-        return tuple(findings)
+        return (*findings, *favour_findings(self.bias.favours))
+
+    def against_kin(self, kin: Sequence[Kin]) -> Leaderboard:
+        """The same, with the assessor's bias seen from the systems that are no kin to it."""
+        return replace(self, bias=judge_bias(self, kin)) if kin else self
 
 
 def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
@@ -258,7 +269,7 @@ def leaderboard_of(
         for alone, side in zip(p, (first, second), strict=True)
     ]
     means = np.array([first.mean(axis=1), second.mean(axis=1)])
-    return Leaderboard(
+    board = Leaderboard(
         str(measure),
         tuple(q for q, is_defined in zip(scored.queries, defined, strict=True) if is_defined),
         _systems(runs, replace(scored, values=scores), sign, measure, seed),
@@ -271,6 +282,7 @@ def leaderboard_of(
         two.shared,
         noise_ceiling(first, seed),
     )
+    return replace(board, bias=judge_bias(board))
 
 
 def _systems(

@@ -40,6 +40,7 @@ from labeler.evaluation.options import (
     Ties,
     names_of,
 )
+from labeler.evaluation.origin import origin_findings
 from labeler.evaluation.pair_sample import (
     check_additive,
     pair_sample,
@@ -135,6 +136,7 @@ def corrections_of(
         corrected_differences(comparable, measures, options.baseline, options.target)
     )
     findings += turning_finding(comparisons)
+    findings += origin_findings(assessor)
     told = [_coverage(scores[0].means, options.target)]
     findings[:0] = told if sample is None else sample_findings(sample)
     results = tuple(scores), tuple(comparisons), tuple(findings)

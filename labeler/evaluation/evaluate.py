@@ -25,7 +25,6 @@ from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
     RunsByName,
-    judgements_beside,
     pool_from,
     rank,
     runs_from,
@@ -42,6 +41,7 @@ from labeler.evaluation.options import (
     Unanswerable,
     names_of,
 )
+from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
 from labeler.evaluation.scores import RunScores, counted, run_scores
 from labeler.evaluation.summary import headline, in_order
 from labeler.evaluation.tables import (
@@ -56,7 +56,6 @@ from labeler.evaluation.tables import (
 from labeler.evaluation.warnings import (
     few_queries,
     hole_findings,
-    judgement_findings,
     name_findings,
     qrels_findings,
     run_findings,
@@ -231,7 +230,7 @@ def report_on(
         findings += score_findings(run_name, scored[-1].scores)
     between = compared(scored, measures[0], options, findings)
     findings += [*few_queries(scored), *hole_findings(scored)]
-    findings += judgement_findings(judgements_beside(qrels))
+    findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
     texts = tuple(map(str, measures))
     told = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)
     return Report(pool.name, texts, tuple(scored), *told)

@@ -94,14 +94,6 @@ def top_grade_beside(qrels: AnyQrels) -> int | None:
     return top_grade_of(path)
 
 
-def judgements_beside(qrels: AnyQrels) -> Path | None:
-    """The judgements that the qrels of a collection were written from."""
-    path, collection = qrels_path(qrels), collection_around(qrels)
-    if path is None or collection is None:
-        return None
-    return collection.judgements(short_name(path.name))
-
-
 def short_name(qrels: str) -> str:
     """What a table calls qrels: the name of their file without its ending."""
     return Path(qrels).name.removesuffix(".gz").removesuffix(".qrels")

@@ -12,7 +12,6 @@ from labeler.evaluation.comparison import summary_interval
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
-    judgements_beside,
     qrels_from,
     qrels_path,
     runs_from,
@@ -20,12 +19,12 @@ from labeler.evaluation.inputs import (
     top_grade_beside,
 )
 from labeler.evaluation.options import Scoring
+from labeler.evaluation.origin import kin_behind, origin_findings
 from labeler.evaluation.scores import RunScores
 from labeler.evaluation.system_scores import mean_measure
 from labeler.evaluation.two_sided import TwoQrels, score_twice, two_qrels
 from labeler.evaluation.warnings import (
     few_queries,
-    judgement_findings,
     name_findings,
     qrels_findings,
     run_findings,
@@ -77,7 +76,8 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
     if board is None:
         raise BadInput(f"{measure} is undefined for some run in every query")
     findings += few_queries([_first_run(board, parsed)])
-    findings += [found for qrels in (first, second) for found in _of_judgements(qrels)]
+    findings += [found for qrels in (first, second) for found in origin_findings(qrels)]
+    board = board.against_kin(kin_behind(second, runs_by_name))
     board = replace(board, qrels=(sides[0].name, sides[1].name))
     findings = [*name_findings([str(measure)]), *findings]
     findings += board.warnings
@@ -146,7 +146,3 @@ def _first_run(board: Leaderboard, measure: Measure) -> RunScores:
     interval = summary_interval(measure, values, "bootstrap", 0)
     scores = Scores(board.queries, (measure,), values[None])
     return RunScores(board.systems[0].run, scores, {str(measure): interval}, {}, {})
-
-
-def _of_judgements(qrels: AnyQrels) -> list[Finding]:
-    return judgement_findings(judgements_beside(qrels))

@@ -179,24 +179,19 @@ def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
     return [Finding(f"{run.name}: {share_name} is {share:.2f}; {what}", run.name, (table,))]
 
 
-def judgement_findings(judgements: Path | None) -> list[Finding]:
-    """What to say beside every figure that rests on some judgements; nothing without a file."""
-    if judgements is None or not judgements.exists():
+def judgement_findings(judgements: Path) -> list[Finding]:
+    """How many pairs have no grade, and why; nothing without a file."""
+    if not judgements.exists():
         return []
     from labeler.collection.judgements import read_judgements  # takes long to load
-    from labeler.models.local.caveats import caveat, embedded_name
 
     failures: Counter[str] = Counter()
-    model = ""
     pairs = 0
     for row in read_judgements(judgements):
         pairs += 1
-        model = model or row.origin.model
         if isinstance(row.judged.outcome, Failure):
             failures[row.judged.outcome.status] += 1
-    embedded = embedded_name(model)
-    findings = [Finding(caveat(embedded))] if embedded else []
-    return findings + _failure_findings(judgements, failures, pairs)
+    return _failure_findings(judgements, failures, pairs)
 
 
 def _failure_findings(path: Path, failures: Mapping[str, int], pairs: int) -> list[Finding]:

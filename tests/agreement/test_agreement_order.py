@@ -11,7 +11,6 @@ from scipy import stats
 from labeler.agreement.align import Rules
 from labeler.agreement.calibration import calibration
 from labeler.agreement.ceiling import ceiling
-from labeler.agreement.circularity import circularities, families, kinship
 from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.agreement.details import by_class
 from labeler.agreement.differences import differences
@@ -20,6 +19,8 @@ from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels, Run
 from labeler.evaluation.board import leaderboard_of_dicts
+from labeler.evaluation.families import families, kinship
+from labeler.evaluation.judge_bias import kin_of
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run
@@ -163,19 +164,19 @@ def test_a_leaderboard_has_the_means_that_evaluate_gives() -> None:
     )
 
 
-def test_favour_to_its_own_kin_is_named_with_its_evidence() -> None:
+def test_too_few_unrelated_systems_are_no_evidence_of_favour() -> None:
     people, other, runs = toy()
     board = leaderboard_of_dicts(people, other, runs, parse("nDCG@10"))
     assert board is not None
-    (found,) = circularities(board, {"other": "claude-3"}, {"assessor": "gpt-4o"})
-    assert (found.run, found.family, found.role) == ("gpt-ranker", "GPT", "assessor")
-    assert found.low is not None
-    assert found.low > 0
-    assert "favoured" in str(found)
-    fair = leaderboard_of_dicts(people, people, runs, parse("nDCG@10"))
-    assert fair is not None
-    assert "no favour" in str(circularities(fair, {}, {"assessor": "gpt-4o"})[0])
-    assert circularities(board, {}, {"assessor": "mistral-large"}) == []
+    kin = kin_of(list(runs), {"other": "claude-3"}, {"assessor": "gpt-4o"})
+    (found,) = board.against_kin(kin).bias.favours
+    assert (found.kin.run, found.kin.families) == ("gpt-ranker", ("GPT",))
+    assert found.kin.ties == (("assessor", "gpt-4o"),)
+    assert (found.verdict, found.residual, found.others) == ("no evidence", None, 2)
+    assert str(found).endswith(
+        "cannot be seen from 2 unrelated systems, where 6 that differ are needed"
+    )
+    assert kin_of(list(runs), {}, {"assessor": "mistral-large"}) == []
 
 
 @pytest.mark.parametrize(
@@ -197,6 +198,30 @@ def test_favour_to_its_own_kin_is_named_with_its_evidence() -> None:
         ("glm-4-plus", {"GLM"}),
         ("test5", set()),
         ("bge-base-retriever", {"BGE"}),
+        ("rank_zephyr_7b", {"Mistral"}),
+        ("RankZephyrRho", {"Mistral"}),
+        ("codestral-22b", {"Mistral"}),
+        ("SFR-Embedding-2_R", {"Mistral"}),
+        ("nvidia/NV-Embed-v2", {"Mistral"}),
+        ("e5-mistral-7b-instruct", {"Mistral"}),
+        ("e5-large-v2", set()),
+        ("sonnet-3.5", {"Claude"}),
+        ("anthropic/claude-3-opus", {"Claude"}),
+        ("haiku-rerank", {"Claude"}),
+        ("Nous-Hermes-2", {"Llama"}),
+        ("alpaca-lora", {"Llama"}),
+        ("rank_vicuna_7b", {"Llama"}),
+        ("RepLLaMA", {"Llama"}),
+        ("text-embedding-3-large", {"GPT"}),
+        ("text_embedding_ada_002", {"GPT"}),
+        ("part5-bm25", {"BM25"}),
+        ("part5-run", set()),
+        ("setT5x", set()),
+        ("mt5-base", {"T5"}),
+        ("flan-t5-xl", {"T5"}),
+        ("phi-4", {"Phi"}),
+        ("phi", set()),
+        ("opusculum", set()),
     ],
 )
 def test_families_are_read_from_names(name: str, family: set[str]) -> None:
@@ -215,6 +240,11 @@ def test_families_are_read_from_names(name: str, family: set[str]) -> None:
         (["solarium"], "solar-pro", []),
         (["test-7"], "test-judge", []),
         (["my-ranker"], "my-judge", []),
+        (["team1-a"], "team1-b", []),
+        (["team-a"], "team-b", []),
+        (["part5-bm25"], "flan-t5-xl", []),
+        (["RankZephyr"], "mistral-large", ["Mistral"]),
+        (["bm25-then-haiku"], "anthropic/claude-sonnet-4", ["Claude"]),
     ],
 )
 def test_kin_is_known_by_family_or_by_name(called: list[str], model: str, kin: list[str]) -> None:
@@ -245,7 +275,7 @@ def with_card(folder: Path, card: dict[str, object]) -> Path:
                 "judge": {"judge1": {"model": "o3-mini"}},
                 "pool": {"runs": {"r1": "text-embedding-3-large"}},
             },
-            "circular: r1 and the assessor o3-mini",
+            "circular: r0 (GPT) and r1 (GPT) are kin to the assessor o3-mini",
         ),
         ({"generate": {"model": "gpt-4.1"}}, "circular: r0 and the query writer gpt-4.1"),
         ({"judge": "x", "pool": {"runs": ["r1"]}, "generate": 3}, ""),

@@ -1,0 +1,70 @@
+"""What stands behind judgements, to be said beside every figure that rests on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from labeler.data import Run
+from labeler.evaluation.families import families
+from labeler.evaluation.inputs import AnyQrels, qrels_path, short_name
+from labeler.evaluation.judge_bias import Kin, kin_of, together
+from labeler.evaluation.warnings import judgement_findings
+from labeler.report.finding import Finding
+from labeler.trec.tags import read_tag
+
+
+def caveats(models: Sequence[str]) -> Iterator[Finding]:
+    """How far the grades of embedded assessors among the models can be trusted, each once."""
+    from labeler.models.local.caveats import caveat, embedded_name
+
+    names = dict.fromkeys(filter(None, map(embedded_name, models)))
+    return (Finding(caveat(name)) for name in names)
+
+
+def origin_findings(qrels: AnyQrels) -> list[Finding]:
+    """Whose judgements these are, where that limits what they are worth, and how many failed."""
+    from labeler.collection.made_by import collection_of_qrels, made_by  # takes long to load
+
+    path = qrels_path(qrels)
+    found = None if path is None else collection_of_qrels(path)
+    if found is None:
+        return []
+    collection, name = found
+    findings = list(caveats(made_by(collection, name).models))
+    return findings + judgement_findings(collection.judgements(name))
+
+
+def kin_behind(qrels: AnyQrels, runs: Mapping[str, Path | Run]) -> list[Kin]:
+    """The runs that are kin to the model that judged, or to the one that wrote the queries.
+
+    Of qrels outside a collection only the file's name may tell, where it names a family of models.
+    """
+    from labeler.collection.made_by import MadeBy, collection_of_qrels, made_by
+
+    path = qrels_path(qrels)
+    if path is None:
+        return []
+    found = collection_of_qrels(path)
+    made = MadeBy() if found is None else made_by(*found)
+    stem = short_name(path.name)
+    model = ", ".join(made.models) or (stem if families(stem) else "")
+    models = {"assessor": model, "query writer": made.writer}
+    named = {role: model for role, model in models.items() if model}
+    tags = {name: f"{_tag(run)} {made.tags.get(name, '')}" for name, run in runs.items() if named}
+    return kin_of(list(runs), tags, named)
+
+
+def _tag(run: Path | Run) -> str:
+    """What a run's file calls its system; a pipe is not read for it."""
+    return read_tag(run) if isinstance(run, Path) and run.is_file() else ""
+
+
+def kin_finding(kin: Sequence[Kin]) -> list[Finding]:
+    """That runs are kin to the model whose judgements score them."""
+    shows = "only people's grades can show"
+    if len(kin) == 1:
+        return [Finding(f"circular: {kin[0]}; whether that favours it, {shows}")]
+    return (
+        [Finding(f"circular: {together(kin)}; whether that favours them, {shows}")] if kin else []
+    )
