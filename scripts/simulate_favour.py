@@ -89,8 +89,8 @@ def own_worlds(systems: int, queries: int, repeats: int) -> None:
     rates = ", ".join(f"{rate:.3f}" for rate in hits / repeats)
     print(
         f"our own, {systems} others, {queries} queries: favoured without favour, with .02, .05,"
-        f" .10: {rates}; before, without: {before / repeats:.3f}; slope off by {np.mean(slopes):+.3f},"
-        f" held {held / len(slopes):.3f} of {len(slopes)}",
+        f" .10: {rates}; before, without: {before / repeats:.3f}; slope off by"
+        f" {np.mean(slopes):+.3f}, held {held / len(slopes):.3f} of {len(slopes)}",
         flush=True,
     )
 

@@ -28,7 +28,7 @@ FEWEST_OTHERS = 6
 """So many unrelated systems are needed to see how far one of them may lie from their line."""
 
 
-class Board(Protocol):
+class ScoredSystems(Protocol):
     """What is needed of a `Leaderboard`."""
 
     @property
@@ -192,7 +192,7 @@ class JudgeBias:
         }
 
 
-def judge_bias(board: Board, kin: Sequence[Kin] = ()) -> JudgeBias:
+def judge_bias(board: ScoredSystems, kin: Sequence[Kin] = ()) -> JudgeBias:
     """Fit the line to the systems that are no kin, and hold all kin against it.
 
     For measures where lower is better a residual above 0 is a gain, too.

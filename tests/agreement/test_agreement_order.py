@@ -275,7 +275,7 @@ def with_card(folder: Path, card: dict[str, object]) -> Path:
                 "judge": {"judge1": {"model": "o3-mini"}},
                 "pool": {"runs": {"r1": "text-embedding-3-large"}},
             },
-            "circular: r0 (GPT) and r1 (GPT) are kin to the assessor o3-mini",
+            "circular: r1 (GPT) and r0 (GPT) are kin to the assessor o3-mini",
         ),
         ({"generate": {"model": "gpt-4.1"}}, "circular: r0 and the query writer gpt-4.1"),
         ({"judge": "x", "pool": {"runs": ["r1"]}, "generate": 3}, ""),
