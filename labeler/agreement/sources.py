@@ -8,6 +8,7 @@ from pathlib import Path
 
 from labeler.agreement.align import AssessorLabels
 from labeler.agreement.calibration import Distributions
+from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import run_paths, runs_by_name
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
