@@ -12,7 +12,8 @@ from typing import Any
 
 from labeler.collection.corpus import corpus_lines
 from labeler.collection.layout import Collection
-from labeler.corpus.ingest import Ingested, ingest
+from labeler.corpus.documents import Ingested
+from labeler.corpus.ingest import ingest
 from labeler.corpus.read import LARGEST_FILE
 from labeler.exchange.fields import FieldNames
 from labeler.judging.judge import ajudge, aplan_judging

@@ -24,7 +24,7 @@ from labeler.messages import count_of
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.corpus.ingest import Ingested
+    from labeler.corpus.documents import Ingested
 
 SHOWN = 20
 

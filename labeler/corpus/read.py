@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from labeler.corpus.chunk import Block
+from labeler.corpus.blocks import Block
 from labeler.corpus.readers.markdown import read_markdown, read_mdx
 from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.corpus.readers.rows import SourceDocument, documents_of_rows, paths_of

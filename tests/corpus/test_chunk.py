@@ -4,13 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.corpus.chunk import FEW, MOST, Block, passages
+from labeler.corpus.blocks import Block, Lengths
+from labeler.corpus.chunk import passages
 from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.text.sentences import count_words
 from tests.work import peak
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
 settings.load_profile("steady")
+
+FEW, MOST = Lengths().few, Lengths().most
 
 
 def words(count: int, word: str = "word") -> str:

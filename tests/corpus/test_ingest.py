@@ -10,7 +10,8 @@ import pytest
 from labeler.cli import execute
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
-from labeler.corpus.ingest import Ingested, ingest, read_documents
+from labeler.corpus.documents import Ingested, read_documents
+from labeler.corpus.ingest import ingest
 from labeler.errors import BadInput, FileProblem, Misuse
 from tests.work import steps
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.corpus.chunk import Block, passages
+from labeler.corpus.blocks import Block
+from labeler.corpus.chunk import passages
 from labeler.corpus.readers.markdown import read_markdown
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.corpus.chunk import Block
+from labeler.corpus.blocks import Block
 from labeler.corpus.readers.markdown import read_markdown, read_mdx
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)

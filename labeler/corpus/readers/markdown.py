@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from labeler.corpus.chunk import Block
+from labeler.corpus.blocks import Block
 from labeler.corpus.readers.directives import CODE, UNSHOWN, WRAPPER
 from labeler.corpus.readers.front_matter import without_front_matter
 from labeler.corpus.readers.markdown_inline import Inline, one_line, parts

@@ -10,18 +10,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.readers.directives import UNSHOWN, WRAPPER
+from labeler.corpus.readers.markdown_marks import ATTRIBUTES, alert, braces, expression, jsx_tag
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.ruler import RuleOptionsType
     from markdown_it.rules_block import StateBlock
-    from markdown_it.rules_inline import StateInline
 
 _MOST_LEVELS = 20
 """Levels of nesting that are followed; what lies deeper is read as one paragraph."""
 
-_ATTRIBUTE = r"(?:[#.][^\s{}]+|[\w:-]+=(?:\"[^\"{}]*\"|'[^'{}]*'|[^\s{}\"']+))"
-_ATTRIBUTES = rf"\{{:?[ \t]*{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE})*[ \t]*\}}"
 _SNIPPET = (
     r"\{\{#\w[^{}\n]*\}\}"  # mdBook
     r"|\{\*[ \t]*\S+\.\w+[^\n{}]*\*\}|\{!>?[^\n{}]*!\}"  # pages that show files of their examples
@@ -32,7 +30,7 @@ INCLUSION = re.compile(rf"\s*(?:{_SNIPPET})\s*")
 
 _UNSHOWN_LINES = re.compile(
     rf"(?:{_SNIPPET}"
-    rf"|{_ATTRIBUTES}"
+    rf"|{ATTRIBUTES}"
     r"|\{%[^\n]*%\}|\{\{[<%][^\n]*[%>]\}\}"  # Liquid's and Hugo's tags
     r"|\([\w:./-]+\)=|\[TOC\]|\[\[toc\]\]|\[\[_TOC_\]\]"  # MyST's targets, tables of contents
     r"|\+{3,}(?:[ \t]+\{[^\n]*\})?"  # MyST's breaks of blocks
@@ -56,16 +54,6 @@ _OPTION = re.compile(r":[\w-]+:(?:[ \t].*)?")
 _UNTITLED = re.compile(r"html|define|(?:figure-|table-)?caption|columns?")
 _TITLED_ONLY = re.compile(r"tab|tab-item|details|admonition|dropdown|grid-item(?:-card)?|card")
 
-_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
-_JSX_TAG = re.compile(
-    rf"<[A-Za-z][\w.:-]*(?:\s+(?:[\w:.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|{_BRACES}))?|{_BRACES}))*"
-    r"\s*/?>|</?>"
-)
-_INLINE_UNSHOWN = re.compile(r"\{/\*.*?\*/\}|\{\{#\w[^{}]*\}\}|\{\{[<%].*?[%>]\}\}", re.DOTALL)
-_INLINE_ATTRIBUTES = re.compile(_ATTRIBUTES)
-_EXPRESSION = re.compile(rf"\{{\s*(?:\"([^\"{{}}]*)\"|'([^'{{}}]*)'|`([^`{{}}]*)`)\s*\}}|{_BRACES}")
-_ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")
-
 
 def parser(*, mdx: bool = False) -> MarkdownIt:
     """Return the parser; with `mdx`, braces hold expressions and indentation makes no code."""
@@ -86,12 +74,12 @@ def parser(*, mdx: bool = False) -> MarkdownIt:
     md.block.ruler.before("code", "extension", _extension, interrupting)
     md.block.ruler.before("table", "deepest", _deepest)
     md.inline.ruler.before("text", "rest", rest_as_it_is)
-    md.inline.ruler.before("html_inline", "jsx", _jsx_tag)
-    md.inline.ruler.before("escape", "alert", _alert)
-    md.inline.ruler.before("escape", "braces", _braces)
+    md.inline.ruler.before("html_inline", "jsx", jsx_tag)
+    md.inline.ruler.before("escape", "alert", alert)
+    md.inline.ruler.before("escape", "braces", braces)
     if mdx:
         md.disable("code")
-        md.inline.ruler.after("braces", "expression", _expression)
+        md.inline.ruler.after("braces", "expression", expression)
     return md
 
 
@@ -257,48 +245,3 @@ def _extension(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     rule = _RULES.get(state.src[state.bMarks[start] + state.tShift[start]])
     return rule is not None and rule(state, start, end, silent)
-
-
-def _jsx_tag(state: StateInline, silent: bool) -> bool:
-    """A tag whose attributes may be expressions in braces."""
-    match = _JSX_TAG.match(state.src, state.pos) if state.src[state.pos] == "<" else None
-    if not match or ("{" not in match[0] and len(match[0]) > 3):
-        return False
-    if not silent:
-        state.push("html_inline", "", 0).content = match[0]
-    state.pos = match.end()
-    return True
-
-
-def _braces(state: StateInline, silent: bool) -> bool:
-    """Attributes of what stands before them, and tags of templates."""
-    if state.src[state.pos] != "{":
-        return False
-    match = _INLINE_UNSHOWN.match(state.src, state.pos)
-    if not match:
-        match = _INLINE_ATTRIBUTES.match(state.src, state.pos)
-        follows = state.pos > 0 and not state.src[state.pos - 1].isspace()
-        if not match or not (follows or state.src[match.end() : match.end() + 1] in ("", "\n")):
-            return False
-    state.pos = match.end()
-    return True
-
-
-def _expression(state: StateInline, silent: bool) -> bool:
-    """An expression of MDX: a string shows its words, anything else is known only when it runs."""
-    match = _EXPRESSION.match(state.src, state.pos) if state.src[state.pos] == "{" else None
-    if not match:
-        return False
-    if not silent:
-        state.push("text", "", 0).content = match[1] or match[2] or match[3] or ""
-    state.pos = match.end()
-    return True
-
-
-def _alert(state: StateInline, silent: bool) -> bool:
-    """`[!NOTE]`, with which a quotation is made a note."""
-    match = _ALERT.match(state.src) if state.pos == 0 and state.src[0] == "[" else None
-    if not match:
-        return False
-    state.pos = match.end()
-    return True

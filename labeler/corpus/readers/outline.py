@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from labeler.corpus.chunk import Block
+from labeler.corpus.blocks import Block
 
 Lines = list[tuple[int, str]]
 """Lines with their numbers in the file, which stay as they are when a nested part is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from labeler.corpus.chunk import Block
+from labeler.corpus.blocks import Block
 
 _PART = 1 << 16
 

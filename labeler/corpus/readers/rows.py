@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labeler.corpus.chunk import Block
+from labeler.corpus.blocks import Block
 from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.errors import BadInput, refuse
 from labeler.exchange.documents import is_plumbing

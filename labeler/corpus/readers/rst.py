@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from labeler.corpus.chunk import Block
+from labeler.corpus.blocks import Block
 from labeler.corpus.readers.directives import CODE, UNSHOWN, WRAPPER, describes_code
 from labeler.corpus.readers.outline import (
     DEEPEST,

@@ -1,0 +1,71 @@
+"""What documents are cut from and into: blocks, passages, and how long a passage may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labeler.errors import Misuse
+
+USUAL = 200
+"""A passage has about so many words where nothing else is said, and there is enough text."""
+
+FEWEST, MOST_ASKED = 20, 5_000
+"""The least and the most words that passages may be asked to have."""
+
+Place = tuple[int, int]
+"""A block by its position in its document, and an offset in the block's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How many words the passages of a corpus have, about."""
+
+    usual: int = USUAL
+
+    @property
+    def most(self) -> int:
+        """A passage has at most so many, a few more to save a remainder; code stays whole."""
+        return self.usual * 13 // 10
+
+    @property
+    def few(self) -> int:
+        """A passage of fewer is joined to a neighboring one where that is possible."""
+        return self.usual * 3 // 20
+
+
+def lengths_of(words: int) -> Lengths:
+    """The lengths of passages of about so many words; `Misuse` where nobody could want them."""
+    if not FEWEST <= words <= MOST_ASKED:
+        problem = f"expected {FEWEST} to {MOST_ASKED} words, found {words}"
+        raise Misuse(problem, parameter="words")
+    return Lengths(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, list item, table row or code block, under its headings.
+
+    An empty text stands for a heading itself. `tight` blocks follow the one before them without a
+    blank line; one that `leads` (a term, a table's head) stays with the next.
+    """
+
+    text: str
+    headings: tuple[str, ...] = ()
+    line: int = 1
+    code: bool = False
+    tight: bool = False
+    leads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a document; `headings` are those above all of it, `line` is where it begins.
+
+    `start` is where its first text begins in the document's blocks, `end` where its last one ends.
+    """
+
+    text: str
+    headings: tuple[str, ...]
+    line: int
+    start: Place = (0, 0)
+    end: Place = (0, 0)
