@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import pytest
 from fuzzing import mutants, refused
+from made_documents import HTML, epub, pdf, word_document
 
 from labeler.catalog.layouts import READERS, Layout
 from labeler.catalog.recipes import read_recipe
 from labeler.corpus.chunk import passages
 from labeler.corpus.read import read_documents_of
 from labeler.corpus.readers.rows import SourceDocument
+from labeler.corpus.spans import Spans
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.trec.rows import LARGEST_GRADE
@@ -121,6 +123,21 @@ GOOD = {
 }
 """A good file of each kind."""
 
+NOTEBOOK = """{"cells": [{"cell_type": "markdown", "source": ["# Cats\\n", "They sleep."]},
+{"cell_type": "code", "source": "sleep(1)", "outputs": []}], "metadata": {}, "nbformat": 4}
+"""
+CODE = "import a\n\n\n@b\ndef c(d):\n    return 1\n\n\nclass E:\n    x = 2\n"
+OTHERS = {
+    "a.html": HTML.encode(),
+    "a.ipynb": NOTEBOOK.encode(),
+    "a.py": CODE.encode(),
+    "a.go": b"package a\n\nfunc B() {\n}\n",
+    "a.pdf": pdf("A line of text.", "Another page (of words)."),
+    "a.docx": word_document(),
+    "a.epub": epub(),
+}
+"""A good file of each kind that is converted, or is code."""
+
 
 def check_documents(path: Path, content: bytes) -> bool:
     """Whether a file was read; its documents must then be fit to be written as a corpus."""
@@ -140,6 +157,13 @@ def check_document(document: SourceDocument, content: bytes) -> None:
     assert all(text.encode() for text in texts if text)
     if document.id is not None:
         assert document.id.split() == [document.id]
+    if document.spans_in is not None:
+        text = document.spans_in.text
+        spans = Spans(text, document.blocks, any_line_end=document.spans_in.any_line_end)
+        places = [spans.of(passage) for passage in passages(document.blocks)]
+        assert all(0 <= start <= end <= len(text) for start, end in places), places
+        if not document.spans_in.own:
+            return
     last = content.count(b"\n") + content.count(b"\r") + 1
     if content[:2] != b"\x1f\x8b":
         assert all(1 <= block.line <= last for block in document.blocks), document.blocks
@@ -152,6 +176,21 @@ def test_documents_are_read_or_their_file_is_named(name: str, tmp_path: Path) ->
     short = (mutant for mutant in mutants(good, SOME) if len(mutant) < SHORT)
     read = [check_documents(tmp_path / name, mutant) for mutant in short]
     assert 0 < sum(read) < len(read)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_documents_are_read_or_their_file_is_named(name: str, tmp_path: Path) -> None:
+    good = OTHERS[name]
+    assert check_documents(tmp_path / name, good)
+    for mutant in mutants(good, SOME // 2):
+        check_documents(tmp_path / name, mutant)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_many_other_documents_are(name: str, tmp_path: Path) -> None:
+    for mutant in mutants(OTHERS[name], MANY, seed=1):
+        check_documents(tmp_path / name, mutant)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labeler.cli.numbers import WORDS, number
 from labeler.cli.options import (
     MEGABYTES,
     OUTPUT,
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from labeler.corpus.documents import Ingested
 
 SHOWN = 20
+_REASONS = {
+    "hidden": "with a dot before the name",
+    "gitignore": "by .gitignore (--no-gitignore reads them)",
+    "exclude": "by --exclude",
+    "include": "that --include does not name",
+}
 
 
 @unfolded
@@ -36,7 +43,8 @@ def command(
         typer.Argument(
             metavar="INPUT...",
             help="Folders (read recursively), files or patterns of Markdown, reStructuredText, "
-            "plain text, CSV, TSV, JSON, JSON Lines (BEIR's, hits, _bulk) or Parquet.",
+            "plain text, HTML, PDF, DOCX, EPUB, notebooks, CSV, TSV, JSON, JSON Lines (BEIR's, "
+            "hits, _bulk) or Parquet.",
         ),
     ],
     out: Annotated[
@@ -50,6 +58,17 @@ def command(
     ] = None,
     max_file_size: MaxFileSize = MEGABYTES,
     follow_links: FollowLinks = False,
+    include: Annotated[
+        list[str], typer.Option(help="Read only files of this pattern; as often as you like.")
+    ] = [],  # noqa: B006  typer copies it
+    exclude: Annotated[
+        list[str], typer.Option(help="Leave out what has this pattern, as in .gitignore.")
+    ] = [],  # noqa: B006
+    gitignore: Annotated[
+        bool, typer.Option(help="Leave out what a folder's .gitignore names.")
+    ] = True,
+    code: Annotated[bool, typer.Option("--code", help="Read source code, too, by symbol.")] = False,
+    words: Annotated[int, number(WORDS, help="About how many words a passage has.")] = 200,
     force: Force = False,
     fields: FieldNames,
     shown: FormFlags,
@@ -67,6 +86,11 @@ def command(
         max_file_size << 20,
         control,
         follow_links=follow_links,
+        include=include,
+        exclude=exclude,
+        gitignore=gitignore,
+        code=code,
+        words=words,
         force=force,
         **asdict(fields),
     )
@@ -94,6 +118,20 @@ def note_ingested(result: Ingested) -> None:
 
 def note_left_out(result: Ingested) -> None:
     """Say what was left out, and why."""
+    _note_unread(result)
+    _note_not_looked_at(result)
+    for path in result.collection_files:
+        note(f"not taken as documents, since a corpus.jsonl lies beside it: {path}")
+    if result.duplicates:
+        twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
+        note(f"{count_of(result.duplicates, *twice)} kept once")
+    if result.removed:
+        removed = count_of(result.removed, "document", "documents")
+        note(f"no longer there: {removed} of the earlier corpus.jsonl")
+
+
+def _note_unread(result: Ingested) -> None:
+    """Say which files could not be read."""
     for problem in result.unread[:SHOWN]:
         note(f"not read: {problem}")
     if len(result.unread) > SHOWN:
@@ -104,19 +142,24 @@ def note_left_out(result: Ingested) -> None:
     if result.too_large:
         files = count_of(result.too_large, "file", "files")
         note(f"{files} too large; --max-file-size says how large one may be")
+    for problem, count in result.missing_extras.items():
+        note(f"{count_of(count, 'file', 'files')} not read: {problem}")
+
+
+def _note_not_looked_at(result: Ingested) -> None:
+    """Say which files nobody asked to read."""
+    if result.left_out:
+        reasons = ", ".join(f"{n:,} {_REASONS[why]}" for why, n in sorted(result.left_out.items()))
+        files = count_of(result.left_out.total(), "file or folder", "files and folders")
+        note(f"{files} left out: {reasons}")
     if result.links_out:
         links = count_of(len(result.links_out), "link", "links")
         shown = ", ".join(result.links_out[:SHOWN]) + (" …" if result.links_out[SHOWN:] else "")
         note(f"{links} out of the folder not followed (--follow-links reads them): {shown}")
     if result.other_kinds:
+        from labeler.corpus.read import CODE
+
         kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
         files = count_of(result.other_kinds.total(), "file", "files")
-        note(f"{files} of other kinds passed over: {kinds}")
-    for path in result.collection_files:
-        note(f"not taken as documents, since a corpus.jsonl lies beside it: {path}")
-    if result.duplicates:
-        twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
-        note(f"{count_of(result.duplicates, *twice)} kept once")
-    if result.removed:
-        removed = count_of(result.removed, "document", "documents")
-        note(f"no longer there: {removed} of the earlier corpus.jsonl")
+        more = "" if result.other_kinds.keys().isdisjoint(CODE) else " (--code reads source code)"
+        note(f"{files} of other kinds passed over: {kinds}{more}")

@@ -9,17 +9,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from labeler.corpus.chunk import passages
-from labeler.corpus.find import InputFiles, find_files
-from labeler.corpus.read import KINDS, LARGEST_FILE, WHOLE, holds_rows, kind_of, read_documents_of
+from labeler.corpus.blocks import Lengths
+from labeler.corpus.cut import passages_of, writable
+from labeler.corpus.find import FileSelection, InputFiles, find_files
+from labeler.corpus.read import (
+    CODE,
+    KINDS,
+    LARGEST_FILE,
+    WHOLE,
+    holds_rows,
+    kind_of,
+    read_documents_of,
+)
 from labeler.corpus.readers.rows import SourceDocument
 from labeler.data import Document, Query
-from labeler.errors import BadInput, FileProblem, Misuse, TooLarge
+from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse, TooLarge
 from labeler.exchange.fields import FieldNames
 from labeler.files.read import file_problems
 from labeler.messages import Advance
-
-_USUAL = FieldNames()
 
 FirstByText = dict[tuple[str, str], Document]
 """The first passage that has a title and text, by these two."""
@@ -34,7 +41,8 @@ class Ingested:
     ending; `collection_files` are those of a collection beside its corpus; `duplicates` counts
     passages that an earlier file had already, `removed` the documents of an earlier corpus that are
     not among these; `links_out` are links that lead out of their folder; `parameter` is the one
-    that would help to read a file.
+    that would help to read a file; `left_out` counts files and folders by the reason why they were
+    passed over, and `missing_extras` files by what has to be installed to read them.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -48,6 +56,8 @@ class Ingested:
     queries: dict[str, Query] = field(default_factory=dict)
     links_out: list[str] = field(default_factory=list)
     parameter: str = ""
+    left_out: Counter[str] = field(default_factory=Counter)
+    missing_extras: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, object]:
         """The counts by name, and what was not read."""
@@ -58,6 +68,8 @@ class Ingested:
             "unread": self.unread,
             "too_large": self.too_large,
             "links_out": self.links_out,
+            "left_out": dict(sorted(self.left_out.items())),
+            "missing_extras": dict(self.missing_extras),
             "other_kinds": dict(sorted(self.other_kinds.items())),
             "queries": len(self.queries),
         }
@@ -67,33 +79,59 @@ class Ingested:
         return f"Ingested({documents} documents from {self.files} files, {unread} not read)"
 
 
-def read_documents(  # noqa: PLR0913  the settings of `ingest`
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How documents are read: which files, how large, how cut, and what rows call their fields.
+
+    Source code is read with `code`, where a pattern includes it, and where it is named itself.
+    """
+
+    max_file_size: int = LARGEST_FILE
+    selection: FileSelection = field(default_factory=FileSelection)
+    fields: FieldNames = field(default_factory=FieldNames)
+    lengths: Lengths = field(default_factory=Lengths)
+    code: bool = False
+
+    def reads(self, path: Path, *, is_named: bool) -> bool:
+        """Whether a file is of a kind that is read."""
+        kind = kind_of(path)
+        asked_for = self.code or is_named or bool(self.selection.patterns.include)
+        if kind in KINDS or (kind in CODE and asked_for):
+            return True
+        return is_named and holds_rows(path)
+
+
+_USUAL = Reading()
+
+
+def read_documents(
     inputs: Sequence[str],
     leave_out: Iterable[Path] = (),
     advance: Advance = lambda _done, _total: None,
-    max_file_size: int = LARGEST_FILE,
-    *,
-    follow_links: bool = False,
-    fields: FieldNames = _USUAL,
+    how: Reading = _USUAL,
 ) -> Ingested:
     """The documents of folders, files and patterns.
 
     Raises `BadInput` where none of the files holds any.
     """
-    input_files = find_files(inputs, leave_out, follow_links=follow_links)
+    input_files = find_files(inputs, leave_out, how.selection)
     result = Ingested(
-        links_out=[_writable(str(path)) for path in input_files.links_out],
-        collection_files=[_writable(str(path)) for path in input_files.collection_files],
-        unread=[_writable(problem) for problem in input_files.unread],
+        left_out=input_files.left_out,
+        links_out=[writable(str(path)) for path in input_files.links_out],
+        collection_files=[writable(str(path)) for path in input_files.collection_files],
+        unread=[writable(problem) for problem in input_files.unread],
     )
-    if max_file_size < 1:
+    if how.max_file_size < 1:
         raise Misuse("expected a size of 1 byte or more", parameter="max_file_size")
     first_by_text: FirstByText = {}
     for position, path in enumerate(input_files.files):
         is_named = str(path) in inputs
-        sources = _sources_of(path, result, max_file_size, fields, is_named=is_named)
+        sources = _sources_of(path, result, how, is_named=is_named)
         if sources:
-            _add_file(path, input_files.base, sources, result, first_by_text)
+            result.files += 1
+            shown_path = _relative_path(path, input_files.base)
+            for document in _documents_of(path, shown_path, sources, how.lengths):
+                _add(document, shown_path, result, first_by_text)
         advance(position + 1, len(input_files.files))
     if not result.documents:
         problem = _nothing_read(inputs, input_files, result)
@@ -102,7 +140,7 @@ def read_documents(  # noqa: PLR0913  the settings of `ingest`
 
 
 def _sources_of(
-    path: Path, result: Ingested, most: int, fields: FieldNames, *, is_named: bool
+    path: Path, result: Ingested, how: Reading, *, is_named: bool
 ) -> list[SourceDocument]:
     """The documents in a file; where there are none, the result says why.
 
@@ -110,57 +148,56 @@ def _sources_of(
     """
     kind = kind_of(path)
     try:
-        if kind not in KINDS and not (is_named and holds_rows(path)):
+        if not how.reads(path, is_named=is_named):
             result.other_kinds[kind or path.name] += 1
             return []
-        sources = read_documents_of(path, most, fields)
+        sources = read_documents_of(path, how.max_file_size, how.fields)
         _refuse_repeated_ids(path, sources, result)
     except (BadInput, FileProblem) as error:
-        result.unread.append(_writable(str(error)))
+        result.unread.append(writable(str(error)))
         result.parameter = result.parameter or error.parameter
         result.too_large += kind in WHOLE and isinstance(error, TooLarge)
         return []
+    except Misconfigured as error:
+        if is_named:
+            raise
+        result.missing_extras[str(error)] += 1
+        return []
     if not any(block.text for source in sources for block in source.blocks):
-        result.unread.append(_writable(f"{path}: no text in it besides headings and markup"))
+        result.unread.append(writable(f"{path}: no text in it besides headings and markup"))
         return []
     return sources
 
 
-def _add_file(
-    path: Path,
-    base: Path,
-    sources: Sequence[SourceDocument],
-    result: Ingested,
-    first_by_text: FirstByText,
-) -> None:
-    result.files += 1
-    shown_path = _relative_path(path, base)
+def _documents_of(
+    path: Path, shown_path: str, sources: Sequence[SourceDocument], lengths: Lengths
+) -> Iterator[Document]:
+    """The documents in a file: rows that have ids as they are, the passages of all others."""
     with file_problems(path), path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     for source in sources:
         if source.id is not None:
-            document = Document(source.id, source.text, source.title, source.metadata)
-            result.documents[source.id] = document
-            continue
-        for document in _passages_of(source, shown_path, digest):
-            _add_passage(document, shown_path, result, first_by_text)
+            yield Document(source.id, source.text, source.title, source.metadata)
+        else:
+            yield from passages_of(source, shown_path, digest, lengths)
 
 
-def _add_passage(
-    document: Document, shown_path: str, result: Ingested, first_by_text: FirstByText
-) -> None:
-    """Add a passage; where an earlier one is the same, note this file in its metadata instead."""
+def _add(document: Document, shown_path: str, result: Ingested, first_by_text: FirstByText) -> None:
+    """Add a document; where an earlier passage is the same, note this file in its metadata."""
+    if "source" not in document.metadata or "headings" not in document.metadata:
+        result.documents[document.id] = document  # a row with an id of its own
+        return
     first = first_by_text.setdefault((document.title, document.text), document)
     if first is document:
         result.documents[document.id] = document
         return
     result.duplicates += 1
-    if _writable(shown_path) == first.metadata["source"]:
+    if writable(shown_path) == first.metadata["source"]:
         return
     if "also_in" in first.metadata:  # a boilerplate may stand in every one of many files
-        first.metadata["also_in"].append(_writable(shown_path))
+        first.metadata["also_in"].append(writable(shown_path))
         return
-    same = replace(first, metadata={**first.metadata, "also_in": [_writable(shown_path)]})
+    same = replace(first, metadata={**first.metadata, "also_in": [writable(shown_path)]})
     first_by_text[document.title, document.text] = result.documents[first.id] = same
 
 
@@ -169,53 +206,6 @@ def _relative_path(path: Path, base: Path) -> str:
     absolute, above = path.absolute(), base.absolute()
     shown = absolute.relative_to(above) if absolute.is_relative_to(above) else absolute
     return unicodedata.normalize("NFC", shown.as_posix())
-
-
-def _passages_of(source: SourceDocument, shown_path: str, digest: str) -> Iterator[Document]:
-    """The passages of a document; an id is the file's path and the hash of title and text.
-
-    So an id never comes to stand for another text, and a passage that an edit leaves as it was
-    keeps its id, and with it its judgements.
-    """
-    stem = _writable(Path(shown_path).name).split(".")[0]
-    first = next((block.headings[0] for block in source.blocks if block.headings), "")
-    for passage in passages(source.blocks):
-        title = _title(source.title, stem, first, passage.headings)
-        content = hashlib.sha256(f"{title}\0{passage.text}".encode()).hexdigest()[:10]
-        where = {
-            "source": _writable(shown_path),
-            "line": max(passage.line, source.line),
-            "sha256": digest,
-        }
-        metadata = {**source.metadata, **where, "headings": list(passage.headings)}
-        yield Document(f"{id_part(shown_path)}:{content}", passage.text, title, metadata)
-
-
-def _title(own: str, stem: str, first: str, headings: tuple[str, ...]) -> str:
-    """The heading path below the document's title: its own, else the first heading.
-
-    A document with several topmost headings is called by its file's name under all but the first.
-    """
-    document = own or (first if headings[:1] == (first,) else "") or stem
-    path = headings[1:] if headings[:1] == (document,) else headings
-    return " > ".join((document, *path))
-
-
-def id_part(path: str) -> str:
-    """Return a path as a part of an id: white space and invisible letters are percent-encoded."""
-    return "".join(
-        c if c.isprintable() and not c.isspace() and c != "%" else _percent(c) for c in path
-    )
-
-
-def _writable(text: str) -> str:
-    """Replace the bytes of a file name that are not UTF-8, so that the text can be written."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _percent(character: str) -> str:
-    raw = character.encode("utf-8", "surrogateescape")
-    return "".join(f"%{byte:02X}" for byte in raw)
 
 
 def _refuse_repeated_ids(path: Path, sources: Sequence[SourceDocument], result: Ingested) -> None:
@@ -231,6 +221,8 @@ def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingest
     if result.unread:
         more = f" (and {len(result.unread) - 1} more)" if len(result.unread) > 1 else ""
         return f"{names}: no document could be read: {result.unread[0]}{more}"
+    if result.missing_extras:
+        return f"{names}: {next(iter(result.missing_extras))}"
     if input_files.files:
         kinds = ", ".join(sorted(result.other_kinds))
         return (
@@ -238,4 +230,7 @@ def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingest
         )
     if result.links_out:
         return f"{names}: nothing in it but links that lead out of it, as {result.links_out[0]}"
+    if result.left_out:
+        counts = ", ".join(f"{reason} {count}" for reason, count in result.left_out.items())
+        return f"{names}: no file in it that is read; left out: {counts}"
     return f"{names}: no file in it; files and folders whose names begin with a dot are passed over"

@@ -5,13 +5,20 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from labeler.errors import FileProblem
+from labeler.corpus.ignore import IgnoreRules, Patterns, is_ignored, rules_above, rules_in
+from labeler.errors import FileProblem, LabelerError
 from labeler.files.home import expanded
+
+HIDDEN, IGNORED = "hidden", "gitignore"
+EXCLUDED, NOT_INCLUDED = "exclude", "include"
+"""Why files and folders below an input are left out: their names begin with a dot, a `.gitignore`
+names them, a pattern of those to leave out does, or none of those to read."""
 
 _COLLECTION = re.compile(
     r"(?:queries|rejected|pool)\.jsonl(?:\.gz)?|card\.json|qrels|runs|judgements"
@@ -25,7 +32,8 @@ class InputFiles:
 
     `collection_files` are files and folders of a collection that hold no documents; `unread` says
     which folders could not be listed, and which files are no files to read. `links_out` are links
-    below an input that lead out of all `roots`, which are None where links are followed anywhere.
+    below an input that lead out of all `roots`, which are None where links are followed anywhere;
+    `left_out` counts files and folders by the reason of `FileSelection` for which they are left out.
     """
 
     base: Path
@@ -34,6 +42,7 @@ class InputFiles:
     unread: list[str] = field(default_factory=list)
     links_out: list[Path] = field(default_factory=list)
     roots: list[str] | None = None
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def leads_out(self, path: Path) -> bool:
         """Whether a path below an input leads, by a link, to a place that is below none of them."""
@@ -43,24 +52,41 @@ class InputFiles:
         return not any(real == root or real.startswith(f"{root}{os.sep}") for root in self.roots)
 
 
+@dataclass(frozen=True, slots=True)
+class FileSelection:
+    """Which files below a folder are read; one that is named itself is, whatever this says.
+
+    Links that lead out of all inputs are followed with `follow_links` alone.
+    """
+
+    patterns: Patterns = field(default_factory=Patterns)
+    gitignore: bool = True
+    follow_links: bool = False
+
+
+_ALL = FileSelection()
+
+
 def find_files(
-    inputs: Sequence[str], leave_out: Iterable[Path] = (), *, follow_links: bool = False
+    inputs: Sequence[str], leave_out: Iterable[Path] = (), selection: FileSelection = _ALL
 ) -> InputFiles:
     """The files that folders, files and patterns name, each once.
 
     Links are followed where they lead to a place below an input, or with `follow_links` anywhere:
     a folder that somebody else packed should not bring in files of this machine. No folder is
     entered twice, so that circular links end; names that begin with a dot are passed over, unless
-    given themselves; so is what is in `leave_out`. Raises `FileProblem` where an input names
-    nothing.
+    given themselves; so is what is in `leave_out`, what a `.gitignore` names, and what the
+    selection's patterns leave out. Raises `FileProblem` where an input names nothing.
     """
     starts = [start for pattern in inputs for start in _starts(pattern)]
     result = InputFiles(_common_base([start.base for start in starts]))
-    if not follow_links:
+    if not selection.follow_links:
         result.roots = [os.path.realpath(start.root).rstrip(os.sep) for start in starts]
     entered = {os.path.realpath(path) for path in leave_out}
     for start in starts:
-        for path in _below(start.path, entered, result):
+        above = rules_above(start.path) if selection.gitignore and start.path.is_dir() else []
+        walk = _Walk(start.path, selection, entered, result)
+        for path in walk.below(start.path, above):
             real = os.path.realpath(path)
             if real not in entered:
                 entered.add(real)
@@ -106,31 +132,69 @@ def _common_base(bases: Sequence[Path]) -> Path:
     return Path(os.path.commonpath([os.path.abspath(base) for base in bases]))
 
 
-def _below(path: Path, entered: set[str], result: InputFiles) -> Iterator[Path]:
-    """Yield the file itself, or the files in and below a folder, in the order of names."""
-    if result.leads_out(path):
-        result.links_out.append(path)
-        return
-    if not path.is_dir():
-        if path.exists() and not path.is_file():
-            result.unread.append(f"{path}: a device or a pipe, not a file")
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Goes through what lies below one input."""
+
+    start: Path
+    selection: FileSelection
+    entered: set[str]
+    result: InputFiles
+
+    def below(self, path: Path, above: list[IgnoreRules]) -> Iterator[Path]:
+        """Yield the file itself, or the files in and below a folder, in the order of names."""
+        if self.result.leads_out(path):
+            self.result.links_out.append(path)
+        elif path.is_dir():
+            yield from self.inside(path, above)
+        elif path.exists() and not path.is_file():
+            self.result.unread.append(f"{path}: a device or a pipe, not a file")
         else:
             yield path
-        return
-    real = os.path.realpath(path)
-    if real in entered:
-        return
-    entered.add(real)
-    try:
-        entries = sorted(path.iterdir())
-    except OSError as error:
-        result.unread.append(f"{path}: {error.strerror or error}")
-        return
-    is_collection = any(entry.name in ("corpus.jsonl", "corpus.jsonl.gz") for entry in entries)
-    for entry in entries:
+
+    def inside(self, folder: Path, above: list[IgnoreRules]) -> Iterator[Path]:
+        """Yield the files in and below a folder."""
+        real = os.path.realpath(folder)
+        if real in self.entered:
+            return
+        self.entered.add(real)
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError as error:
+            self.result.unread.append(f"{folder}: {error.strerror or error}")
+            return
+        own = self.rules_of(folder)
+        rules = [*above, own] if own else above
+        is_collection = any(entry.name in ("corpus.jsonl", "corpus.jsonl.gz") for entry in entries)
+        for entry in entries:
+            reason = self.reason_against(entry, rules)
+            if reason:
+                self.result.left_out[reason] += 1
+            elif is_collection and _COLLECTION.fullmatch(entry.name):
+                self.result.collection_files.append(entry)
+            else:
+                yield from self.below(entry, rules)
+
+    def rules_of(self, folder: Path) -> IgnoreRules | None:
+        """The rules of a folder's `.gitignore`; one that cannot be read is named, and has none."""
+        if not self.selection.gitignore:
+            return None
+        try:
+            return rules_in(folder)
+        except (LabelerError, OSError) as error:
+            self.result.unread.append(str(error))
+            return None
+
+    def reason_against(self, entry: Path, rules: list[IgnoreRules]) -> str:
+        """Why an entry of a folder is not read; empty where it is."""
         if entry.name.startswith("."):
-            continue
-        if is_collection and _COLLECTION.fullmatch(entry.name):
-            result.collection_files.append(entry)
-            continue
-        yield from _below(entry, entered, result)
+            return HIDDEN
+        is_folder = entry.is_dir()
+        if rules and is_ignored(entry, rules, is_folder=is_folder):
+            return IGNORED
+        relative = entry.relative_to(self.start).as_posix()
+        if self.selection.patterns.excludes(relative, is_folder=is_folder):
+            return EXCLUDED
+        if not is_folder and not self.selection.patterns.includes(relative):
+            return NOT_INCLUDED
+        return ""

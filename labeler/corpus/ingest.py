@@ -13,7 +13,10 @@ from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
 from labeler.collection.provenance import check_made, making
 from labeler.collection.queries import read_queries, write_queries
-from labeler.corpus.documents import Ingested, read_documents
+from labeler.corpus.blocks import USUAL, lengths_of
+from labeler.corpus.documents import Ingested, Reading, read_documents
+from labeler.corpus.find import FileSelection
+from labeler.corpus.ignore import Patterns
 from labeler.corpus.read import LARGEST_FILE
 from labeler.data import Query
 from labeler.errors import BadInput, Misuse
@@ -31,6 +34,11 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
     control: Control | None = None,
     *,
     follow_links: bool = False,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    gitignore: bool = True,
+    code: bool = False,
+    words: int = USUAL,
     force: bool = False,
     text_field: str = "",
     title_field: str = "",
@@ -45,7 +53,9 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
     lead out of a folder are read with `follow_links` alone; a corpus and queries that this did not
     write are replaced with `force` alone. `text_field`, `title_field` and `id_field` say what rows
     of documents call these, where no usual name does, with dots for what is nested; `query_field`
-    and `id_field` the same of queries.
+    and `id_field` the same of queries. `include` and `exclude` are patterns as git has them in its
+    `.gitignore`, which holds for what is below a folder unless `gitignore` is false; source code is
+    read with `code`. A passage has about `words` words.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
@@ -65,11 +75,10 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
     if not force:
         _refuse_to_replace(collection, queries)
         check_made(collection, [collection.corpus])
-    left_out = (collection.folder, *own)
+    selection = FileSelection(Patterns.of(include, exclude), gitignore, follow_links)
+    how = Reading(max_file_size, selection, fields, lengths_of(words), code)
     with control.progress("files") as advance:
-        result = read_documents(
-            names, left_out, advance, max_file_size, follow_links=follow_links, fields=fields
-        )
+        result = read_documents(names, (collection.folder, *own), advance, how)
     result.queries = queries
     with locked(collection, control.note):
         return _keep(collection, names, result, force=force)

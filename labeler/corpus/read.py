@@ -9,10 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from labeler.corpus.blocks import Block
+from labeler.corpus.readers.docx import read_docx
+from labeler.corpus.readers.epub import read_epub
+from labeler.corpus.readers.extracted import Extracted
+from labeler.corpus.readers.html import read_html
 from labeler.corpus.readers.markdown import read_markdown, read_mdx
+from labeler.corpus.readers.notebook import read_notebook
+from labeler.corpus.readers.pdf import read_pdf
 from labeler.corpus.readers.plaintext import read_plaintext
-from labeler.corpus.readers.rows import SourceDocument, documents_of_rows, paths_of
+from labeler.corpus.readers.rows import (
+    SourceDocument,
+    SourceText,
+    documents_of_rows,
+    paths_of,
+)
 from labeler.corpus.readers.rst import read_rst
+from labeler.corpus.readers.source import LANGUAGES, read_source
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.documents import document_rows
 from labeler.exchange.fields import FieldNames
@@ -34,7 +46,18 @@ _TEXTS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".txt": read_plaintext,
     ".text": read_plaintext,
 }
+_EXTRACTED: dict[str, Callable[[Path, bytes, int], Extracted]] = {
+    ".pdf": read_pdf,
+    ".html": lambda path, raw, _most: read_html(path, raw),
+    ".htm": lambda path, raw, _most: read_html(path, raw),
+    ".xhtml": lambda path, raw, _most: read_html(path, raw),
+    ".docx": read_docx,
+    ".epub": read_epub,
+    ".ipynb": lambda path, raw, _most: read_notebook(path, decoded(path, raw)),
+}
+_ARCHIVES = (".pdf", ".docx", ".epub")
 _PLAIN = (".txt", ".text")
+_ANY_LINE_END = (".md", ".markdown", ".mdx")
 _TABLES = (".csv", ".tsv")
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet")
 _NAMED = 5
@@ -48,11 +71,14 @@ MARKUP = 16
 up to the bound of tokens, and plain text 12 times.
 """
 
-WHOLE = tuple(_TEXTS)
+CODE = tuple(LANGUAGES)
+"""The endings of source code, which is read where it is asked for."""
+
+WHOLE = (*_TEXTS, *_EXTRACTED, *CODE)
 """The endings of files that are one document each."""
 
-KINDS = (*WHOLE, *_TABLES, *_ROWS)
-"""The endings of files that can be read; files of rows may be compressed (`.jsonl.gz`)."""
+KINDS = (*_TEXTS, *_EXTRACTED, *_TABLES, *_ROWS)
+"""The endings of files that are read unasked; files of rows may be compressed (`.jsonl.gz`)."""
 
 
 def kind_of(path: Path) -> str:
@@ -74,14 +100,38 @@ def read_documents_of(
     kind = kind_of(path)
     with reading(path):
         if kind in _TEXTS and not (kind in _PLAIN and _holds_rows(path)):
-            bound = most if kind in _PLAIN else max(most // MARKUP, 1)
-            text = decoded(path, read_bytes(path, bound))
-            try:
-                title, blocks = _TEXTS[kind](text)
-            except TooLarge as error:
-                raise TooLarge(f"{path}: {error}") from error
-            return [SourceDocument(title, blocks)]
+            return [_of_text(path, kind, most)]
+        if kind in _EXTRACTED:
+            return [_of_extracted(path, kind, most)]
+        if kind in CODE:
+            text = decoded(path, read_bytes(path, _of_markup(most)))
+            return [SourceDocument(path.name, read_source(text, kind), spans_in=SourceText(text))]
         return _documents_of_rows(path, kind, fields)
+
+
+def _of_markup(most: int) -> int:
+    return max(most // MARKUP, 1)
+
+
+def _of_text(path: Path, kind: str, most: int) -> SourceDocument:
+    text = decoded(path, read_bytes(path, most if kind in _PLAIN else _of_markup(most)))
+    try:
+        title, blocks = _TEXTS[kind](text)
+    except TooLarge as error:
+        raise TooLarge(f"{path}: {error}") from error
+    spans_in = SourceText(text, any_line_end=kind in _ANY_LINE_END)
+    return SourceDocument(title, blocks, spans_in=spans_in)
+
+
+def _of_extracted(path: Path, kind: str, most: int) -> SourceDocument:
+    raw = read_bytes(path, most if kind in _ARCHIVES else _of_markup(most))
+    if not raw:
+        raise BadInput(f"{path}: empty")
+    read = _EXTRACTED[kind](path, raw, most)
+    if read.note:
+        tell(path, read.note)
+    spans_in = SourceText(read.text, own=False, paged=read.paged)
+    return SourceDocument(read.title, read.blocks, spans_in=spans_in)
 
 
 def holds_rows(path: Path) -> bool:

@@ -22,6 +22,20 @@ _LISTED = 12
 
 
 @dataclass(frozen=True)
+class SourceText:
+    """The text in which the passages of a document have their spans.
+
+    `own` texts are the file's content as it is, others are in it or taken out of it; `paged` ones
+    have a form feed between pages; of `any_line_end` see `Spans`.
+    """
+
+    text: str
+    own: bool = True
+    paged: bool = False
+    any_line_end: bool = False
+
+
+@dataclass(frozen=True)
 class SourceDocument:
     """A document as its file has it: blocks to be cut, or, with an `id` of its own, to be kept."""
 
@@ -31,6 +45,7 @@ class SourceDocument:
     id: str | None = None
     text: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    spans_in: SourceText | None = None
 
 
 def documents_of_rows(
@@ -80,7 +95,9 @@ def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) 
     if row_id is None and not (text.strip() or title.strip()):
         raise BadInput.at(path, number, "a document without text and title")
     _, blocks = read_plaintext(text or title)
-    return SourceDocument(title, blocks, number, row_id, text, _metadata(path, number, rest))
+    spans_in = SourceText(text, own=False) if text and row_id is None else None
+    metadata = _metadata(path, number, rest)
+    return SourceDocument(title, blocks, number, row_id, text, metadata, spans_in)
 
 
 def _named(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> dict[str, Any]:

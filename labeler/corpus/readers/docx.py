@@ -1,0 +1,109 @@
+"""DOCX: headings, paragraphs, lists and tables of a word processor's document."""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labeler.corpus.readers.extracted import Extracted, extracted
+from labeler.corpus.readers.outline import Outline
+from labeler.corpus.readers.packed import opened, part_of, xml_of
+from labeler.errors import Misconfigured
+from labeler.messages import missing_extra
+
+if TYPE_CHECKING:
+    from docx.table import Table
+    from docx.text.paragraph import Paragraph
+
+NEEDS = missing_extra("docx", "DOCX files need")
+_HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
+_CODE = re.compile(r"code|source|preformatted|listing|verbatim", re.IGNORECASE)
+_MAIN = "word/document.xml"
+_MARKUP = 8
+"""The tree of a document's XML takes some eight times its size, so it may have so much less."""
+
+
+def read_docx(path: Path, raw: bytes, most: int) -> Extracted:
+    """The title that the document's properties or its style `Title` say, and its text."""
+    try:
+        import docx
+    except ImportError as error:
+        raise Misconfigured(NEEDS) from error
+    with opened(path, raw, most) as archive:
+        for name in (part for part in archive.namelist() if part.endswith((".xml", ".rels"))):
+            content = part_of(archive, name, path, most if name != _MAIN else most // _MARKUP)
+            if name == _MAIN or b"<!" in content:
+                xml_of(path, content)
+    document = docx.Document(BytesIO(raw))
+    body = _Body()
+    for part in document.iter_inner_content():
+        body.add(part)
+    body.close_code()
+    own = body.title or (document.core_properties.title or "").strip()
+    return extracted(own, body.outline.blocks)
+
+
+class _Body:
+    """Takes the parts of a document's body in their order."""
+
+    def __init__(self) -> None:
+        self.outline, self.title = Outline(), ""
+        self.code_lines: list[tuple[int, str]] = []
+        self.follows_item = False
+
+    def add(self, part: Paragraph | Table) -> None:
+        """Add a paragraph or a table."""
+        from docx.table import Table
+
+        if isinstance(part, Table):
+            self.close_code()
+            self.table(part)
+            return
+        style = str(part.style.name or "") if part.style is not None else ""
+        text = part.text
+        if _CODE.search(style):
+            self.code_lines += enumerate(text.split("\n"), 1)
+            return
+        self.close_code()
+        self.paragraph(" ".join(text.split()), style, _list_level(part, style))
+
+    def paragraph(self, text: str, style: str, level: int | None) -> None:
+        """Add a heading, an item of a list or a paragraph."""
+        heading = _HEADING.match(style)
+        if not text:
+            return
+        if style == "Title" and not self.title:
+            self.title = text
+        elif heading:
+            self.outline.heading(int(heading[1]), text, 1)
+        elif level is not None:
+            self.outline.prose(f"{'  ' * level}- {text}", 1, tight=self.follows_item)
+        else:
+            self.outline.prose(text, 1)
+        self.follows_item = level is not None and not heading
+
+    def table(self, table: Table) -> None:
+        """Add a table, a block a row; a cell that spans columns is read once."""
+        for number, row in enumerate(table.rows):
+            cells = {id(cell._tc): cell for cell in row.cells}.values()
+            texts = [" ".join(cell.text.split()) for cell in cells]
+            if any(texts):
+                self.outline.prose(" | ".join(texts), 1, tight=number > 0, leads=number == 0)
+
+    def close_code(self) -> None:
+        """Add the lines of code that stand one below the other as one block."""
+        if self.code_lines:
+            self.outline.code(self.code_lines)
+            self.code_lines = []
+
+
+def _list_level(paragraph: Paragraph, style: str) -> int | None:
+    """How deep an item of a list lies, from 0; `None` of what is no item."""
+    properties: Any = paragraph._p.pPr
+    numbering = properties.numPr if properties is not None else None
+    if numbering is not None and numbering.ilvl is not None:
+        return min(int(numbering.ilvl.val), 8)
+    match = re.match(r"List (?:Bullet|Number|Paragraph)(?: (\d))?", style)
+    return int(match[1] or 1) - 1 if match else None

@@ -1,0 +1,228 @@
+"""HTML: the main text of a page as blocks under headings, without what surrounds it on the site."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labeler.corpus.readers.extracted import Extracted, extracted
+from labeler.corpus.readers.html_chrome import is_chrome, is_hidden, main_of
+from labeler.corpus.readers.outline import Outline
+from labeler.errors import Misconfigured
+from labeler.files.encoding import decoded
+from labeler.messages import missing_extra
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+NEEDS = missing_extra("html", "HTML and EPUB need")
+_DEEPEST = 150
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_HEAD = 4096
+_BLANKS = re.compile(r"[ \t\r\n\f]+")
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush:)[-\s]?([\w+#]+)")
+_UNLIT = ("default", "none", "text", "notranslate", "plaintext")
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCK_TAGS = """
+address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure
+footer form h1 h2 h3 h4 h5 h6 header hr html li main nav ol p pre section summary table tbody td
+tfoot th thead tr ul
+"""  # eight dozen names read better without their quotes
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_CODE = ("code", "kbd", "samp", "tt")
+
+
+def read_html(path: Path, raw: bytes) -> Extracted:
+    """The title of a page without headings, its main text, and the blocks of that."""
+    outline = Outline()
+    title = add_html(text_of_page(path, raw), outline)
+    return extracted("" if any(b.headings for b in outline.blocks) else title, outline.blocks)
+
+
+def text_of_page(path: Path, raw: bytes) -> str:
+    """A page's text by the encoding that it names, if it names one, else as UTF-8."""
+    named = _CHARSET.search(raw[:_HEAD])
+    if named and not raw.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            encoding = codecs.lookup(named[1].decode("ascii"))
+        except LookupError:
+            return decoded(path, raw)
+        if encoding.name != "utf-8" and getattr(encoding, "_is_text_encoding", True):
+            name = "cp1252" if encoding.name in ("iso8859-1", "ascii") else encoding.name
+            return decoded(path, raw.decode(name, "replace").encode("utf-8", "replace"))
+    return decoded(path, raw)
+
+
+def add_html(text: str, outline: Outline) -> str:
+    """Add the blocks of a page to an outline; its title is returned."""
+    tree = _parsed(text)
+    root = main_of(tree)
+    if root is not None:
+        _Walk(outline, within_main=root.tag != "body").children(root, 0)
+    head = tree.css_first("title")
+    return _BLANKS.sub(" ", head.text(deep=True)).strip() if head is not None else ""
+
+
+def _parsed(text: str) -> Any:
+    try:
+        from selectolax.lexbor import LexborHTMLParser
+    except ImportError as error:
+        raise Misconfigured(NEEDS) from error
+    return LexborHTMLParser(text)
+
+
+@dataclass
+class _Walk:
+    """Goes through the elements of a page in their order; `items` are the lists that are open."""
+
+    outline: Outline
+    within_main: bool
+    marker: str = ""
+    items: int = 0
+    tight: bool = False
+
+    def children(self, node: LexborNode, depth: int) -> None:
+        """Add what an element holds: its blocks, and the words between them as paragraphs."""
+        words: list[str] = []
+        for child in node.iter(include_text=True):
+            if _is_inline(child):
+                words.append(_words(child, depth))
+                continue
+            self.prose("".join(words))
+            words = []
+            self.block(child, depth + 1)
+        self.prose("".join(words))
+
+    def block(self, node: LexborNode, depth: int) -> None:
+        """Add one element that stands on lines of its own."""
+        tag = node.tag
+        if is_hidden(node) or is_chrome(node, within_main=self.within_main):
+            return
+        if depth > _DEEPEST:
+            self.prose(node.text(deep=True))
+        elif tag in _HEADINGS:
+            self.heading(node, depth)
+        elif tag == "pre":
+            self.code(node)
+        elif tag in ("ul", "ol"):
+            self.list_of(node, depth)
+        elif tag == "table" and _is_of_data(node):
+            self.table(node, depth)
+        elif tag in ("dt", "summary", "figcaption", "caption"):
+            self.prose(_words(node, depth), leads=tag != "figcaption")
+        elif tag in ("blockquote", "dd"):
+            inner = _Walk(self.outline.nested(), self.within_main, self.marker, self.items)
+            inner.children(node, depth)
+            self.marker = inner.marker
+        else:
+            self.children(node, depth)
+
+    def heading(self, node: LexborNode, depth: int) -> None:
+        """A heading without the mark of its link."""
+        text = _BLANKS.sub(" ", _words(node, depth)).strip(" ¶#§🔗")
+        if text and self.items:
+            self.prose(text, leads=True)
+        elif text:
+            self.outline.heading(_HEADINGS[str(node.tag)], text, 1)
+
+    def prose(self, text: str, *, leads: bool = False) -> None:
+        """A paragraph, after the mark of a list's item where it is the item's first."""
+        text = _BLANKS.sub(" ", text).strip()
+        if text:
+            tight = self.tight and bool(self.marker)
+            self.outline.prose(f"{self.marker}{text}", 1, tight=tight, leads=leads)
+            self.marker = ""
+
+    def code(self, node: LexborNode) -> None:
+        """Preformatted text, with its language where a class names it."""
+        if self.marker:
+            self.outline.prose(self.marker.rstrip(), 1, tight=self.tight, leads=True)
+            self.marker = ""
+        lines = node.text(deep=True).replace("\r\n", "\n").expandtabs(4).split("\n")
+        self.outline.code(list(enumerate(lines, 1)), _language(node))
+
+    def list_of(self, node: LexborNode, depth: int) -> None:
+        """A list: each item with its mark, indented by the lists that it stands in."""
+        number = 0
+        for child in node.iter(include_text=False):
+            if child.tag != "li":
+                self.block(child, depth + 1)
+                continue
+            number += 1
+            mark = f"{number}. " if node.tag == "ol" else "- "
+            inner = _Walk(self.outline.nested(), self.within_main)
+            inner.marker, inner.items = f"{'  ' * self.items}{mark}", self.items + 1
+            inner.tight = number > 1 or self.items > 0
+            inner.children(child, depth + 1)
+
+    def table(self, node: LexborNode, depth: int) -> None:
+        """A table, a block a row, so that a long one can be cut between rows."""
+        caption = node.css_first("caption")
+        if caption is not None:
+            self.prose(_words(caption, depth), leads=True)
+        first = True
+        for row in node.css("tr"):
+            cells = [c for c in row.iter(include_text=False) if c.tag in ("td", "th")]
+            texts = [_BLANKS.sub(" ", _words(cell, depth)).strip() for cell in cells]
+            if any(texts):
+                is_head = all(cell.tag == "th" for cell in cells)
+                line = " | ".join(texts)
+                self.outline.prose(line, 1, tight=not first, leads=first and is_head)
+                first = False
+
+
+def _is_inline(node: LexborNode) -> bool:
+    if node.tag == "-text":
+        return True
+    if node.tag in _BLOCKS or str(node.tag).startswith(("-", "_")):
+        return False
+    return not any(inner.tag in _BLOCKS for inner in _below(node))
+
+
+def _below(node: LexborNode) -> Iterator[LexborNode]:
+    """The elements within a few levels of an inline element; a block in it makes it one."""
+    for child in node.iter(include_text=False):
+        yield child
+        yield from child.iter(include_text=False)
+
+
+def _words(node: LexborNode, depth: int) -> str:
+    """What a reader sees of an element within a paragraph; code stands between backticks."""
+    tag = node.tag
+    if tag == "-text":
+        return node.text(deep=False) or ""
+    if str(tag).startswith(("-", "_")) or is_hidden(node):
+        return ""
+    if tag == "br":
+        return "\n"
+    if tag in _CODE or depth > _DEEPEST:
+        text = _BLANKS.sub(" ", node.text(deep=True)).strip()
+        return f"`{text}`" if tag in _CODE and text and "`" not in text else text
+    inner = "".join(_words(child, depth + 1) for child in node.iter(include_text=True))
+    return f" {inner} " if tag in _BLOCKS else inner
+
+
+def _language(node: LexborNode) -> str:
+    """The language that a class of a code block, in it or around it, names."""
+    inner, around = node.css_first("code"), node.parent
+    nodes = [node, inner, around, around.parent if around is not None else None]
+    for each in nodes:
+        match = _LANGUAGE.search(_class_of(each)) if each is not None else None
+        if match and match[1] not in _UNLIT:
+            return match[1]
+    return ""
+
+
+def _class_of(node: LexborNode) -> str:
+    return node.attributes.get("class") or ""
+
+
+def _is_of_data(node: LexborNode) -> bool:
+    """Whether a table holds data, rather than laying out a page or numbering lines of code."""
+    if node.attributes.get("role") in ("presentation", "none"):
+        return False
+    return node.css_first("table table, td h1, td h2, td h3, td pre, td ul p") is None

@@ -1,0 +1,250 @@
+"""PDF, HTML, DOCX, EPUB, notebooks and source code: what of them becomes text."""
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+from made_documents import EPUB_PARTS, HTML, epub, pdf, word_document, zipped
+
+from labeler.corpus.documents import Reading, read_documents
+from labeler.corpus.find import FileSelection
+from labeler.corpus.ignore import Patterns
+from labeler.corpus.read import read_documents_of
+from labeler.data import Document
+from labeler.errors import BadInput
+
+PDFS = Path(__file__).parents[3] / "shared" / "data" / "pdf"
+
+
+def documents_in(path: Path, content: bytes | str) -> list[Document]:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return list(read_documents([str(path)]).documents.values())
+
+
+def text_in(path: Path, content: bytes | str) -> str:
+    return "\n\n".join(document.text for document in documents_in(path, content))
+
+
+def test_of_a_page_the_main_text_is_read_with_headings_code_and_tables(tmp_path: Path) -> None:
+    (document,) = documents_in(tmp_path / "a.html", HTML)
+    assert document.title == "Install"
+    assert document.text == textwrap.dedent("""\
+        Run `pip install x` now, it's small.
+
+        ```python
+        import x
+        x.run()
+        ```
+
+        Options
+
+        name | meaning
+        a | two words
+
+        - one
+          - inner
+        - two
+
+        term
+
+        definition""")
+
+
+@pytest.mark.parametrize(
+    ("around", "inside"),
+    [
+        ('<div class="sidebar"><p>menu</p></div>', "<div><p>words</p></div>"),
+        ('<div role="navigation">menu</div>', "<article><p>words</p></article>"),
+        ("<ul>" + "<li><a href=x>menu</a></li>" * 9 + "</ul>", "<p>words</p>"),
+        ("<footer>menu</footer>", "<section><h2>A</h2>words</section>"),
+        ('<div style="display: none">menu</div>', "words"),
+        ("<header><a>menu</a></header>", "<span>words</span>"),
+    ],
+)
+def test_what_surrounds_the_text_of_a_page_is_left_out(
+    around: str, inside: str, tmp_path: Path
+) -> None:
+    text = text_in(tmp_path / "a.html", f"<html><body>{around}{inside}{around}</body></html>")
+    assert "words" in text
+    assert "menu" not in text
+
+
+def test_a_page_is_read_by_the_encoding_that_it_names(tmp_path: Path) -> None:
+    page = '<meta charset="iso-8859-1"><p>Käse “fein”</p>'.encode("cp1252")
+    assert text_in(tmp_path / "a.html", page) == "Käse “fein”"
+
+
+def test_a_page_nested_without_end_is_read(tmp_path: Path) -> None:
+    assert text_in(tmp_path / "a.html", "<div>" * 20_000 + "deep") == "deep"
+
+
+def test_the_pages_of_a_pdf_become_paragraphs_with_divided_words_put_together(
+    tmp_path: Path,
+) -> None:
+    text = (
+        "The first line of a paragraph which goes on in the sec-\nond line.\nAnother para-\ngraph."
+    )
+    (document,) = documents_in(tmp_path / "a.pdf", pdf(text))
+    assert document.text.split("\n\n") == [
+        "The first line of a paragraph which goes on in the second line.",
+        "Another paragraph.",
+    ]
+    assert document.metadata["page"] == 1
+
+
+def test_lines_at_the_edge_of_most_pages_of_a_pdf_are_left_out(tmp_path: Path) -> None:
+    pages = [f"The Handbook\nUnlike the others, {word}.\nPage {n}" for n, word in enumerate("abcd")]
+    text = text_in(tmp_path / "a.pdf", pdf(*pages))
+    assert "Handbook" not in text
+    assert "Page" not in text
+    assert "Unlike the others, c." in text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.pdf", pdf("", "", image=True), "only images (2 pages)"),
+        ("a.pdf", pdf(""), "no text in it"),
+        ("a.pdf", b"%PDF-1.7\nnothing", "a.pdf: "),
+        ("a.docx", b"\xd0\xcf\x11\xe0" + b"\0" * 600, "encrypted, or of an old format"),
+        ("a.docx", b"words", "no ZIP archive"),
+        ("a.docx", zipped({"a.xml": "<a/>"}), "a.docx: "),
+        ("a.epub", zipped({"a": ""}), "nothing is called 'META-INF/container.xml' in it"),
+        ("a.epub", epub(**{"META-INF/encryption.xml": '<e><CipherReference URI="a.xhtml"/></e>'}),
+         "encrypted (DRM)"),
+        ("a.epub", epub(**{"OPS/book.opf": "<!DOCTYPE p [<!ENTITY a 'b'>]><p>&a;</p>"}),
+         "defines entities of XML"),
+        ("a.ipynb", "{}", "expected a notebook, a JSON object with a list of cells"),
+        ("a.ipynb", '{"cells": []}', "without text and code"),
+        ("a.html", "", "empty"),
+    ],
+)  # fmt: skip
+def test_a_file_without_text_is_named_with_the_reason(
+    name: str, content: bytes | str, problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    (tmp_path / "b.txt").write_text("words")
+    result = read_documents([str(tmp_path)])
+    assert len(result.documents) == 1
+    (line,) = result.unread
+    assert line.startswith(f"{path}: ")
+    assert problem in line
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
+    tmp_path: Path,
+) -> None:
+    bomb = epub(**{"OPS/one.xhtml": "<p>" + " " * 3_000_000})
+    path = tmp_path / "a.epub"
+    path.write_bytes(bomb)
+    with pytest.raises(BadInput, match=r"a\.epub: .* than the 1 MB"):
+        read_documents_of(path, 1 << 20)
+
+
+def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None:
+    (document,) = documents_in(tmp_path / "a.docx", word_document())
+    assert document.title == "The guide > Install"
+    assert document.text == (
+        "Run the installer.\n\n- first\n- second\n\nOptions\n\nname | meaning\na | two words"
+    )
+
+
+def test_the_chapters_of_a_book_come_in_the_order_of_its_spine(tmp_path: Path) -> None:
+    (document,) = documents_in(tmp_path / "a.epub", epub())
+    assert document.title == "A book"
+    assert document.text == "One\n\nThe first chapter.\n\nTwo\n\nThe second chapter."
+    long = EPUB_PARTS["OPS/two.xhtml"].replace("The second", "word " * 257)
+    documents = documents_in(tmp_path / "b.epub", epub(**{"OPS/two.xhtml": long}))
+    assert [document.title for document in documents] == ["A book > One", "A book > Two"]
+
+
+def test_a_notebook_keeps_its_text_and_code_and_leaves_out_what_was_printed(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Cats\n", "\n", "They sleep."]},
+        {"cell_type": "code", "source": "sleep()", "outputs": [{"text": ["printed"]}]},
+        {"cell_type": "markdown", "source": "Then they wake."},
+        {"cell_type": "raw", "source": "raw"},
+    ]
+    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4})
+    (document,) = documents_in(tmp_path / "a.ipynb", notebook)
+    assert document.title == "Cats"
+    assert document.text == "They sleep.\n\n```python\nsleep()\n```\n\nThen they wake."
+
+
+PYTHON = '''"""What cats do."""
+
+import time
+
+
+# Sleeps for long.
+@timed
+def sleep(hours):
+    """Sleep anywhere."""
+    time.sleep(hours)
+
+
+class Cat:
+    """A cat."""
+
+''' + "\n".join(f"    def act_{n}(self):\n        return {n}\n" for n in range(60))
+
+
+def test_source_code_is_read_by_symbol_where_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "cat.py").write_text(PYTHON)
+    (tmp_path / "a.md").write_text("words")
+    unasked = read_documents([str(tmp_path)])
+    assert (unasked.files, unasked.other_kinds) == (1, {".py": 1})
+    for how in (
+        Reading(code=True),
+        Reading(selection=FileSelection(Patterns.of(["*.py", "*.md"], []))),
+    ):
+        documents = read_documents([str(tmp_path)], how=how).documents.values()
+        by_title = {document.title: document.text for document in documents}
+        assert "# Sleeps for long.\n@timed\ndef sleep(hours):" in "".join(by_title.values())
+        assert any(title.startswith("cat.py > Cat") for title in by_title)
+
+
+@pytest.mark.parametrize("code", [PYTHON, "def broken(:\n    pass\n\n\nx = 1\n", "\f\nx = 1"])
+def test_no_line_of_code_is_lost_or_read_twice(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(code)
+    (source,) = read_documents_of(path)
+    shown = [line for b in source.blocks if b.text for line in b.text.split("\n")[1:-1]]
+    assert [line for line in shown if line.strip()] == [x for x in code.split("\n") if x.strip()]
+
+
+def test_other_languages_are_cut_between_their_symbols(tmp_path: Path) -> None:
+    code = (
+        "package cats\n\nfunc Sleep(h int) {\n\tx()\n\n\ty()\n}\n\ntype Cat struct {\n\tA int\n}\n"
+    )
+    path = tmp_path / "a.go"
+    path.write_text(code)
+    (source,) = read_documents_of(path)
+    assert [b.headings[-1] for b in source.blocks if not b.text] == ["Sleep", "Cat"]
+
+
+@pytest.mark.skipif(not PDFS.is_dir(), reason="the shared PDF files are not here")
+def test_real_pdfs_are_read_or_named() -> None:
+    result = read_documents([str(PDFS)])
+    problems = sorted(line.partition(".pdf: ")[2].partition(";")[0] for line in result.unread)
+    assert problems == ["encrypted", "only images (6 pages)"]
+    sources = {document.metadata["source"][:3] for document in result.documents.values()}
+    assert sources == {"002", "004", "015", "026"}
+    two_columns = [d.text for d in result.documents.values() if d.metadata["source"][:3] == "026"]
+    assert "consectetuer adipiscing elit" in two_columns[0]
+
+
+def test_no_format_opens_the_network_or_other_files(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("TOPSECRET")
+    entity = f"<!DOCTYPE x [<!ENTITY e SYSTEM '{secret.as_uri()}'>]><x>&e; words</x>"
+    assert "TOPSECRET" not in text_in(tmp_path / "a.html", entity)
+    for name, content in (
+        ("a.epub", epub(**{"OPS/book.opf": entity})),
+        ("a.docx", zipped({"word/document.xml": entity})),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(BadInput, match="defines entities of XML"):
+            read_documents_of(tmp_path / name)
