@@ -33,7 +33,7 @@ class InputFiles:
     `collection_files` are files and folders of a collection that hold no documents; `unread` says
     which folders could not be listed, and which files are no files to read. `links_out` are links
     below an input that lead out of all `roots`, which are None where links are followed anywhere;
-    `left_out` counts files and folders by the reason of `FileSelection` for which they are left out.
+    `left_out` counts files and folders by the reason why they are left out.
     """
 
     base: Path
