@@ -81,7 +81,7 @@ def _opened(path: Path, raw: bytes) -> PdfReader:
         raise Misconfigured(NEEDS) from error
     reader = PdfReader(BytesIO(raw))
     if reader.is_encrypted:
-        problem = "encrypted; save it without a password first (qpdf --decrypt does)"
+        problem = "encrypted; save it without a password first (qpdf can)"
         raise BadInput(f"{path}: {problem}")
     return reader
 
