@@ -1,15 +1,32 @@
-"""Judgements that are made up, to try corrections in worlds that they were not tuned on."""
+"""What corrections are tried on: TREC DL 2019, and judgements that are made up."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats
+from labeler.metrics import parse_all, score
+from labeler.trec.rankings import read_pool, read_rankings
 
 MEASURES = ("P@10", "P@5", "P@1", "RR@10", "Success@5", "DCG")
 DEPTH = 10
+JUDGES = ("gpt-4o", "llama-3.1-8b")
+
+
+def dl19(data: Path, measures: Sequence[str]) -> dict[str, Floats]:
+    """`(measures, systems, queries)` scores of TREC DL 2019 by NIST's labels and each judge's."""
+    scores = {}
+    for name in ("nist", *JUDGES):
+        pool = read_pool(data / f"{name}.qrels", print)
+        paths = sorted((data / "runs").iterdir())
+        rankings = [read_rankings(path, pool)[0] for path in paths]
+        values = [score(ranked, parse_all(list(measures))).values for ranked in rankings]
+        scores[name] = np.array(values).transpose(1, 0, 2)
+    return scores
 
 
 @dataclass(frozen=True)

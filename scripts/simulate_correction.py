@@ -10,6 +10,13 @@ verdicts   two systems of which neither is better (signs exchanged in every quer
            called better than the other
 signs      how often a corrected difference has another sign than the corrected scores, and how wide
            it is against people's alone
+families   several equal systems (values dealt anew in every query): how often any is told from the
+           best of the same scores
+gates      of runs that lose .05 in truth, how many pass a gate with a margin of .05
+selection  queries that people chose by ease or difficulty: how often the balance check says so, and
+           what intervals then cover
+pairs      people grade a random sample of pairs of queries like DL 2019's: coverage and width
+table      the table that `labeler/evaluation/correction_coverage.py` keeps
 
 Usage: simulate_correction.py [coverage ...] [--draws 1000] [--data ../shared/data/dl19]
 """
@@ -23,17 +30,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from correction_worlds import JUDGES, WORLDS, dl19, made_up
 from correction_worlds import MEASURES as MADE
-from correction_worlds import WORLDS, made_up
+from simulate_selection import families, gates, pairs, selection
 
 from labeler.arrays import Floats
-from labeler.metrics import parse_all, score
 from labeler.stats.designs import at_random
 from labeler.stats.estimates import Mean
 from labeler.stats.ppi import THESE, CorrectedMean, Joint
-from labeler.trec.rankings import read_pool, read_rankings
 
-JUDGES = ("gpt-4o", "llama-3.1-8b")
 MEASURES = (
     *("nDCG@10", "AP", "R@100", "P@10", "P@5", "P@1", "RR@10", "RR(rel=2)@10"),
     *("Success@1", "Success@5", "Success(rel=2)@1", "Success(rel=2)@5"),
@@ -89,18 +94,6 @@ def _ends(means: Sequence[Mean]) -> tuple[Floats, Floats]:
     ends = [(math.inf, -math.inf) if m.low is None else (m.low, m.high) for m in means]
     low, high = np.array(ends, dtype=np.float64).T
     return low, high
-
-
-def dl19(data: Path, measures: Sequence[str]) -> dict[str, Floats]:
-    """`(measures, systems, queries)` scores of TREC DL 2019 by NIST's labels and each judge's."""
-    scores = {}
-    for name in ("nist", *JUDGES):
-        pool = read_pool(data / f"{name}.qrels", print)
-        paths = sorted((data / "runs").iterdir())
-        rankings = [read_rankings(path, pool)[0] for path in paths]
-        values = [score(ranked, parse_all(list(measures))).values for ranked in rankings]
-        scores[name] = np.array(values).transpose(1, 0, 2)
-    return scores
 
 
 def coverage(given: argparse.Namespace) -> Iterator[str]:
@@ -210,7 +203,25 @@ def _sign_row(
     return other_sign, low - 1e-9 <= truth <= high + 1e-9, high - low, right - left
 
 
-EXPERIMENTS = {f.__name__: f for f in (coverage, worlds, verdicts, signs)}
+def table(given: argparse.Namespace) -> Iterator[str]:
+    """The coverage of the two assessors, for few queries, as the library keeps it."""
+    scores = dl19(given.data, given.measures)
+    for row, measure in enumerate(given.measures):
+        cells = []
+        for n in range(3, 15):
+            trials = [
+                simulate(scores["nist"][row], scores[judge][row], n, given.draws, seed=1)
+                for judge in JUDGES
+            ]
+            ends = sorted(trial.covered["corrected"] for trial in trials)
+            cells.append(f"{n}: ({ends[0]:.2f}, {ends[1]:.2f})")
+        yield f'    "{measure}": {{{", ".join(cells)}}},'
+
+
+EXPERIMENTS = {
+    f.__name__: f
+    for f in (coverage, worlds, verdicts, signs, families, gates, selection, pairs, table)
+}
 
 
 def main() -> None:

@@ -126,13 +126,13 @@ def check_corrected(
     failures = [short for gate in gates for short in _short_corrections(corrections, gate)]
     for c in corrections.comparisons if margins else ():
         margin = (margins or {}).get(c.measure)
-        if margin is not None and not _least_gain(c) > -margin:
-            loss = f"{c.run}: {c.measure}, corrected, may be {-_least_gain(c):.4f} worse than"
+        if margin is not None and not least_gain(c) > -margin:
+            loss = f"{c.run}: {c.measure}, corrected, may be {-least_gain(c):.4f} worse than"
             failures.append(f"{loss} {c.baseline}'s; a loss of {margin:g} is not excluded")
     raise_failed(failures)
 
 
-def _least_gain(difference: CorrectedDifference) -> float:
+def least_gain(difference: CorrectedDifference) -> float:
     """The lower bound of what a run gains: its interval's worse end, drawn in to one side's 5 %."""
     mean, freedom = difference.means.corrected, difference.means.freedom
     end = mean.high if difference.lower_is_better else mean.low

@@ -67,17 +67,30 @@ class MeanEstimate:
     def _left_open(self) -> float:
         return self.design.open_share if self.finite else 1.0
 
+    @cached_property
+    def _pile(self) -> Floats:
+        """How far each mean may lie off, as fewer queries may be alike than those labelled."""
+        human, residual, _ = self.parts
+        return pile_reach(residual, human, self.design.effective, self._left_open)
+
+    @cached_property
+    def _half(self) -> Floats:
+        """Half of Student's interval."""
+        own, more = self.contributions
+        variance = own**2 @ self.design.left_open + (more**2).sum(axis=1)
+        return np.asarray(t_of(max(self.freedom, 1.0)) * np.sqrt(variance), dtype=np.float64)
+
+    @property
+    def piled(self) -> bool:
+        """Whether queries that are alike say more of some interval than the others' spread."""
+        return bool((self._pile > self._half).any())
+
     def _ends(self, values: Floats) -> tuple[Floats, Floats]:
         """Student's interval, its ends moved out by what the labelled queries may not show."""
-        design, t = self.design, t_of(max(self.freedom, 1.0))
-        human, residual, _ = self.parts
-        own, more = self.contributions
-        half = t * np.sqrt((own**2 @ design.left_open) + (more**2).sum(axis=1))
-        tail = tail_shift(residual, t) * self._left_open
-        shift = tail * np.sqrt((own**2).sum(axis=1) / design.effective)
-        pile = pile_reach(residual, human, design.effective, self._left_open)
-        low = np.minimum(values - half + np.minimum(shift, 0.0), values - pile)
-        high = np.maximum(values + half + np.maximum(shift, 0.0), values + pile)
+        tail = tail_shift(self.parts[1], t_of(max(self.freedom, 1.0))) * self._left_open
+        shift = tail * np.sqrt((self.contributions[0] ** 2).sum(axis=1) / self.design.effective)
+        low = np.minimum(values - self._half + np.minimum(shift, 0.0), values - self._pile)
+        high = np.maximum(values + self._half + np.maximum(shift, 0.0), values + self._pile)
         return low, high
 
     @cached_property

@@ -7,6 +7,8 @@ are; and scores near a bound have their tail on the other side (P of good system
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from labeler.arrays import Flags, Floats
@@ -14,8 +16,8 @@ from labeler.stats.levels import NORMAL_QUANTILE
 
 _DECIMALS = 9
 """To so many decimals values are alike, whatever order they were computed in."""
-MOST_SKEWED = 2.0
-"""A sample more skewed than this, the skewness of an exponential, is no better guide."""
+MOST_SKEWED = 3.0
+"""A sample more skewed than this is no better guide."""
 
 
 def pile_reach(residual: Floats, human: Floats, queries: float, open_share: float) -> Floats:
@@ -74,6 +76,8 @@ def tail_shift(spread: Floats, t: float) -> float:
     variance = float((apart**2).mean())
     if variance < 1e-18:
         return 0.0
-    skewness = float((apart**3).mean()) / variance**1.5
+    n = spread.shape[1]
+    # the skewness of a sample is smaller than that of what it is drawn from
+    skewness = float((apart**3).mean()) / variance**1.5 * math.sqrt(n * (n - 1.0)) / max(n - 2, 1)
     bounded: float = min(max(skewness, -MOST_SKEWED), MOST_SKEWED)
     return bounded * (2 * t * t + 1) / 6

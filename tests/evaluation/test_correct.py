@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 import statsmodels.api as sm
 
 from labeler.cli import execute
-from labeler.evaluation.board import leaderboard_of_dicts
-from labeler.metrics import evaluate, parse
+from labeler.data import Run
+from labeler.metrics import evaluate
 from labeler.stats.balance import balance
 from labeler.stats.designs import at_random
 from labeler.stats.means import share_interval
@@ -21,11 +22,32 @@ from labeler.trec.write import write_qrels, write_run
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 
+from correction_worlds import MEASURES as MADE
+from correction_worlds import WORLDS, made_up
 from simulate_correction import simulate
 
 RNG = np.random.default_rng(0)
 PEOPLE = RNG.random(40)
 ASSESSOR = PEOPLE**2 + RNG.normal(0, 0.1, 40)
+
+
+@cache
+def runs_of(folder: Path) -> dict[str, Run]:
+    """The eleven runs of DL 2019, read once."""
+    return {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
+
+
+@cache
+def scores_of(shared: Path, judge: str, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    """The eleven systems' scores in DL 2019 by NIST's labels and by an assessor's."""
+    folder = shared / "dl19"
+    people, other = (read_qrels(folder / f"{name}.qrels") for name in ("nist", judge))
+    runs = runs_of(folder).values()
+    human, assessor = (
+        np.array([evaluate(qrels, run, [measure]).values[0] for run in runs])
+        for qrels in (people, other)
+    )
+    return human, assessor
 
 
 def test_the_corrected_mean_is_the_regression_estimate() -> None:
@@ -161,12 +183,8 @@ def test_a_good_assessor_makes_the_interval_narrower_wherever_it_is_biased() -> 
 
 
 def test_on_dl19_the_assessor_alone_misses_and_the_correction_covers(shared: Path) -> None:
-    folder = shared / "dl19"
-    runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
-    people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
-    board = leaderboard_of_dicts(people, judge, runs, parse("nDCG@10"))
-    assert board is not None
-    found = simulate(board.scores[0], board.scores[1], judged=20, draws=200, seed=1)
+    human, assessor = scores_of(shared, "gpt-4o", "nDCG@10")
+    found = simulate(human, assessor, judged=20, draws=200, seed=1)
     assert found.covered["assessor"] < 0.3
     assert found.covered["human"] > 0.9
     assert found.covered["corrected"] > 0.92
@@ -385,12 +403,8 @@ def test_runs_with_other_queries_are_compared_over_those_they_share(
 def test_corrected_intervals_cover_and_are_narrower_than_peoples_alone(
     shared: Path, judge: str, measure: str, labelled: int, width: float
 ) -> None:
-    folder = shared / "dl19"
-    runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
-    people, other = (read_qrels(folder / f"{name}.qrels") for name in ("nist", judge))
-    board = leaderboard_of_dicts(people, other, runs, parse(measure))
-    assert board is not None
-    found = simulate(board.scores[0], board.scores[1], labelled, draws=300, seed=1)
+    human, assessor = scores_of(shared, judge, measure)
+    found = simulate(human, assessor, labelled, draws=300, seed=1)
     assert 0.91 < found.covered["corrected"] < 0.975
     assert found.width["corrected"] < width * found.width["human"]
 
@@ -545,18 +559,67 @@ def test_against_the_best_of_the_same_scores_p_allows_for_all_pairs(
 
 
 def test_of_equal_systems_hardly_any_is_told_from_the_best(shared: Path) -> None:
-    folder = shared / "dl19"
-    runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
-    people, judge = (read_qrels(folder / f"{name}.qrels") for name in ("nist", "gpt-4o"))
-    board = leaderboard_of_dicts(people, judge, runs, parse("nDCG@10"))
-    assert board is not None
+    human, assessor = scores_of(shared, "gpt-4o", "nDCG@10")
     rng = np.random.default_rng(6)
     false = 0
     for seed in range(60):
         order = rng.permuted(np.tile(np.arange(11)[:, None], 43), axis=0)[:5]
-        human, assessor = (np.take_along_axis(side, order, axis=0) for side in board.scores)
+        dealt = [np.take_along_axis(side, order, axis=0) for side in (human, assessor)]
         drawn = rng.choice(43, 20, replace=False)
-        joint = Joint(human[:, drawn], assessor, at_random(drawn, 43))
+        joint = Joint(dealt[0][:, drawn], dealt[1], at_random(drawn, 43))
         best = int(np.argmax([mean.corrected.value for mean in joint.means()]))
         false += bool((joint.adjusted(joint.differences(best), seed, draws=999) < 0.05).any())
     assert false <= 7  # 3 of 60 are expected, 8 with p .01
+
+
+@pytest.mark.parametrize("judge", ["gpt-4o", "llama-3.1-8b"])
+@pytest.mark.parametrize("measure", ["RR@10", "Success@1", "P@5"])
+def test_intervals_hold_of_scores_that_pile_up_at_a_bound(
+    shared: Path, judge: str, measure: str
+) -> None:
+    human, assessor = scores_of(shared, judge, measure)
+    for labelled in (10, 20):
+        found = simulate(human, assessor, labelled, draws=100, seed=1)
+        assert found.covered["corrected"] > 0.92
+        assert found.covered["human"] > 0.92
+        assert found.empty == 0
+
+
+@pytest.mark.parametrize("name", sorted(WORLDS))
+def test_intervals_hold_in_worlds_that_are_made_up(name: str) -> None:
+    covered: dict[str, list[float]] = {}
+    for seed in range(2000, 2025):
+        human, assessor = made_up(WORLDS[name], 6, seed)
+        for row, measure in enumerate(MADE):
+            trial = simulate(human[row], assessor[row], 12, 1, seed)
+            covered.setdefault(measure, []).append(trial.covered["corrected"])
+    assert min(np.mean(shares) for shares in covered.values()) > 0.87  # of 25 samples
+    assert np.mean([np.mean(shares) for shares in covered.values()]) > 0.93
+
+
+@pytest.mark.parametrize(
+    ("measures", "told"),
+    [
+        (["nDCG@10"], "for nDCG@10 in"),
+        (["RR@10", "P@10"], "for RR@10 in 100, P@10 in"),
+        (["DCG@10"], ""),
+    ],
+)
+def test_how_often_so_few_queries_were_enough_is_said_of_the_measures_at_hand(
+    shared: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    measures: list[str],
+    told: str,
+) -> None:
+    people = read_qrels(shared / "dl19/nist.qrels")
+    files = [
+        str(shared / "dl19" / name) for name in ("gpt-4o.qrels", "runs/minilm-reranker.trec.gz")
+    ]
+    asked = [word for measure in measures for word in ("-m", measure)]
+    for count in (10, 20):
+        write_qrels(tmp_path / "few.qrels", {q: people[q] for q in sorted(people)[::2][:count]})
+        assert execute(["correct", str(tmp_path / "few.qrels"), *files, *asked]) == 0
+        shown = capsys.readouterr().err
+        assert ("with 10 of the 43 of TREC DL 2019" in shown) == (count == 10 and bool(told))
+        assert (told in shown) == (count == 10 or not told)
