@@ -98,11 +98,12 @@ class Joint:
         """Lambda, tuned on all systems; 0 where the assessor tells nothing of people.
 
         That is where the residuals' variance, with the degree of freedom that lambda takes, is no
-        smaller than people's own; where one query decides; and where scores pile up and the
-        intervals of all systems together become no narrower.
+        smaller than people's own; where one query decides; and where scores pile up, or people
+        graded single pairs, and the intervals of all systems together become no narrower.
         """
         weight = self._tuned
-        if not weight or not self._estimate(self._scores, weight).piled:
+        may_widen = self.sampled is not None or self._estimate(self._scores, weight).piled
+        if not weight or not may_widen:
             return weight
         of_people, of_both = (
             sum(mean.width for mean in self._corrected(self._scores, tried))
