@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions as AgreeOptions
     from labeler.agreement.agree import agree as agree
+    from labeler.agreement.diff import diff as diff
     from labeler.collection.export import ExportOptions as ExportOptions
     from labeler.collection.export import export as export
     from labeler.collection.layout import Collection as Collection
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from labeler.exchange.qrels import read_qrels as read_qrels
     from labeler.exchange.queries import read_query_list as read_query_list
     from labeler.exchange.runs import read_run as read_run
-    from labeler.judging.diff import diff as diff
     from labeler.judging.judge import ajudge as ajudge
     from labeler.judging.judge import judge as judge
     from labeler.judging.relabel import arelabel as arelabel
@@ -68,7 +68,7 @@ _PUBLIC = {
     "build": "pipeline:build",
     "compare": "evaluation.compare:compare",
     "correct": "evaluation.correct:correct",
-    "diff": "judging.diff:diff",
+    "diff": "agreement.diff:diff",
     "export": "collection.export:export",
     "evaluate": "evaluation.evaluate:evaluate",
     "generate": "queries.generate:generate",

@@ -65,7 +65,7 @@ def _of_memory(human: Source, assessors: Sequence[Source], more_humans: MoreHuma
         os.fspath(human) if _is_path(human) else "human",
         as_qrels(human, notes.append, name="human"),
         tuple(
-            _assessor(source, f"assessor {number}" if numbered else "assessor")
+            assessor_of(source, f"assessor {number}" if numbered else "assessor")
             for number, source in enumerate(assessors, start=1)
         ),
         {name: as_qrels(qrels, notes.append, name=name) for name, qrels in more.items()},
@@ -74,7 +74,8 @@ def _of_memory(human: Source, assessors: Sequence[Source], more_humans: MoreHuma
     return replace(sources, notes=tuple(notes))
 
 
-def _assessor(source: Source, name: str) -> AssessorSource:
+def assessor_of(source: Source, name: str) -> AssessorSource:
+    """The labels of any source; what is no file is called `name`."""
     if _is_path(source):
         return source_of_file(Path(source), os.fspath(source))
     if isinstance(source, Mapping):

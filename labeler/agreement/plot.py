@@ -21,6 +21,7 @@ from labeler.report.picture import (
     check_ending,
     forest,
     height_of,
+    matrix,
     most_rows,
     shortened,
 )
@@ -126,21 +127,9 @@ def _draw(reports: Sequence[AssessorReport], figure: Figure) -> None:
 def _matrix(panel: Axes, report: AssessorReport) -> None:
     """Shares of people's grades by row, with counts."""
     agreement = report.agreement
-    counts = agreement.confusion
-    totals = counts.sum(axis=1, keepdims=True)
-    shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    panel.imshow(shares, cmap="Greys", vmin=0, vmax=1)
-    small = len(agreement.scale) > 6
-    for i, row in enumerate(counts):
-        for j, count in enumerate(row):
-            color = "white" if shares[i, j] > 0.55 else "black"
-            text = f"{shares[i, j]:.0%}" if small else f"{shares[i, j]:.0%}\n{count:,.0f}"
-            panel.text(j, i, text, ha="center", va="center", color=color, fontsize=8)
-    ticks = range(len(agreement.scale))
-    panel.set_xticks(ticks, list(map(str, agreement.scale)))
-    panel.set_yticks(ticks, list(map(str, agreement.scale)))
-    panel.set_xlabel(f"grade by {_cut(report.assessor)}")
-    panel.set_ylabel(f"grade by {_cut(report.human)}")
+    grades = list(map(str, agreement.scale))
+    names = f"grade by {_cut(report.human)}", f"grade by {_cut(report.assessor)}"
+    matrix(panel, agreement.confusion, grades, *names)
     kappa, shown = agreement.headline["kappa"], ""
     if kappa.value is not None:
         shown = f"kappa {kappa.value:.2f}"

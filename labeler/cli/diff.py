@@ -2,78 +2,97 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labeler.cli.numbers import COUNT_OR_NONE, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
-from labeler.cli.output import show, show_json
-from labeler.cli.screen import note, terminal_width
+from labeler.cli.options import OutputFlags, unfolded
+from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
+from labeler.cli.scoring import Plot
+from labeler.cli.screen import note, say, terminal_width
 
 if TYPE_CHECKING:
+    from labeler.agreement.diff_report import Diff
     from labeler.collection.layout import Collection
-    from labeler.collection.outputs import Output
-    from labeler.judging.transitions import Transitions
-    from labeler.report.table import Table
+
+LISTED = 20
 
 
 @unfolded
 def command(
-    folder: Folder,
-    before: Annotated[str, typer.Argument(help="The name of the earlier judgements.")],
-    after: Annotated[str, typer.Argument(help="The name of the later judgements.")],
+    context: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="COLL A B | QRELS_A QRELS_B",
+            help="A collection and two sets of its judgements, the earlier first; or two qrels.",
+        ),
+    ],
     *,
-    limit: Annotated[int, number(COUNT_OR_NONE, help="How many moved pairs to list.")] = 20,
+    people: Annotated[
+        str | None,
+        typer.Option(metavar="QRELS", help="Human qrels: which of the two is closer to them?"),
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RUN", help="A run, or a folder of runs, to rank by both; repeatable."
+        ),
+    ] = None,
+    measure: Annotated[str, typer.Option("-m", "--measure", help="What ranks the systems.")] = (
+        "nDCG@10"
+    ),
+    limit: Annotated[int, number(COUNT_OR_NONE, help="How many moved pairs to list.")] = LISTED,
+    picture: Plot = None,
     output: OutputFlags,
 ) -> None:
-    """Show which grades changed between two sets of judgements, and the pairs that moved.
+    """Show which grades changed, whether people agree more, and whether systems change places.
 
-    Each pair is listed with its query and with the reasons that were given.
+    Each pair that moved is listed with its query and with the reasons that were given.
     """
+    from labeler.agreement.diff import DiffOptions, diff
     from labeler.collection.layout import open_collection
-    from labeler.judging.diff import diff
 
-    to = output.made_from(open_collection(folder).folder)
-    collection = open_collection(folder)
-    changes = diff(collection, before, after)
+    inputs = [Path(name) for name in (*sources, *([people] if people else []), *(run or ()))]
+    to = output.made_from(*(path for path in inputs if path.exists()))
+    drawing = output.picture(picture, *(path for path in inputs if path.exists()))
+    name_unread_runs(sources[0], *(run or ()))
+    changes = diff(*sources, people=people, runs=run or (), options=DiffOptions(measure=measure))
     if output.format == "json":
         show_json(changes.as_json(), to)
     elif output.format == "table":
-        show_transitions(changes, (before, after), limit, to)
+        with said_to(to):
+            show_diff(changes, limit, terminal_width() if to is None else None)
+            say()
+            warn(context, changes.findings)
     else:
-        tables = [changes.moved_table(before, after), changes.matrix_table(before, after)]
-        show(tables, output.format, to)
-    note_next(collection, before, after)
+        show([changes.moved_table(), *changes.tables()], output.format, to)
+    if drawing is not None:
+        from labeler.agreement.diff_plot import plot_diff
+
+        say_drawn(drawing, plot_diff(changes, drawing))
+    if Path(sources[0]).is_dir():
+        note_next(open_collection(sources[0]), changes)
 
 
-def show_transitions(
-    changes: Transitions, names: tuple[str, str], limit: int, to: Output | None = None
-) -> None:
-    """Write the matrix and the first moved pairs; `relabel` ends with it too."""
-    moved, alone = len(changes.moved), changes.on_one_side
-    both = changes.pairs - alone
-    before, after = names
-    heading = [f"{moved - alone:,} of {both:,} pairs moved from {before} to {after}"]
-    if alone:
-        stand = "pair stands" if alone == 1 else "pairs stand"
-        heading.append(f"{alone:,} {stand} on one side only")
-    parts: list[Table | str] = ["\n".join(heading)]
-    if changes.pairs:
-        parts.append(changes.matrix_table(before, after))
-    if listed := changes.listing(before, after, limit, terminal_width() if to is None else None):
-        more = f"… and {moved - limit:,} more (--limit {moved})" if moved > limit else ""
-        parts.append("\n".join(filter(None, (f"{before} -> {after}", listed, more))))
-    show(parts, "table", to)
+def show_diff(changes: Diff, limit: int = LISTED, width: int | None = None) -> None:
+    """Write the sentences, the tables and the first moved pairs; `relabel` ends with it too."""
+    before, after = changes.names
+    moved = changes.transitions.moved
+    show(["\n".join(changes.sentences), *(t for t in changes.tables() if t.rows)], "table")
+    if listed := changes.transitions.listing(before, after, limit, width):
+        more = f"… and {len(moved) - limit:,} more (--limit {len(moved)})"
+        say(f"\n{before} -> {after}\n{listed}" + (f"\n{more}" if len(moved) > limit else ""))
 
 
-def note_next(collection: Collection, before: str, after: str) -> None:
-    """Say how to find out which of the two is closer to people."""
-    from labeler.judging.diff import human_beside
-
-    folder = collection.folder
-    if human := human_beside(collection, before, after):
-        note(f"which is closer to people? labeler agree {folder} {human} {before} {after}")
+def note_next(collection: Collection, changes: Diff) -> None:
+    """Say how to find out more of which of the two is closer to people."""
+    before, after = changes.names
+    if changes.agreeing is not None:
+        human = changes.agreeing.human
+        note(f"more on who is closer: labeler agree {collection.folder} {human} {before} {after}")
     elif {before, after} <= set(collection.judgement_names()):
-        ask = f"labeler sample {folder} --from {after} -o sheet.csv"
+        ask = f"labeler sample {collection.folder} --from {after} -o sheet.csv"
         note(f"which is closer to people? draw a sheet for them: {ask}")

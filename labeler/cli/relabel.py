@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli import model_options, options
-from labeler.cli.diff import note_next, show_transitions
+from labeler.cli.diff import note_next, show_diff
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import (
     check_complete,
@@ -15,7 +15,7 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.screen import say
+from labeler.cli.screen import say, terminal_width
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
 from labeler.models.limits import Limits
@@ -84,7 +84,11 @@ def _checked(name: str | None, model: str | None) -> str:
 
 def show_result(result: RelabelResult, source: str) -> None:
     """Print what was done, and what moved from the old judgements to the new ones."""
+    from labeler.agreement.diff import diff
+
     show_judging(result.judging)
     say()
-    show_transitions(result.changes, (source, result.judging.name), 20)
-    note_next(result.judging.job.collection, source, result.judging.name)
+    collection = result.judging.job.collection
+    changes = diff(collection, source, result.judging.name)
+    show_diff(changes, width=terminal_width())
+    note_next(collection, changes)

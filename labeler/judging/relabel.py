@@ -11,7 +11,7 @@ from labeler.collection.judgements import Origin, origin_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.errors import Misuse
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.diff import diff
+from labeler.judging.changes import changes_between
 from labeler.judging.job import Job, Pairs, check_free, judged_pairs, texts_of
 from labeler.judging.plan import JudgingPlan
 from labeler.judging.result import JudgeResult
@@ -88,7 +88,7 @@ async def arelabel(
     opened = open_collection(collection)
     pairs_of, asked = _same_pairs(source), _asked_again(opened, source, options)
     result = await judge_set(opened, pairs_of, asked, control or Control())
-    return RelabelResult(result, diff(opened, source, result.name))
+    return RelabelResult(result, changes_between(opened, source, result.name))
 
 
 async def aplan_relabeling(
@@ -150,7 +150,7 @@ async def areparse(
         guard = Guard(RateLimiter(RateLimits(), stop=control.stop), stop=control.stop)
         tally = await watched(job, assessor, guard, control)
     result = JudgeResult(job, tally, guard.budget.spent)
-    return RelabelResult(result, diff(opened, source, name))
+    return RelabelResult(result, changes_between(opened, source, name))
 
 
 async def same_assessor(

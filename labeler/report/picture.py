@@ -13,6 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from labeler.arrays import Floats
 from labeler.errors import Misconfigured, Misuse
 from labeler.messages import missing_extra
 from labeler.report.printable import printable
@@ -115,6 +118,24 @@ def _numbers(panel: Axes, bars: Sequence[Bar]) -> None:
             text += f" [{bar.low:.3f}, {bar.high:.3f}]"
         across = panel.get_yaxis_transform()
         panel.text(1.02, row, text, transform=across, fontsize=7.5, va="center", color=INK)
+
+
+def matrix(
+    panel: Axes, counts: Floats, names: Sequence[str], of_rows: str, of_columns: str
+) -> None:
+    """Counts `(k, k)` as the shares of their rows, in shades, with both as text."""
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+    panel.imshow(shares, cmap="Greys", vmin=0, vmax=1)
+    for i, row in enumerate(counts):
+        for j, count in enumerate(row):
+            color = "white" if shares[i, j] > 0.55 else "black"
+            text = f"{shares[i, j]:.0%}" + (f"\n{count:,.0f}" if len(names) <= 6 else "")
+            panel.text(j, i, text, ha="center", va="center", color=color, fontsize=8)
+    panel.set_xticks(range(len(names)), list(names))
+    panel.set_yticks(range(len(names)), list(names))
+    panel.set_xlabel(of_columns)
+    panel.set_ylabel(of_rows)
 
 
 def height_of(rows: int) -> float:

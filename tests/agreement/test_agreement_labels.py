@@ -422,17 +422,19 @@ def test_a_diff_shows_grades_and_failures_and_the_farthest_moves_first(
     assert execute(["diff", str(tmp_path), "one", "two", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["states"] == ["0", "1", "2", "3", "refused"]
-    assert [row["doc_id"] for row in found["moved"]] == ["c", "b", "a"]
+    assert [row["doc_id"] for row in found["moves"]] == ["c", "b", "a"]
     assert sum(map(sum, found["table"])) == 4
     assert execute(["diff", str(tmp_path), "one", "two", "--limit", "1"]) == 0
     text = capsys.readouterr().out
-    assert "3 of 4 pairs moved from one to two" in text
+    assert "two gives another grade than one to 2 of the 3 pairs that both graded" in text
+    assert "1 without a grade got one, 0 lost theirs." in text
     assert "… and 2 more" in text
     some = (tmp_path / "judgements/two.jsonl").read_text(encoding="utf-8").splitlines()[1:]
     write(tmp_path / "judgements/some.jsonl", "\n".join(some) + "\n")
     assert execute(["diff", str(tmp_path), "one", "some"]) == 0
     text = capsys.readouterr().out
-    assert "2 of 3 pairs moved from one to some\n1 pair stands on one side only" in text
+    assert "some gives another grade than one to 1 of the 2 pairs that both graded" in text
+    assert "1 pair stands on one side only" in text
     assert text.rstrip().endswith("absent")
 
 

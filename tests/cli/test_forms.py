@@ -135,7 +135,7 @@ REPORTS = {
     "judge coll --model similarity --as b": {"name", "pairs", "judged", "failed", "cost", "calls"},
     "judge coll --model similarity --dry-run": {"pairs", "calls", "calls_at_most", "cost"},
     "relabel coll --from a --model similarity --as b": {"name", "judged", "changes"},
-    "diff coll a a": {"pairs", "states", "table", "moved"},
+    "diff coll a a": {"pairs", "transitions", "up", "down", "agreement", "leaderboard", "moves"},
     "prompts": {"prompt", "kind", "what it asks"},
     "pool coll --qrels human.qrels --only": {"pool", "pairs", "new", "queries", "runs", "qrels"},
     "import-qrels human.qrels coll --as human": {"qrels", "pairs", "queries", "pool", "new"},

@@ -92,7 +92,7 @@ def test_a_diff_shows_texts_and_reasons_in_every_form_and_where_to_ask_people(
     write_qrels(collection.qrels("human"), {"q1": {"cats": 2}})
     assert execute([*asked, "--json"]) == 0
     shown = capsys.readouterr()
-    (row, *_) = json.loads(shown.out)["moved"]
+    (row, *_) = json.loads(shown.out)["moves"]
     assert (row["query"], row["reason_after"]) == ("where do cats sleep", "a strict reason")
     assert f"labeler agree {collection.folder} human mild strict" in shown.err
     assert execute([*asked, "--format", "csv", "--output", str(tmp_path / "moved.csv")]) == 0
@@ -102,7 +102,7 @@ def test_a_diff_shows_texts_and_reasons_in_every_form_and_where_to_ask_people(
     assert {row["reason_before"] for row in rows} == {"a mild reason"}
     capsys.readouterr()
     assert execute(["diff", str(collection.folder), "mild", "human"]) == 0
-    assert "closer to people" not in capsys.readouterr().err
+    assert "closer" not in capsys.readouterr().err
 
 
 def test_relabel_points_to_the_agreement_with_people(

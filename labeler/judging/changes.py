@@ -1,35 +1,29 @@
-"""`diff`: what changed from one set of judgements of a collection to another."""
+"""What a set of judgements says of each pair, and what changed from one set to another."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path
 from labeler.collection.queries import read_queries
-from labeler.data import Failure, Pair
+from labeler.data import Failure, Judged, Pair
 from labeler.judging.transitions import State, Transitions, judged, transitions
 from labeler.trec.qrels import read_qrels
 
 
-def diff(collection: Collection | Path | str, before: str, after: str) -> Transitions:
-    """What became of each pair between two sets of judgements, or of qrels where there are none.
+def changes_between(collection: Collection, before: str, after: str) -> Transitions:
+    """What became of each pair between two sets of judgements, or of qrels where there are none."""
+    old, new = read_set(collection, before), read_set(collection, after)
+    return changes_of(old, new, texts_of_queries(collection))
 
-    >>> from labeler.judging.judge import judge
-    >>> from labeler.testing import fake_model, small_collection
-    >>> collection = small_collection()
-    >>> for name, reply in {"mild": '{"grade": 2}', "strict": '{"grade": 0}'}.items():
-    ...     _ = judge(collection, model=fake_model(reply, name), name=name)
-    >>> diff(collection, "mild", "strict")
-    Transitions(4 of 4 moved)
-    """
-    opened = open_collection(collection)
-    old, new = read_set(opened, before), read_set(opened, after)
+
+def changes_of(old: JudgedSet, new: JudgedSet, queries: Mapping[str, str]) -> Transitions:
+    """What became of each pair of two sets; `queries` are the texts of queries, by their ids."""
     changes = transitions(old.states, new.states)
-    queries = _texts_of_queries(opened) if changes.moved else {}
     moved = (
         move._replace(
             query=queries.get(move.pair.query_id, ""),
@@ -52,14 +46,40 @@ def human_beside(collection: Collection | Path | str, *names: str) -> str | None
     return "human" if "human" in people else next(iter(people), None)
 
 
-class JudgedSet(NamedTuple):
-    """What a set of judgements says of each pair, and its reasons, where it has some."""
+@dataclass(frozen=True)
+class JudgedSet:
+    """What a set of judgements says of each pair, its reasons, where it has some, and its cost.
+
+    `spent` is None where only grades are known.
+    """
 
     states: dict[Pair, State]
-    reasons: dict[Pair, str]
+    reasons: dict[Pair, str] = field(default_factory=dict)
+    spent: SpentOnSet | None = None
 
 
-def _texts_of_queries(collection: Collection) -> dict[str, str]:
+@dataclass(frozen=True)
+class SpentOnSet:
+    """What a set of judgements took: replies, tokens, and dollars; None for an unknown price."""
+
+    replies: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+
+    def plus(self, judged: Judged) -> SpentOnSet:
+        """With what one more pair took."""
+        known = self.cost is not None and judged.cost is not None
+        return SpentOnSet(
+            self.replies + judged.attempts,
+            self.prompt_tokens + judged.prompt_tokens,
+            self.completion_tokens + judged.completion_tokens,
+            (self.cost or 0.0) + (judged.cost or 0.0) if known else None,
+        )
+
+
+def texts_of_queries(collection: Collection) -> dict[str, str]:
+    """What the queries of a collection say, by their ids."""
     if not collection.queries.is_file():
         return {}
     return {query.id: query.text for query in read_queries(collection.queries).values()}
@@ -68,10 +88,14 @@ def _texts_of_queries(collection: Collection) -> dict[str, str]:
 def read_set(collection: Collection, name: str) -> JudgedSet:
     """What `judgements/NAME.jsonl` says of each pair, or the qrels where there is none."""
     path = collection.judgements(name)
-    if not path.exists():
-        return JudgedSet(_states_of_qrels(collection, name), {})
-    read = JudgedSet({}, {})
+    return judged_in(path) if path.exists() else JudgedSet(_states_of_qrels(collection, name))
+
+
+def judged_in(path: Path) -> JudgedSet:
+    """What a file of judgements says of each pair."""
+    read, spent = JudgedSet({}), SpentOnSet()
     for row in read_judgements(path):
+        spent = spent.plus(row.judged)
         outcome = row.judged.outcome
         if isinstance(outcome, Failure):
             state, reason = State(None, outcome.status), outcome.detail
@@ -80,7 +104,7 @@ def read_set(collection: Collection, name: str) -> JudgedSet:
         read.states[outcome.pair] = state
         if reason:
             read.reasons[outcome.pair] = reason
-    return read
+    return replace(read, spent=spent)
 
 
 def _states_of_qrels(collection: Collection, name: str) -> dict[Pair, State]:

@@ -1,0 +1,119 @@
+"""What changed between two sets of grades, against counts by hand and the statistics of agree."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import labeler
+from labeler.cli import execute
+from labeler.errors import BadInput, Misuse
+from labeler.trec.write import write_qrels
+
+BEFORE = {"q1": {"a": 0, "b": 2, "c": 3}, "q2": {"a": 1, "b": 1}, "q3": {"a": 0}}
+AFTER = {"q1": {"a": 1, "b": 2, "c": 1}, "q2": {"a": 3, "b": 1}, "q4": {"a": 2}}
+HUMAN = {"q1": {"a": 1, "b": 2, "c": 1}, "q2": {"a": 3, "b": 0}}
+
+
+def test_shares_moves_and_the_matrix_are_those_counted_by_hand() -> None:
+    changes = labeler.diff(BEFORE, AFTER)
+    figures = changes.as_json()
+    assert (figures["pairs"], figures["grades"]) == (5, [0, 1, 2, 3])
+    # rows: before; columns: after
+    assert figures["transitions"] == [[0, 1, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0]]
+    assert (changes.up.value, changes.down.value) == (0.4, 0.2)
+    assert [move.pair for move in changes.moved[:3]] == [("q1", "c"), ("q2", "a"), ("q1", "a")]
+    assert figures["agreement"] is None
+    assert figures["leaderboard"] is None
+    assert "1 pair" not in changes.sentences[1]
+    assert "2 pairs stand on one side only." in changes.sentences[0]
+
+
+def test_a_set_against_itself_moves_nothing_and_promises_no_certainty() -> None:
+    changes = labeler.diff(BEFORE, BEFORE)
+    assert changes.moved == ()
+    assert (changes.up.value, changes.up.low) == (0.0, 0.0)
+    assert 0.3 < (changes.up.high or 0) < 1
+
+
+def test_agreement_before_and_after_is_what_agree_says(shared: Path) -> None:
+    dl19 = shared / "dl19"
+    files = [dl19 / name for name in ("gpt-4o.qrels", "llama-3.1-8b.qrels", "nist.qrels")]
+    changes = labeler.diff(files[0], files[1], people=files[2])
+    agreed = labeler.agree(files[2], files[0], files[1])
+    figures = changes.as_json()["agreement"]
+    for side, report in zip("ab", agreed.assessors, strict=True):
+        of = report.agreement.statistics["kappa"]
+        assert figures[side]["kappa"] == {"value": of.value, "low": of.low, "high": of.high}
+    differences = {d.statistic.name: d for d in agreed.assessors[1].differences}
+    assert figures["difference"]["kappa"]["value"] == differences["kappa"].value
+    assert figures["difference"]["kappa"]["verdict"] == "gpt-4o is closer"
+    assert changes.sentences[1].startswith("gpt-4o is closer to nist by kappa")
+    # from the two files by hand: join, awk and sort count the same
+    assert changes.as_json()["transitions"][0] == [1932, 1400, 904, 94]
+    assert changes.pairs == 9260
+
+
+def test_systems_before_and_after_are_those_of_a_leaderboard(shared: Path) -> None:
+    dl19 = shared / "dl19"
+    first, second, human = (dl19 / n for n in ("gpt-4o.qrels", "llama-3.1-8b.qrels", "nist.qrels"))
+    runs = sorted((dl19 / "runs").iterdir())[:4]
+    board = labeler.diff(first, second, people=human, runs=runs).as_json()["leaderboard"]
+    own = labeler.leaderboard(first, second, runs).as_json()
+    assert board["statistics"] == own["statistics"]
+    assert board["swaps"] == own["swaps"]
+    by_human = labeler.leaderboard(human, first, runs).as_json()["statistics"]
+    assert board["to_human"]["a"]["tau_b"]["value"] == by_human["tau_b"]["value"]
+
+
+def test_files_dicts_frames_and_judgements_give_the_same(tmp_path: Path) -> None:
+    write_qrels(tmp_path / "before.qrels", BEFORE)
+    rows = [(q, d, grade) for q, graded in AFTER.items() for d, grade in graded.items()]
+    judged = [
+        json.dumps({"query_id": q, "doc_id": d, "grade": grade, "status": "judged"})
+        for q, d, grade in rows
+    ]
+    (tmp_path / "after.jsonl").write_text("\n".join(judged) + "\n")
+    frame = pd.DataFrame(rows, columns=["query_id", "doc_id", "relevance"])
+    expected = labeler.diff(BEFORE, AFTER, people=HUMAN).as_json()
+    for before, after in (
+        (tmp_path / "before.qrels", tmp_path / "after.jsonl"),
+        (str(tmp_path / "before.qrels"), frame),
+    ):
+        figures = labeler.diff(before, after, people=HUMAN).as_json()
+        for name in ("pairs", "transitions", "up", "down", "moves"):
+            assert figures[name] == expected[name]
+        assert (
+            figures["agreement"]["difference"].keys() == expected["agreement"]["difference"].keys()
+        )
+
+
+def test_the_command_says_it_in_three_sentences_and_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = {}
+    for name, qrels in {"old": BEFORE, "new": AFTER, "people": HUMAN}.items():
+        paths[name] = str(tmp_path / f"{name}.qrels")
+        write_qrels(Path(paths[name]), qrels)
+    asked = ["diff", paths["old"], paths["new"], "--people", paths["people"]]
+    assert execute(asked) == 0
+    shown = capsys.readouterr()
+    first, second, third = shown.out.splitlines()[:3]
+    assert first.startswith("new gives another grade than old to 3 of the 5 pairs")
+    assert "people" in second
+    assert third == "Whether systems change places is not known: fewer than two runs were given."
+    assert execute([*asked, "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["names"] == {"a": "old", "b": "new"}
+    assert execute([*asked, "--plot", str(tmp_path / "diff.png")]) == 0
+    assert (tmp_path / "diff.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_compared_is_refused_in_a_line() -> None:
+    with pytest.raises(Misuse, match="two qrels, or a collection"):
+        labeler.diff(BEFORE)
+    with pytest.raises(Misuse, match="two names after"):
+        labeler.diff(Path.cwd(), "one")
+    with pytest.raises(BadInput, match="share no query"):
+        labeler.diff({"q": {"a": 1}}, {"r": {"b": 1}}, people={"z": {"y": 1}})
