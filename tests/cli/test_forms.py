@@ -22,6 +22,7 @@ OWN_NAMES = {"trec-eval"}
 REASONS = {
     "--as": "it names judgements that are made, qrels that are made, or a set to look at",
     "--assessor": "it is a person's name, or a set of qrels",
+    "--baseline": "runs are compared with it, or a plan is for such a comparison",
     "--depth": "documents are pooled, kept or re-ranked",
     "--from": "something is made from qrels, judgements or a format",
     "--to": "something becomes a format of runs, of qrels or of a collection",
