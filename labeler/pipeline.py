@@ -27,14 +27,16 @@ from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
 from labeler.models.policies.stop import StopSignal
 from labeler.pools.pool import PoolResult, pool
+from labeler.queries.asking import Asking
+from labeler.queries.filter import FilterRules
 from labeler.queries.generate import (
     GenerateOptions,
-    GenerateResult,
-    GenerationPlan,
     agenerate,
     aplan_generation,
 )
 from labeler.queries.keep import write_heading_queries
+from labeler.queries.result import GenerateResult, GenerationPlan
+from labeler.queries.set_aside import PassageRules
 from labeler.runs.retrieve import BUILT_IN
 
 
@@ -47,7 +49,8 @@ class BuildOptions:
     asked about. `judging` says who writes the queries and judges, and within which limits, which
     hold for both together. Larger documents than `max_file_size` bytes are left out. `follow_links`
     and `force` are as `ingest` has them; with `force` any of the collection's files are replaced,
-    whoever wrote them. `fields` are the names of fields that `ingest` takes.
+    whoever wrote them. `fields` are the names of fields that `ingest` takes;
+    `asking`, `passages` and `filters` are as `GenerateOptions` says.
     """
 
     inputs: str | Path | Sequence[str | Path]
@@ -60,6 +63,9 @@ class BuildOptions:
     follow_links: bool = False
     force: bool = False
     fields: FieldNames = field(default_factory=FieldNames)
+    asking: Asking = field(default_factory=Asking)
+    passages: PassageRules = field(default_factory=PassageRules)
+    filters: FilterRules = field(default_factory=FilterRules)
 
     @property
     def generation(self) -> GenerateOptions:
@@ -76,6 +82,9 @@ class BuildOptions:
             force=self.force,
             concurrency=judging.concurrency,
             retry_failed=judging.retry_failed,
+            passages=self.passages,
+            filters=self.filters,
+            asking=self.asking,
         )
 
 
@@ -243,6 +252,9 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     follow_links: bool = False,
     force: bool = False,
     fields: FieldNames | None = None,
+    asking: Asking | None = None,
+    passages: PassageRules | None = None,
+    filters: FilterRules | None = None,
 ) -> BuildResult:
     """Build a collection from documents: corpus, queries, runs, pool, judgements and qrels.
 
@@ -264,7 +276,8 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     )
     own = Path(queries_file) if queries_file else None
     reading = (LARGEST_FILE, follow_links, force, fields or FieldNames())
-    options = BuildOptions(inputs, queries, own, depth, seed, judging, *reading)
+    generating = (asking or Asking(), passages or PassageRules(), filters or FilterRules())
+    options = BuildOptions(inputs, queries, own, depth, seed, judging, *reading, *generating)
     steps = Build(_as_collection(out), options, control or Control())
     ingested = steps.ingest()
     generated = run_to_end(steps.generate) if steps.writes_queries else None

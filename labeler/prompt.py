@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -26,9 +26,21 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 PLACEHOLDERS = {
     "grade": ("query", "description", "narrative", "title", "text", "passage"),
-    "generate": ("title", "text", "passage"),
+    "generate": (
+        *("title", "text", "passage", "other"),
+        *("language", "persona", "examples", "length"),
+    ),
+    "topic": ("query", "title", "text", "passage"),
+    "check": ("query", "title", "text", "passage"),
 }
 """What a template may ask for, by the kind of prompt; `passage` is the title, then the text."""
+
+OPTIONAL = frozenset(
+    ["description", "narrative", "other", "language", "persona", "examples", "length"]
+)
+"""Placeholders that may have nothing to stand for; the line of such a one is left out."""
+
+_TO_DO = {"grade": "grade", "generate": "write queries", "topic": "write topics", "check": "check"}
 
 
 class FrontMatter(BaseModel):
@@ -36,7 +48,7 @@ class FrontMatter(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Literal["grade", "generate"]
+    kind: Literal["grade", "generate", "topic", "check"]
     description: str
     source: str = ""
     scale: dict[str, str] = Field(default_factory=dict)
@@ -77,18 +89,52 @@ class Prompt:
         return tuple(sorted(map(int, self.front.scale)))
 
     def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
-        """The messages with every placeholder filled, in one pass: what is put in is never read."""
+        """The messages with every placeholder filled, in one pass: what is put in is never read.
+
+        A line that asks for one of `OPTIONAL` is left out where its value is empty.
+        """
+        empty = frozenset(name for name in self._optional if not values.get(name))
+        if empty not in self._splits:
+            self._splits[empty] = _split(_without_lines(self.turns, empty))
         return tuple(
             [
                 turn if len(parts) == 1 else Message(turn.role, _filled(parts, values))
-                for turn, parts in self._split
+                for turn, parts in self._splits[empty]
             ]
         )
 
     @cached_property
-    def _split(self) -> tuple[tuple[Message, tuple[str, ...]], ...]:
-        """Every turn with its content cut at the placeholders: text, a name, text, a name, …"""
-        return tuple((turn, tuple(_PLACEHOLDER.split(turn.content))) for turn in self.turns)
+    def _optional(self) -> frozenset[str]:
+        return _placeholders_in(self.turns) & OPTIONAL
+
+    @cached_property
+    def _splits(self) -> dict[frozenset[str], Split]:
+        """The template by which of its optional placeholders have nothing to stand for."""
+        return {}
+
+
+Split = tuple[tuple[Message, tuple[str, ...]], ...]
+"""Every turn with its content cut at the placeholders: text, a name, text, a name, …"""
+
+
+def _split(turns: Sequence[Message]) -> Split:
+    return tuple((turn, tuple(_PLACEHOLDER.split(turn.content))) for turn in turns)
+
+
+def _without_lines(turns: Sequence[Message], empty: frozenset[str]) -> Sequence[Message]:
+    """The turns without the lines that ask for something that is empty."""
+    if not empty:
+        return turns
+    return [Message(role, _without(content, empty)) for role, content in turns]
+
+
+def _without(content: str, empty: frozenset[str]) -> str:
+    lines = content.split("\n")
+    return "\n".join(line for line in lines if not empty.intersection(_PLACEHOLDER.findall(line)))
+
+
+def _placeholders_in(turns: Iterable[Message]) -> frozenset[str]:
+    return frozenset(name for turn in turns for name in _PLACEHOLDER.findall(turn.content))
 
 
 def _filled(parts: Sequence[str], values: Mapping[str, str]) -> str:
@@ -132,12 +178,14 @@ def _turns(path: Path, body: str) -> tuple[Message, ...]:
 
 def _check_placeholders(path: Path, kind: str, turns: tuple[Message, ...]) -> None:
     placeholders = PLACEHOLDERS[kind]
-    used = {name for _, content in turns for name in _PLACEHOLDER.findall(content)}
+    used = _placeholders_in(turns)
     for name in sorted(used.difference(placeholders)):
         raise BadInput(
             f"{path}: unknown placeholder {{{name:.40}}}; known: {', '.join(placeholders)}"
         )
-    if not used & {"passage", "text"}:
+    if kind == "check" and "query" not in used:
+        raise BadInput(f"{path}: the template does not show {{query}}")
+    if kind != "check" and not used & {"passage", "text"}:
         raise BadInput(f"{path}: the template shows neither {{passage}} nor {{text}}")
 
 
@@ -162,7 +210,9 @@ def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
         raise Misuse(problem, parameter="prompt")
     prompt = read_prompt(shipped[name] if name in shipped else Path(name))
     if kind and prompt.front.kind != kind:
-        problem = f"the prompt {name!r} is one to {prompt.front.kind} with, not to {kind}"
+        problem = (
+            f"the prompt {name!r} is one to {_TO_DO[prompt.front.kind]} with, not to {_TO_DO[kind]}"
+        )
         raise Misuse(problem, parameter="prompt")
     return prompt
 

@@ -142,7 +142,7 @@ def test_a_program_plans_and_builds_without_blocking_its_loop(
         assert not out.exists()
         result = asyncio.run(abuild(out, options))
     assert plan["documents"] == result.documents == 12
-    assert plan["generation"]["calls"] == 4
+    assert plan["generation"]["calls"] == 4 + 4
     assert plan["judging"]["calls"] == plan["pairs"] > 0
     assert result.generated is not None
     assert result.generated.total == 4

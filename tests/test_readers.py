@@ -35,6 +35,7 @@ from labeler.files.jsonl import read_rows
 from labeler.models.prices import price_of
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
+from labeler.queries.style import read_personas
 from labeler.trec import rankings
 from labeler.trec.blocks import batches
 from labeler.trec.index import QRELS, RUN, Kind, indexed
@@ -339,6 +340,7 @@ READERS: dict[str, Reader] = {
         '{"id": 1, "question": "where"}\n{"id": "b", "text": "why"}\n',
         read_query_list,
     ),
+    "personas": Reader("people.txt", "a beginner\nan operator, at night\n", read_personas),
     "pool": Reader(
         "pool.jsonl", POOL, lambda p: [tuple(entry.pair) for entry in read_pool(p)], pairs_of
     ),

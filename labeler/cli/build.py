@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import model_options, options
+from labeler.cli import model_options, options, query_options  # noqa: F401  the last registers options
 from labeler.cli.ingest import note_ingested
 from labeler.cli.numbers import COUNT, SEED, number
 from labeler.cli.pool import note_pooled, note_rehearsed_pool
@@ -24,6 +24,9 @@ from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
 from labeler.exchange.fields import FieldNames
 from labeler.models.limits import Limits
+from labeler.queries.asking import Asking
+from labeler.queries.filter import FilterRules
+from labeler.queries.set_aside import PassageRules
 
 if TYPE_CHECKING:
     from labeler.pipeline import Build, BuildPlan, BuildResult, Rehearsal
@@ -51,6 +54,9 @@ def command(
     base_url: model_options.BaseUrl = None,
     name: model_options.NewName = None,
     seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
+    asking: Asking,
+    passages: PassageRules,
+    filters: FilterRules,
     fields: FieldNames,
     limits: Limits,
     flags: model_options.RunFlags,
@@ -66,7 +72,8 @@ def command(
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     judging = JudgeOptions(prompt, model, base_url, name, *settings)
     reading = (max_file_size << 20, follow_links, force, fields)
-    asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging, *reading)
+    generating = (asking, passages, filters)
+    asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging, *reading, *generating)
     control = control_of(flags)
     if flags.dry_run:
         with rehearsal(asked, control) as steps:

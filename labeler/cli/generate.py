@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import model_options, options, passage_options  # noqa: F401  the last registers options
+from labeler.cli import model_options, options, query_options  # noqa: F401  the last registers options
 from labeler.cli.numbers import CANDIDATES, COUNT, SEED, number
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
 from labeler.models.limits import Limits
+from labeler.queries.asking import Asking
+from labeler.queries.filter import FilterRules
 from labeler.queries.set_aside import PassageRules
 
 if TYPE_CHECKING:
-    from labeler.queries.generate import GenerateResult
+    from labeler.queries.result import GenerateResult
 
 
 @options.unfolded
@@ -24,7 +26,14 @@ def command(
     folder: options.Folder,
     *,
     queries: Annotated[int, number(COUNT, help="How many queries to have.")] = 50,
-    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "question",
+    prompt: Annotated[
+        str,
+        typer.Option(
+            help="A prompt's name or file, which writes all. Default: a prompt for each kind.",
+            show_default=False,
+        ),
+    ] = "",
+    asking: Asking,
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
@@ -36,6 +45,7 @@ def command(
     ] = None,
     seed: Annotated[int, number(SEED, help="Decides which passages are asked about.")] = 0,
     passages: PassageRules,
+    filters: FilterRules,
     limits: Limits,
     flags: model_options.RunFlags,
     output: options.OutputFlags,
@@ -49,7 +59,8 @@ def command(
     collection, control = open_collection(folder), control_of(flags)
     asked = GenerateOptions(
         *(queries, prompt, model, base_url, samples, seed, flags.redact),
-        *(limits, output.force, flags.concurrency, flags.retry_failed, passages),
+        *(limits, output.force, flags.concurrency, flags.retry_failed),
+        *(passages, filters, asking),
     )
     if flags.dry_run:
         plan = run_until_stopped(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli import passage_options  # noqa: F401  it registers the options of PassageRules
+from labeler.cli import query_options  # noqa: F401  it registers options
 from labeler.cli.numbers import SEED, number
 from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.queries.set_aside import PassageRules

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labeler.judging.result import JudgeResult
     from labeler.judging.tally import Tally
     from labeler.models.call_plan import CallPlan
-    from labeler.queries.generate import GenerateResult, GenerationPlan
+    from labeler.queries.result import GenerateResult, GenerationPlan
 
 
 class Outcome(Protocol):
@@ -81,6 +81,7 @@ def note_generated(result: GenerateResult, queries: int) -> None:
     """Say how many queries were written, and whether the corpus had passages enough."""
     written = f"wrote {result.written} queries, dropped {result.rejected} candidates"
     note(f"{written}; {result.total} in all")
+    _note_kinds(result)
     if result.set_aside:
         aside = ", ".join(f"{count:,} {reason}" for reason, count in result.set_aside.items())
         note(f"passages set aside: {aside}; labeler queries passages lists them")
@@ -91,6 +92,21 @@ def note_generated(result: GenerateResult, queries: int) -> None:
         note(f"cost of writing: {cost}; calls: {result.spent.calls:,}")
     if result.missing and result.total and not (result.has_failed or result.stopped):
         note(f"{queries} were asked for; the corpus has no more passages to ask about")
+
+
+def _note_kinds(result: GenerateResult) -> None:
+    """Say how many queries of each kind there are, and what is known to be missing in them."""
+    if len(result.kinds) > 1 or result.given_up:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in result.kinds.items())
+        note(f"kinds of queries: {kinds}")
+    for kind, count in result.given_up.items():
+        note(f"of the kind {kind} no more than {count:,}: passage after passage gave none")
+    if result.without_topic:
+        queries = count_of(result.without_topic, "query has", "queries have")
+        note(f"{queries} no topic: the model wrote none that would do")
+    if result.not_found:
+        found = count_of(result.not_found, "query is", "queries are")
+        note(f"{found} flagged: no retriever finds the source (metadata: round_trip)")
 
 
 def show_judging(result: JudgeResult) -> None:

@@ -38,6 +38,11 @@ class Collection:
         return self.folder / "rejected.jsonl"
 
     @property
+    def unanswerable(self) -> Path:
+        """The file of the queries that nothing in the corpus answers, which no score counts."""
+        return self.folder / "unanswerable.jsonl"
+
+    @property
     def pool(self) -> Path:
         """The file of the pairs to judge."""
         return self.folder / "pool.jsonl"
@@ -181,7 +186,7 @@ _PARTS = ("corpus.jsonl", "queries.jsonl", "pool.jsonl", "card.json", "replies.d
 """A folder with one of these is a collection's."""
 
 _OWN = re.compile(
-    r"(?:(?:corpus|queries|rejected|pool)\.jsonl(?:\.gz)?|card\.json|README\.md"
+    r"(?:(?:corpus|queries|rejected|unanswerable|pool)\.jsonl(?:\.gz)?|card\.json|README\.md"
     r"|replies\.db(?:[-.][\w-]+)?|\.lock)",
     re.IGNORECASE,
 )

@@ -4,14 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
 MAX_WORDS = 10
-MAX_COPIED = 5
-MAX_OVERLAP = 0.5
 
+
+@dataclass(frozen=True, slots=True)
+class FilterRules:
+    """Which candidates are dropped; each bound says what lies beyond it.
+
+    A query of more than `max_words` words is no search; None leaves that to its kind. One that has
+    more than `max_copied` words in a row from its passage favors systems that match words. One that
+    shares more than `example_share` of its words with an example of the prompt was echoed. Queries
+    that share `same_share` of their terms with an earlier one, or a real one, ask the same. With
+    `check_self_contained` the model is asked, once for each query, whether it is understood alone.
+    """
+
+    max_words: int | None = None
+    max_copied: int = 5
+    example_share: float = 0.5
+    same_share: float = 0.8
+    check_self_contained: bool = False
+
+
+_USUAL = FilterRules()
+_PARTS = r"passage|text|document|excerpt|section|chapter|snippet|listing|paragraph|tutorial|article"
 _POINTS_AT_ITS_SOURCE = re.compile(
-    r"\b(this|the|above|given) (passage|text|document|excerpt)\b", re.I
+    rf"\b(?:this|the|above|given|following|preceding) (?:{_PARTS})\b"
+    r"|\b(?:this|these|the above|the following) (?:example|code|function|method|case|book)s?\b",
+    re.I,
 )
+_POINTS_NOWHERE = re.compile(r"\b(?:this|these|those|the following|the above)\W*$", re.I)
+_NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d(?![\w.])")
 _REFUSAL = re.compile(
     r"""\W*(?:
         (?:i['’]?m|i\ am)\ (?:(?:very|so|really)\ )?sorry (?=\W*$ | [,.;:!—–-] | \ (?:but|i)\b)
@@ -41,30 +66,60 @@ def tidied(reply: str) -> str:
     return " ".join(_LEFTOVERS.sub("", lines[0].strip()).split()) if lines else ""
 
 
-def reason_to_reject(query: str, passage: str, examples: Iterable[str]) -> str | None:
+def reason_to_reject(
+    query: str,
+    passage: str,
+    examples: Iterable[str],
+    rules: FilterRules = _USUAL,
+    max_words: int = MAX_WORDS,
+) -> str | None:
     """Why a generated query is not fit to test retrieval with; `None` where it is.
 
     `examples` are the prompt's own queries, which small models echo.
     """
-    if reason := _no_query(query):
+    if reason := _no_query(query, max_words):
         return reason
     in_query = words(query)
-    if longest_copy(in_query, words(passage)) > MAX_COPIED:
-        return f"copies more than {MAX_COPIED} words in a row"
-    if any(overlap(in_query, words(example)) > MAX_OVERLAP for example in examples):
+    if longest_copy(in_query, words(passage)) > rules.max_copied:
+        return f"copies more than {rules.max_copied} words in a row"
+    if any(overlap(in_query, words(example)) > rules.example_share for example in examples):
         return "like an example of the prompt"
+    return "holds its answer" if holds_answer(query, passage) else None
+
+
+def holds_answer(query: str, passage: str) -> bool:
+    """Whether a question goes on after its mark, or names a number that is its passage's.
+
+    >>> holds_answer("is the fee 40 euros", "It takes a fee of 40 euros.")
+    True
+    """
+    question, mark, rest = query.partition("?")
+    if mark and len(words(rest)) > 2 and len(words(question)) > 2:
+        return True
+    return not {*_NUMBER.findall(query)}.isdisjoint(_NUMBER.findall(passage))
+
+
+def like_an_earlier(
+    query: AbstractSet[str], earlier: Sequence[AbstractSet[str]], same_share: float
+) -> int | None:
+    """The place of the first set of terms that shares so many with a query's; None without one."""
+    for place, other in enumerate(earlier):
+        if query and overlap(query, other) >= same_share:
+            return place
     return None
 
 
-def _no_query(text: str) -> str | None:
+def _no_query(text: str, max_words: int) -> str | None:
     """What is wrong with a text by itself."""
     if _REFUSAL.match(text):
         return "a refusal"
     count = len(words(text))
     if count < 2 and len(text) < 8:
         return "too short"
-    if count > MAX_WORDS:
-        return f"more than {MAX_WORDS} words"
+    if count > max_words:
+        return f"more than {max_words} words"
+    if _POINTS_NOWHERE.search(text):
+        return "points at something unseen"
     return "speaks of the passage" if _POINTS_AT_ITS_SOURCE.search(text) else None
 
 

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.collection.claims import MadeFile, claimed
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked_in_loop
 from labeler.collection.provenance import check_made
-from labeler.data import Document
-from labeler.errors import Incomplete
-from labeler.model import Model, Request
-from labeler.models.call_plan import CallPlan, plan_calls
+from labeler.data import Document, Query
+from labeler.model import Model
 from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
-from labeler.models.policies.budget import Spending
 from labeler.models.session import Session, SessionOptions, open_session, select_model
 from labeler.prompt import find_prompt
-from labeler.queries.keep import generated_before, keep_generated
+from labeler.queries.asking import Asking
+from labeler.queries.candidates import Generated
+from labeler.queries.filter import FilterRules
+from labeler.queries.keep import generated_before, keep_generated, real_queries
+from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix
+from labeler.queries.plan import planned
+from labeler.queries.result import GenerateResult, GenerationPlan
+from labeler.queries.search import CorpusSearch
 from labeler.queries.set_aside import PassageRules
-from labeler.queries.strata import Coverage, PassageChoice, choose_passages
-from labeler.queries.write import (
-    Writer,
-    closeness,
-    generate_queries,
-    generation_requests,
-    is_no_query,
-    most_passages,
-    unused_passages,
-)
+from labeler.queries.strata import PassageChoice, choose_passages
+from labeler.queries.write import closeness, generate_queries
+from labeler.queries.writer import FurtherPrompts, Writer
 from labeler.text.vectors import can_encode, encode
 
 EMBEDDED_SAMPLES = 5
@@ -44,16 +42,18 @@ EMBEDDED_SAMPLES = 5
 class GenerateOptions:
     """How many queries a collection shall have, and who writes them.
 
-    `prompt` is a shipped prompt's name or the path of a file; `model` is as `JudgeOptions` say.
-    `samples` is the number of candidates for each passage, of which the closest is kept: None is
-    1, or 5 of an embedded model. `seed` decides which passages are asked about. With `force` the
-    list of rejected queries is replaced even where somebody else wrote it. `concurrency`,
-    `retry_failed` (of replies that were no queries) and `redact` are as `JudgeOptions` say.
-    `passages` says which passages are asked about.
+    `prompt` is a shipped prompt's name or the path of a file, which then writes all queries; empty,
+    each kind of the mix has its own. `model` is as `JudgeOptions` say. `samples` is the number of
+    candidates for each passage, of which the closest is kept: None is 1, or 5 of an embedded model.
+    `seed` decides which passages are asked about. With `force` the list of rejected queries is
+    replaced even where somebody else wrote it. `concurrency`, `retry_failed` (of replies that were
+    no queries) and `redact` are as `JudgeOptions` say. `passages` says which passages are asked
+    about, `filters` which candidates are dropped, `asking` what kinds of queries there are and how
+    they sound.
     """
 
     queries: int = 50
-    prompt: str = "question"
+    prompt: str = ""
     model: str | Model | None = None
     base_url: str | None = None
     samples: int | None = None
@@ -64,6 +64,8 @@ class GenerateOptions:
     concurrency: int | None = None
     retry_failed: bool = False
     passages: PassageRules = field(default_factory=PassageRules)
+    filters: FilterRules = field(default_factory=FilterRules)
+    asking: Asking = field(default_factory=Asking)
 
     @property
     def session(self) -> SessionOptions:
@@ -73,95 +75,11 @@ class GenerateOptions:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GenerateResult:
-    """How many queries were written now, and how many generated ones the collection has.
-
-    `rejected` counts the candidates that were dropped now, `reasons` those that were no queries;
-    `missing` the queries that there are too few. `has_failed` is true where replies failed.
-    `stopped` says why no more passages were asked about, where the corpus has some: too many gave
-    no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
-    reason; `coverage` says how much of the corpus gave the queries.
-    """
-
-    queries: Path
-    written: int
-    rejected: int
-    total: int
-    missing: int = 0
-    spent: Spending = field(default_factory=Spending)
-    is_priced: bool = False
-    reasons: Mapping[str, int] = field(default_factory=dict)
-    has_failed: bool = False
-    stopped: str = ""
-    set_aside: Mapping[str, int] = field(default_factory=dict)
-    coverage: Coverage | None = None
-
-    @property
-    def cost(self) -> float | None:
-        """What this is known to have cost in dollars; None where the price is not known."""
-        return None if self.spent.calls and not self.is_priced else self.spent.cost
-
-    @property
-    def cost_at_most(self) -> float | None:
-        """The same with what calls may have cost of which the server did not say."""
-        return None if self.cost is None else self.spent.cost_at_most
-
-    def check(self) -> None:
-        """Raise `Incomplete` where queries are missing because replies failed, or none came."""
-        if self.missing and (self.has_failed or self.stopped or not self.total):
-            counts = [f"{count:,} {reason}" for reason, count in self.reasons.items()]
-            reasons = ", ".join(counts) or self._why_none
-            queries = f"{self.total:,} of {self.total + self.missing:,} queries were written"
-            why = f"; stopped, since {self.stopped}" if self.stopped else ""
-            raise Incomplete(f"{queries} ({reasons}); rejected.jsonl lists them{why}")
-
-    @property
-    def _why_none(self) -> str:
-        """Why no passage was asked about."""
-        aside = ", ".join(f"{count:,} {reason}" for reason, count in self.set_aside.items())
-        return f"all passages are set aside: {aside}" if aside else "no passage to ask about"
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts, the file and the cost by name."""
-        return {
-            "queries": str(self.queries),
-            "written": self.written,
-            "rejected": self.rejected,
-            "total": self.total,
-            "missing": self.missing,
-            "reasons": dict(self.reasons),
-            "stopped": self.stopped,
-            "set_aside": dict(self.set_aside),
-            "coverage": self.coverage._asdict() if self.coverage else None,
-            "calls": self.spent.calls,
-            "cost": self.cost,
-            "cost_at_most": self.cost_at_most,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationPlan:
-    """How many passages would be asked about, and what the calls would take.
-
-    `most_passages` counts those that are asked about where many candidates are no good.
-    """
-
-    passages: int
-    calls: CallPlan
-    most_passages: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        passages = {"passages": self.passages, "passages_at_most": self.most_passages}
-        return {**passages, **self.calls.as_json()}
-
-
 def generate(  # noqa: PLR0913  the keywords of a public function are its settings
     collection: Collection | Path | str,
     *,
     queries: int = 50,
-    prompt: str = "question",
+    prompt: str = "",
     model: str | Model | None = None,
     base_url: str | None = None,
     samples: int | None = None,
@@ -172,19 +90,31 @@ def generate(  # noqa: PLR0913  the keywords of a public function are its settin
     force: bool = False,
     concurrency: int | None = None,
     retry_failed: bool = False,
+    passages: PassageRules | None = None,
+    filters: FilterRules | None = None,
+    mix: str = "",
+    language: str = "",
+    personas: Path | str | None = None,
+    like: Path | str | None = None,
+    topics: bool = True,
 ) -> GenerateResult:
-    """Write queries that the corpus answers; `GenerateOptions` says what the settings mean.
+    """Write queries that the corpus answers; `GenerateOptions` and `Asking` say what is meant.
 
     The same call, made again, asks nothing; with more `queries` it goes on from those there are.
 
     >>> from labeler.testing import fake_model, small_collection
     >>> llm = fake_model(lambda request: f"how do they {request.messages[-1].content.split()[-1]}")
-    >>> generate(small_collection(), queries=1, model=llm).written
+    >>> generate(small_collection(), queries=1, model=llm, topics=False).written
     1
     """
+    asking = Asking(
+        *(mix, language, Path(personas) if personas else None, Path(like) if like else None),
+        topics=topics,
+    )
     options = GenerateOptions(
         *(queries, prompt, model, base_url, samples, seed, redact),
         *(limits or Limits(), force, concurrency, retry_failed),
+        *(passages or PassageRules(), filters or FilterRules(), asking),
     )
     control = control or Control()
     return run_to_end(lambda stop: agenerate(collection, options, control.with_stop(stop)))
@@ -205,20 +135,21 @@ async def agenerate(
         prepared = await stack.enter_async_context(
             _prepared(opened, options, options.session, control)
         )
-        choice, session = prepared.choice, prepared.session
+        choice, session, writer = prepared.choice, prepared.session, prepared.writer
         async with locked_in_loop(opened, control.stop, control.note):
-            already = tuple(generated_before(opened, prepared.writer))
-            stack.enter_context(claimed(_queries_made(opened, prepared.writer)))
-        writer = replace(prepared.writer, already=already)
+            already = tuple(generated_before(opened, writer))
+            stack.enter_context(claimed(_queries_made(opened, writer)))
+        writer = replace(writer, already=already)
         with control.progress("writing queries") as advance:
             generated = await generate_queries(
                 choice.passages, writer, options.queries, session.at_once, advance
             )
+        not_found = _flag_round_trips(generated, writer)
         is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
             total = keep_generated(opened, generated, writer, force=options.force)
-            coverage = choice.coverage(generated_before(opened, writer))
+            all_of_them = generated_before(opened, writer)
     return GenerateResult(
         opened.queries,
         total - before,
@@ -231,8 +162,33 @@ async def agenerate(
         bool(generated.failures),
         generated.stopped,
         choice.reasons,
-        coverage,
+        choice.coverage(all_of_them),
+        _by_kind(all_of_them),
+        generated.given_up,
+        generated.without_topic,
+        not_found,
     )
+
+
+def _by_kind(queries: Sequence[Query]) -> Mapping[str, int]:
+    return dict(Counter(str(q.metadata.get("kind") or "unknown") for q in queries).most_common())
+
+
+def _flag_round_trips(generated: Generated, writer: Writer) -> int:
+    """Say with each new query at which rank its source is found; how many are not found at all.
+
+    A source that nobody finds is no reason to drop a query: the hard ones tell systems apart.
+    """
+    first, not_found = len(writer.already), 0
+    for at, query in enumerate(generated.queries[first:], start=first):
+        if writer.search is None or "source" not in query.metadata:
+            continue
+        ranks = writer.search.ranks(query)
+        is_found = any(rank is not None for rank in ranks.values())
+        not_found += not is_found
+        flags = {"source_ranks": ranks, "round_trip": is_found}
+        generated.queries[at] = replace(query, metadata={**query.metadata, **flags})
+    return not_found
 
 
 def _queries_made(collection: Collection, writer: Writer) -> MadeFile:
@@ -252,23 +208,7 @@ async def aplan_generation(
     async with _prepared(opened, options, rehearsal, control or Control()) as prepared:
         already = tuple(generated_before(opened, prepared.writer))
         writer = replace(prepared.writer, already=already)
-        missing = max(0, options.queries - len(already))
-        passages = unused_passages(prepared.choice.passages, writer)[: most_passages(missing)]
-        likely = _unanswered(passages[:missing], writer)
-        more = _unanswered(passages[missing:], writer)
-        calls = plan_calls([*likely, *more], prepared.session, likely=len(likely))
-        return GenerationPlan(min(missing, len(passages)), calls, len(passages))
-
-
-def _unanswered(passages: Sequence[Document], writer: Writer) -> list[Request]:
-    """The requests about passages to which the store has no reply that would do."""
-    requests = [request for passage in passages for request in generation_requests(passage, writer)]
-    replies = writer.model.recall(requests)
-    return [
-        request
-        for request, reply in zip(requests, replies, strict=True)
-        if reply is None or (writer.retry_failed and is_no_query(reply))
-    ]
+        return planned(prepared.choice.passages, writer, options.queries, prepared.session)
 
 
 class _Prepared(NamedTuple):
@@ -286,13 +226,37 @@ async def _prepared(
     session_options: SessionOptions,
     control: Control,
 ) -> AsyncIterator[_Prepared]:
+    style = options.asking.style()
+    own = find_prompt(options.prompt, "generate") if options.prompt else None
+    shares = {} if own else options.asking.shares(style)
     documents = list(read_corpus(collection.corpus).values())
-    prompt = find_prompt(options.prompt, "generate")
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
     async with open_session(selection, documents, collection.store, control) as session:
-        settings = samples, options.seed, (), options.retry_failed
-        writer = Writer(prompt, session.model, closeness(documents), *settings)
-        encoder = encode if can_encode() else None
-        choice = choose_passages(documents, options.seed, options.passages, encoder)
-        yield _Prepared(choice, writer, session)
+        prompts = {kind: find_prompt(KINDS[kind].prompt_name, "generate") for kind in shares}
+        writer = Writer(
+            own or prompts[next(iter(prompts))],
+            session.model,
+            closeness(documents),
+            *(samples, options.seed, (), options.retry_failed, shares, prompts, style),
+            search=CorpusSearch(documents),
+            rules=options.filters,
+            further=_further(options, shares),
+            real=(*style.like, *real_queries(collection)),
+        )
+        yield _Prepared(_chosen(documents, options), writer, session)
+
+
+def _chosen(documents: Sequence[Document], options: GenerateOptions) -> PassageChoice:
+    encoder = encode if can_encode() else None
+    return choose_passages(documents, options.seed, options.passages, encoder)
+
+
+def _further(options: GenerateOptions, shares: Mix) -> FurtherPrompts:
+    """The prompts that are asked with besides."""
+    checks_alone = options.filters.check_self_contained
+    return FurtherPrompts(
+        find_prompt("topic", "topic") if options.asking.topics else None,
+        find_prompt("answered", "check") if UNANSWERABLE in shares else None,
+        find_prompt("self-contained", "check") if checks_alone else None,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import count
+from pathlib import Path
 
 from labeler.collection.card import update_card
 from labeler.collection.corpus import read_corpus
@@ -15,29 +16,43 @@ from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.files.jsonl import write_rows
+from labeler.queries.candidates import Generated
+from labeler.queries.kinds import UNANSWERABLE
 from labeler.queries.strata import heading_queries
-from labeler.queries.write import Generated, Writer
+from labeler.queries.writer import Writer
 
 
 def generated_before(collection: Collection, writer: Writer) -> list[Query]:
     """The queries that were generated for the collection so far, to go on from.
 
-    Raises `Misuse` where another prompt, model, seed or number of samples wrote them: two ways of
-    writing do not mix in one collection.
+    Raises `Misuse` where another prompt, model or seed wrote them: two ways of writing do not mix
+    in one collection. Kinds that the writer does not write may have had a prompt of their own.
     """
-    generated = [query for query in _queries_of(collection) if "source" in query.metadata]
+    generated = [q for q in _queries_in(collection.queries) if _is_generated(q)]
+    generated += _queries_in(collection.unanswerable)
     for query in generated:
-        for what, new in writer.origin.items():
+        kind = str(query.metadata.get("kind") or "")
+        origin = writer.origin_of(kind) if kind in writer.shares or not kind else writer.origin
+        compared = origin if kind in writer.shares or not writer.mix else {**origin, "prompt": None}
+        for what, new in compared.items():
             earlier = query.metadata.get(what, new)
-            if earlier != new:
+            if new is not None and earlier != new:
                 problem = f"queries that were generated with another {what}"
                 difference = f"({earlier}, not {new}); use a new directory"
                 raise Misuse(f"{collection.queries} holds {problem} {difference}", parameter=what)
     return generated
 
 
-def _queries_of(collection: Collection) -> list[Query]:
-    path = collection.queries
+def real_queries(collection: Collection) -> tuple[str, ...]:
+    """The texts of the collection's queries that nobody generated."""
+    return tuple(q.text for q in _queries_in(collection.queries) if not _is_generated(q))
+
+
+def _is_generated(query: Query) -> bool:
+    return "source" in query.metadata
+
+
+def _queries_in(path: Path) -> list[Query]:
     return list(read_queries(path).values()) if path.exists() else []
 
 
@@ -46,14 +61,17 @@ def keep_generated(
 ) -> int:
     """Write the queries beside the collection's own, the rejected ones, and the card.
 
-    Returns how many generated queries the collection has now. Queries that are there already stay
-    as they are: judgements may depend on them. The collection must be locked.
+    Unanswerable queries have a file of their own, so that no score counts them. Returns how many
+    generated queries the collection has now. Queries that are there already stay as they are:
+    judgements may depend on them. The collection must be locked.
     """
-    earlier, old = generated_before(collection, writer), _queries_of(collection)
+    earlier = generated_before(collection, writer)
     fresh = _fresh(generated, earlier)
-    taken = {query.id for query in old}
-    free = (name for n in count(1) if (name := f"q{n}") not in taken)
-    write_queries(collection.queries, [*old, *(replace(q, id=next(free)) for q in fresh)])
+    unanswerable = [q for q in fresh if q.metadata.get("kind") == UNANSWERABLE]
+    answerable = [q for q in fresh if q.metadata.get("kind") != UNANSWERABLE]
+    _add(collection.queries, answerable, "q")
+    if unanswerable:
+        _add(collection.unanswerable, unanswerable, "u")
     if fresh or generated.rejected or not collection.rejected.exists():
         with making(collection, [collection.rejected], force=force):
             write_rows(collection.rejected, map(asdict, generated.rejected))
@@ -62,10 +80,19 @@ def keep_generated(
         "samples": writer.samples,
         "queries": len(earlier) + len(fresh),
         "rejected": len(generated.rejected),
+        "mix": dict(writer.shares),
     }
     if fresh:
         update_card(collection, "generate", entry)
     return len(earlier) + len(fresh)
+
+
+def _add(path: Path, fresh: Sequence[Query], letter: str) -> None:
+    """Write queries behind those of a file, under numbers that are free."""
+    old = _queries_in(path)
+    taken = {query.id for query in old}
+    free = (name for n in count(1) if (name := f"{letter}{n}") not in taken)
+    write_queries(path, [*old, *(replace(query, id=next(free)) for query in fresh)])
 
 
 def _fresh(generated: Generated, earlier: Sequence[Query]) -> list[Query]:
@@ -81,7 +108,9 @@ def _fresh(generated: Generated, earlier: Sequence[Query]) -> list[Query]:
 
 
 def _passage(query: Query) -> str:
-    return str(query.metadata["source"][0]["doc_id"])
+    """The id of the passage that a query was first written about."""
+    source = query.metadata.get("source") or query.metadata.get("about") or [{"doc_id": ""}]
+    return str(source[0]["doc_id"])
 
 
 def write_heading_queries(collection: Collection, count: int, seed: int) -> None:

@@ -4,117 +4,49 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, TypeVar
 
 from labeler.data import Document, Query
 from labeler.errors import CallFailed, ProviderError
 from labeler.messages import Advance
-from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request
-from labeler.models.ending import status_of_ending
-from labeler.prompt import Prompt
-from labeler.queries.filter import reason_to_reject, tidied
+from labeler.model import Reply, Request
+from labeler.queries.asked import check_self_contained, check_unanswerable, topic_of
+from labeler.queries.candidates import (
+    BEATEN,
+    IN_A_ROW,
+    Candidates,
+    Generated,
+    Turn,
+    candidate_of,
+    candidates_of,
+    expected_language,
+)
+from labeler.queries.filter import like_an_earlier
+from labeler.queries.kinds import TYPOS, UNANSWERABLE
+from labeler.queries.turns import Turns, used_passages
+from labeler.queries.typos import with_typos
+from labeler.queries.writer import Closeness, Writer, generation_requests
 from labeler.text.terms import TermStatistics, matched_share, terms
 from labeler.text.vectors import can_encode, encode
 
 T = TypeVar("T")
 
-BEATEN = "another was closer"
-IN_A_ROW, FEWEST = 20, 2
-"""So many passages in a row that give fewer queries than this are the last to be paid for."""
-
 PASSAGES_OF_A_QUERY = 3
 """So many passages for each missing query, and `IN_A_ROW` more, are asked about at most."""
 
-MAX_WORDS = 260
-"""The words of a passage that the model is shown, counted from its beginning."""
-
-_NOTHING = {NO_COMPLETION: "no completion", NO_TEXT: "no text"}
-"""Endings of replies that hold nothing, in words."""
-
-Closeness = Callable[[str, Sequence[str]], Sequence[float]]
-"""How close each of some candidates is to a passage; the highest wins."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A candidate that was dropped, and why."""
-
-    doc_id: str
-    text: str
-    reason: str
-
 
 @dataclass(slots=True)
-class Generated:
-    """The queries that were kept, in order, and the candidates that were not.
+class _Progress:
+    """What is known while queries are written: `candidates` of turns that have not come yet."""
 
-    `failures` counts the passages whose every reply failed, by the reason of the first. `latest`
-    says of each of the last passages whether it gave a query. `stopped` says why no more passages
-    were asked about, though the corpus has some; it is empty where that was no reason to end.
-    """
-
-    queries: list[Query] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
-    failures: Counter[str] = field(default_factory=Counter)
-    latest: deque[bool] = field(default_factory=lambda: deque(maxlen=IN_A_ROW))
-    stopped: str = ""
-
-    @property
-    def is_fruitless(self) -> bool:
-        """Whether the last passages gave next to nothing."""
-        return len(self.latest) == IN_A_ROW and sum(self.latest) < FEWEST
-
-    @property
-    def reasons(self) -> Counter[str]:
-        """How many candidates were dropped, by the reason; those that another beat are none."""
-        named = (rejected.reason.partition(":")[0] for rejected in self.rejected)
-        return Counter(reason for reason in named if reason != BEATEN)
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """All that decides which queries come out of a corpus; `already` are the first of them.
-
-    With `retry_failed`, a remembered reply that is no query is not taken, but asked for again.
-    """
-
-    prompt: Prompt
-    model: Model
-    closeness: Closeness
-    samples: int = 5
-    seed: int = 0
-    already: tuple[Query, ...] = ()
-    retry_failed: bool = False
-
-    @property
-    def origin(self) -> dict[str, Any]:
-        """What distinguishes one way of writing queries from another."""
-        return {"prompt": self.prompt.id, "model": self.model.id, "seed": self.seed}
-
-
-def generation_requests(document: Document, writer: Writer) -> list[Request]:
-    """The requests for one passage: the same messages, another seed each."""
-    text = _first_words(document.text, MAX_WORDS)
-    values = {"title": document.title, "text": text, "passage": f"{document.title}\n{text}"}
-    messages = writer.prompt.render(values)
-    front = writer.prompt.front
-    shared: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
-    if front.stop:
-        shared["stop"] = list(front.stop)
-    return [
-        Request(messages, {**shared, "seed": writer.seed + repeat}, repeat=repeat)
-        for repeat in range(writer.samples)
-    ]
-
-
-def _first_words(text: str, count: int) -> str:
-    """`text` up to its `count`-th word, white space kept."""
-    pieces = text.split(" ")
-    return " ".join(pieces[:count]) if len(pieces) > count else text
+    writer: Writer
+    turns: Turns
+    result: Generated
+    earlier: list[frozenset[str]]
+    candidates: dict[str, Candidates] = field(default_factory=dict)
+    new: list[tuple[Query, Document]] = field(default_factory=list)
 
 
 async def generate_queries(
@@ -127,34 +59,32 @@ async def generate_queries(
     """Write queries until there are `total` with those that the writer has `already`.
 
     `documents` are those to ask about, in order. At most one a passage; fewer where the passages
-    run out, or many in a row give next to none.
-    What comes out does not depend on `concurrency`: passages are asked in waves, and a wave's
-    results are taken in order.
+    run out, or many in a row give next to none. What comes out does not depend on `concurrency`:
+    what is asked ahead waits until its turn comes.
     """
+    passages = list(documents)
     result = Generated(list(writer.already))
-    unused = unused_passages(documents, writer)
-    most = most_passages(total - len(writer.already))
-    passages = iter(unused[:most])
+    earlier = [_term_set(text) for text in (*writer.real, *(q.text for q in writer.already))]
+    now = _Progress(writer, Turns.of(passages, writer), result, earlier)
+    most, asked = most_passages(total - len(writer.already)), 0
     limit = asyncio.Semaphore(concurrency)
     while len(result.queries) < total and not result.is_fruitless:
-        wave = _next_wave(passages, min(total - len(result.queries), max(1, concurrency)))
-        if not wave:
-            break
+        ahead = now.turns.next(min(total - len(result.queries), max(1, concurrency)))
+        wave = [turn for turn in ahead if turn.document.id not in now.candidates][: most - asked]
         answers = await _ask_all(wave, writer, limit)
+        asked += len(wave)
         _check_that_some_call_worked(answers)
-        for document, replies in zip(wave, answers, strict=True):
-            if not result.is_fruitless:
-                _keep_best(document, replies, writer, result)
+        now.candidates |= {answer.turn.document.id: answer for answer in answers}
+        has_taken = _take_turns(now, total)
+        await _add_topics(now, limit)
+        if not has_taken:
+            break
         advance(len(result.queries), total)
+    result.given_up = now.turns.given_up
     if len(result.queries) < total:
-        result.stopped = _why_stopped(result, most, len(unused))
+        left = len(passages) - len(used_passages(writer)) > asked
+        result.stopped = _why_stopped(result, most, has_more=left)
     return result
-
-
-def unused_passages(documents: Iterable[Document], writer: Writer) -> list[Document]:
-    """The passages that the queries there are already do not come from, in their order."""
-    used = {source["doc_id"] for query in writer.already for source in query.metadata["source"]}
-    return [document for document in documents if document.id not in used]
 
 
 def most_passages(missing: int) -> int:
@@ -162,20 +92,16 @@ def most_passages(missing: int) -> int:
     return PASSAGES_OF_A_QUERY * missing + IN_A_ROW if missing > 0 else 0
 
 
-def _why_stopped(result: Generated, most: int, passages: int) -> str:
+def _why_stopped(result: Generated, most: int, *, has_more: bool) -> str:
     """Why the passages that are left are not asked about; empty where none is left."""
     if result.is_fruitless:
         return f"of the last {IN_A_ROW} passages {sum(result.latest) or 'none'} gave a query"
-    return f"{most:,} passages are the most that are asked about" if passages > most else ""
-
-
-def _next_wave(passages: Iterator[Document], size: int) -> list[Document]:
-    return list(islice(passages, size))
+    return f"{most:,} passages are the most that are asked about" if has_more else ""
 
 
 async def _ask_all(
-    wave: Sequence[Document], writer: Writer, limit: asyncio.Semaphore
-) -> list[list[Reply | CallFailed]]:
+    wave: Sequence[Turn], writer: Writer, limit: asyncio.Semaphore
+) -> list[Candidates]:
     async def ask(request: Request) -> Reply | CallFailed:
         async with limit:
             try:
@@ -183,8 +109,12 @@ async def _ask_all(
             except CallFailed as error:
                 return error
 
-    async def ask_for(document: Document) -> list[Reply | CallFailed]:
-        return await _all_ended(map(ask, generation_requests(document, writer)))
+    async def ask_for(turn: Turn) -> Candidates:
+        requests = generation_requests(turn.document, writer, turn.kind)
+        candidates = candidates_of(turn, await _all_ended(map(ask, requests)), writer)
+        async with limit:
+            await _check(candidates, writer)
+        return candidates
 
     return await _all_ended(map(ask_for, wave))
 
@@ -200,7 +130,24 @@ async def _answer(request: Request, writer: Writer) -> Reply:
 
 def is_no_query(reply: Reply) -> bool:
     """Whether a reply is none at all: refused, cut short or empty."""
-    return bool(_candidate(reply)[1])
+    return bool(candidate_of(reply)[1])
+
+
+async def _check(candidates: Candidates, writer: Writer) -> None:
+    """Ask the model about the best candidates, until one passes; without checks all stay."""
+    if writer.further.self_contained:
+        while candidates.fit:
+            problem = (await check_self_contained(writer, candidates.fit[0])).problem
+            if not problem:
+                break
+            candidates.reject(candidates.fit.pop(0), problem)
+    if candidates.turn.kind == UNANSWERABLE and candidates.fit:
+        problem = (await check_unanswerable(writer, candidates.fit[0])).problem
+        if problem:
+            candidates.reject(candidates.fit.pop(0), problem)
+        for text in candidates.fit[0 if problem else 1 :]:
+            candidates.reject(text, BEATEN)
+        candidates.fit = [] if problem else candidates.fit[:1]
 
 
 async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -210,68 +157,105 @@ async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-def _check_that_some_call_worked(answers: Iterable[Iterable[Reply | CallFailed]]) -> None:
-    flat = [answer for replies in answers for answer in replies]
-    failures = [answer for answer in flat if isinstance(answer, CallFailed)]
-    if len(failures) == len(flat):
+def _check_that_some_call_worked(answers: Iterable[Candidates]) -> None:
+    flat = [reply for candidates in answers for reply in candidates.replies]
+    failures = [reply for reply in flat if isinstance(reply, CallFailed)]
+    if flat and len(failures) == len(flat):
         raise ProviderError(f"every one of {len(flat)} calls failed: {failures[0]}")
 
 
-def _keep_best(
-    document: Document, replies: Sequence[Reply | CallFailed], writer: Writer, result: Generated
-) -> None:
-    taken = {query.text.casefold() for query in result.queries}
-    fit: dict[str, None] = {}
-    failures = list[str]()
-    for reply in replies:
-        text, failure = _candidate(reply)
-        reason = failure or _reason_to_reject(text, document, writer, taken)
+def _take_turns(now: _Progress, total: int) -> bool:
+    """Take the turns whose candidates are there, in order; whether there was any."""
+    is_any = False
+    while len(now.result.queries) < total and not now.result.is_fruitless:
+        turn = next(iter(now.turns.next()), None)
+        if turn is None or turn.document.id not in now.candidates:
+            break
+        now.turns.take(turn, is_fruitful=_keep_best(now, now.candidates.pop(turn.document.id)))
+        is_any = True
+    return is_any
+
+
+def _keep_best(now: _Progress, candidates: Candidates) -> bool:
+    """Keep the best candidate that no earlier query is like; whether there is one."""
+    result = now.result
+    best = ""
+    for text in candidates.fit:
+        reason = BEATEN if best else _repeats(text, now)
         if reason:
-            result.rejected.append(Rejected(document.id, text, reason))
-            failures += [failure.partition(":")[0]] if failure else []
+            candidates.reject(text, reason)
         else:
-            fit[text] = None
-    if not fit:
-        result.failures.update(failures[:1] if len(failures) == len(replies) else ())
-        result.latest.append(False)
+            best = text
+    result.rejected += candidates.rejected
+    result.latest.append(bool(best))
+    if not best:
+        has_failed = len(candidates.failures) == len(candidates.replies)
+        result.failures.update(candidates.failures[:1] if has_failed else ())
+        return False
+    query = _query(best, candidates.turn, now)
+    now.earlier.append(_term_set(best))
+    result.queries.append(query)
+    now.new.append((query, candidates.turn.document))
+    return True
+
+
+def _repeats(text: str, now: _Progress) -> str:
+    """Which earlier query a text is nearly the same as; empty where it is like none."""
+    texts = (query.text.casefold() for query in now.result.queries)
+    if text.casefold() in texts:
+        return "asked already"
+    at = like_an_earlier(_term_set(text), now.earlier, now.writer.rules.same_share)
+    if at is None:
+        return ""
+    real = now.writer.real
+    if at < len(real):
+        return f"like a real query: {real[at]}"
+    return f"like another query: {now.result.queries[at - len(real)].text}"
+
+
+def _term_set(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def _query(text: str, turn: Turn, now: _Progress) -> Query:
+    """A query with where it comes from and what it is."""
+    writer, slip = now.writer, {}
+    if turn.kind == TYPOS:
+        changed = with_typos(text, f"{writer.seed}\0{turn.document.id}")
+        slip, text = {"without_typos": text}, changed
+    sources = [
+        {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
+        for d in turn.documents
+    ]
+    described = {
+        "language": expected_language(turn.document, writer),
+        "persona": writer.style.persona(turn.document, writer.seed),
+    }
+    metadata = {
+        "origin": "generated",
+        "kind": turn.kind,
+        "about" if turn.kind == UNANSWERABLE else "source": sources,
+        **{name: value for name, value in described.items() if value},
+        **slip,
+        **writer.origin_of(turn.kind),
+    }
+    return Query(f"q{len(now.result.queries) + 1}", text, metadata)
+
+
+async def _add_topics(now: _Progress, limit: asyncio.Semaphore) -> None:
+    """Write a topic with each new query; where the model gives none, the query stands alone."""
+    if now.writer.further.topic is None or not now.new:
         return
-    result.latest.append(True)
-    scores = writer.closeness(document.text, list(fit))
-    ordered = sorted(zip(scores, fit, strict=True), key=lambda scored: -scored[0])
-    best, *rest = (text for _, text in ordered)
-    result.rejected += [Rejected(document.id, text, BEATEN) for text in rest]
-    number = f"q{len(result.queries) + 1}"
-    result.queries.append(Query(number, best, _origin(document, writer)))
 
+    async def ask(query: Query, document: Document) -> Query:
+        async with limit:
+            topic = await topic_of(now.writer, query.text, document)
+        return replace(query, metadata={**query.metadata, **(topic.model_dump() if topic else {})})
 
-def _candidate(reply: Reply | CallFailed) -> tuple[str, str]:
-    """What a reply says in a query's place, and why it says none, empty where it may be one."""
-    if isinstance(reply, CallFailed):
-        return "", f"call_failed: {reply}"
-    status = status_of_ending(reply.finish_reason)
-    if reply.refusal or status == "refused":
-        return reply.refusal or "", "refused"
-    if status == "filtered":
-        return "", "filtered"
-    if reply.finish_reason in _NOTHING:
-        return "", _NOTHING[reply.finish_reason]
-    text = tidied(reply.text)
-    if status:
-        return text, "cut at the token limit" if status == "truncated" else "broken off"
-    return text, "" if text else "no text"
-
-
-def _reason_to_reject(text: str, document: Document, writer: Writer, taken: Set[str]) -> str | None:
-    """Why a text is no query of a passage."""
-    examples = [m.content for m in writer.prompt.turns if m.role == "assistant"]
-    repeated = "asked already" if text.casefold() in taken else None
-    return reason_to_reject(text, document.text, examples) or repeated
-
-
-def _origin(document: Document, writer: Writer) -> Mapping[str, Any]:
-    digest = hashlib.sha256(document.text.encode()).hexdigest()
-    source = [{"doc_id": document.id, "sha256": digest}]
-    return {"origin": "generated", "source": source, **writer.origin}
+    written = await _all_ended(ask(query, document) for query, document in now.new)
+    now.result.queries[-len(written) :] = written
+    now.new.clear()
+    now.result.without_topic += sum("narrative" not in query.metadata for query in written)
 
 
 def closeness(corpus: Iterable[Document]) -> Closeness:

@@ -95,6 +95,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("coll/pool.jsonl", "pool coll --run a.trec"),
     ("coll/card.json", "pool coll --run a.trec"),
     ("coll/corpus.jsonl", "queries passages coll"),
+    ("queries.tsv", "generate coll --model local --dry-run --like queries.tsv"),
+    ("people.txt", "generate coll --model local --dry-run --personas people.txt"),
     ("docs.jsonl", "ingest docs.jsonl -o new"),
     ("docs.csv", "ingest docs.csv -o new"),
     ("docs.md", "ingest docs.md -o new"),

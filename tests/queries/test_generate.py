@@ -18,9 +18,11 @@ from labeler.data import Document, Query
 from labeler.errors import CallFailed, Misuse, ProviderError
 from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt
+from labeler.queries.candidates import Generated
 from labeler.queries.keep import generated_before, keep_generated
 from labeler.queries.strata import choose_passages, heading_queries
-from labeler.queries.write import Generated, Writer, generate_queries
+from labeler.queries.write import generate_queries
+from labeler.queries.writer import Writer
 from labeler.testing import Answer, Call, FakeServer, completion
 
 DOCUMENTS = [
@@ -279,7 +281,8 @@ def test_the_dry_run_says_how_many_calls_there_are_at_most_and_there_are_no_more
         server.answer = lambda call: (
             '{"grade": 1}' if "response_format" in call.body else next(texts)
         )
-        where = ["--model", "fake", "--base-url", server.base_url, "--queries", "8"]
+        to = ["--model", "fake", "--base-url", server.base_url, "--no-topics"]
+        where = [*to, "--queries", "8"]
         assert execute(["generate", str(collection.folder), *where, "--dry-run"]) == 0
         shown = capsys.readouterr().out
         assert "passages    8, at most 44 where candidates are no good" in shown
@@ -298,7 +301,7 @@ def test_a_dry_run_counts_what_is_left_to_ask(
     collection = corpus_of(tmp_path / "docs", 9)
     number = iter(range(99))
     with FakeServer(lambda _call: f"what is word{next(number)}x1") as server:
-        where = ["--model", "fake", "--base-url", server.base_url]
+        where = ["--model", "fake", "--base-url", server.base_url, "--no-topics"]
         asked = ["generate", str(collection.folder), *where, "--queries"]
         assert execute([*asked, "3"]) == 0
         calls = len(server.calls)
@@ -323,7 +326,7 @@ def test_the_calls_of_a_build_are_no_more_than_its_dry_run_says(
         building = ["build", str(tmp_path / "docs"), "-o", str(tmp_path / "new"), *where]
         assert execute([*building, "--dry-run"]) == 0
         calls = re.findall(r"calls .*at most ([\d,]+)", capsys.readouterr().out)
-        assert list(map(int, calls)) == [29, 3 * 3 * 4 * 3]
+        assert list(map(int, calls)) == [29 + 3, 3 * 3 * 4 * 3]
         assert execute(building) == 3
         assert len(server.calls) <= sum(map(int, calls)) + 5
         generated = json.loads((tmp_path / "new" / "card.json").read_text())["generate"]
@@ -338,7 +341,7 @@ def test_generating_takes_the_options_of_judging(
     with FakeServer() as server:
         server.answer = after_the_probe(server, Answer(NO_QUERIES["refused"]))
         where = ["--model", "fake", "--base-url", server.base_url, "--queries", "4"]
-        asked = ["generate", str(collection.folder), *where]
+        asked = ["generate", str(collection.folder), *where, "--no-topics"]
         assert execute([*asked, "--quiet", "--redact", "--concurrency", "2"]) == 3
         assert server.most_under_way <= 2
         assert "writing queries" not in capsys.readouterr().err
@@ -373,7 +376,7 @@ def test_a_build_shows_the_calls_of_judging_apart_from_those_of_writing(
     lines = map(json.loads, re.findall("^{.*}$", shown.err, re.MULTILINE))
     first, *_, last = (line for line in lines if line["step"] == "judging")
     assert (first["calls"], first["tokens"]) == (0, 0)
-    assert last["calls"] == last["done"] == calls - 3
+    assert last["calls"] == last["done"] == calls - 5
     assert last["tokens"] == 110 * last["done"]
-    assert "cost of writing: unknown; calls: 3" in shown.err
+    assert "cost of writing: unknown; calls: 5" in shown.err
     assert f"cost of this run: unknown; calls: {last['done']}" in shown.out

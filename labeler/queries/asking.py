@@ -1,0 +1,38 @@
+"""What kinds of queries are written, and how they sound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeler.queries.kinds import DEFAULT_MIX, Mix, mix_of, parse_mix
+from labeler.queries.style import Style, read_like, read_personas
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What kinds of queries are written, and how they sound.
+
+    `mix` is the share of each kind, as `keyword=.5,question=.5`; empty, it is that of the queries
+    in the file `like`, else `DEFAULT_MIX`. `language` is the name of one; empty, a query is in its
+    passage's. `personas` is a file of people or tasks, one a line. `like` is a file of real
+    queries, which stand in the prompts as examples, and whose lengths are asked for. With `topics`
+    each query gets a description and a narrative.
+    """
+
+    mix: str = ""
+    language: str = ""
+    personas: Path | None = None
+    like: Path | None = None
+    topics: bool = True
+
+    def style(self) -> Style:
+        """What prompts are told of the person who searches; the files are read."""
+        personas = read_personas(self.personas) if self.personas else ()
+        return Style(self.language, personas, read_like(self.like) if self.like else ())
+
+    def shares(self, style: Style) -> Mix:
+        """The share of each kind."""
+        if self.mix:
+            return parse_mix(self.mix)
+        return mix_of(style.like) if style.like else DEFAULT_MIX

@@ -1,0 +1,157 @@
+"""Kinds of queries, and how many of each a collection has."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
+
+from labeler.errors import Misuse
+from labeler.queries.filter import words
+
+Mix = Mapping[str, float]
+"""The share of each kind; shares sum to 1."""
+
+UNANSWERABLE = "unanswerable"
+TYPOS = "typos"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of queries: the shipped prompt that writes it, and what it is.
+
+    `passages` is how many passages a query of it is written about, `max_words` how long it may be.
+    """
+
+    name: str
+    meaning: str
+    prompt: str = ""
+    passages: int = 1
+    max_words: int = 12
+
+    @property
+    def prompt_name(self) -> str:
+        """The name of its prompt, which is its own where nothing else is said."""
+        return self.prompt or self.name
+
+
+_KINDS = (
+    Kind("keyword", "two to five words, as most people type", max_words=8),
+    Kind("question", "a question: what, why, which, when, can"),
+    Kind("how-to", "a task to do, or trouble to get out of"),
+    Kind("known-item", "a page that the person knows to exist", max_words=8),
+    Kind("comparative", "a choice between two things; from two passages", passages=2),
+    Kind("multi-passage", "takes two passages to answer", passages=2, max_words=14),
+    Kind("vague", "one to three words that say too little", max_words=4),
+    Kind(TYPOS, "keywords, with seeded slips of the keyboard", prompt="keyword", max_words=8),
+    Kind(UNANSWERABLE, "on the subject, and answered nowhere in the corpus"),
+)
+
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+
+DEFAULT_MIX: Mix = MappingProxyType(
+    {"keyword": 0.35, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1, TYPOS: 0.05}
+)
+"""People type keywords more often than sentences, also where they search documentation.
+
+Of the queries of TREC DL 2023, which are real, 4 % are questions; those that GPT-4 wrote for it all
+are. A fifth of questions leaves room for assistants. Kinds of two passages and unanswerable ones
+cost more calls, and are had by asking for them.
+"""
+
+
+def parse_mix(text: str) -> Mix:
+    """The shares in a text, as `keyword=.3,question=.7`, divided by their sum.
+
+    >>> parse_mix("keyword=3,how-to=1")
+    {'keyword': 0.75, 'how-to': 0.25}
+    """
+    shares: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, share = (piece.strip() for piece in part.partition("="))
+        if name not in KINDS:
+            problem = f"no kind of queries {name!r:.40}; known: {', '.join(KINDS)}"
+            raise Misuse(problem, parameter="mix")
+        shares[name] = _share(name, share)
+    total = sum(shares.values())
+    if not total:
+        raise Misuse("expected shares, as keyword=.5,question=.5", parameter="mix")
+    return {name: share / total for name, share in shares.items() if share}
+
+
+def _share(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1e6:
+        problem = f"expected a share of {name!r} from 0 up, as {name}=.3, found {text!r:.40}"
+        raise Misuse(problem, parameter="mix")
+    return value
+
+
+def next_kind(mix: Mix, counts: Mapping[str, int]) -> str:
+    """The kind that is furthest behind its share; of equals, the first of the mix.
+
+    >>> next_kind({"a": 0.5, "b": 0.5}, {"a": 1})
+    'b'
+    """
+    total = sum(counts.values()) + 1
+    return max(mix, key=lambda kind: round(mix[kind] * total - counts.get(kind, 0), 9))
+
+
+def turns(mix: Mix, counts: Mapping[str, int] | None = None) -> Iterator[str]:
+    """Kinds without end, of which every beginning has the shares as nearly as can be."""
+    given = Counter(counts or {})
+    while True:
+        kind = next_kind(mix, given)
+        given[kind] += 1
+        yield kind
+
+
+def dealt(mix: Mix, count: int) -> list[str]:
+    """The first `count` turns."""
+    return list(islice(turns(mix), count))
+
+
+_COMPARES = re.compile(r"\b(?:vs\.?|versus|differences? between|compared?|better than)\b", re.I)
+_DOES = re.compile(
+    r"^how (?:to|do|does|can|could|should|would)\b|^(?:steps|guide|tutorial)\b"
+    r"|\b(?:error|fails?|failed|fix|broken|(?:not|n['’]t|never) (?:work|start|load|connect|open))",
+    re.I,
+)
+_ASKS = re.compile(
+    r"^(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could"
+    r"|should|would|will|has|have|may|must)(?:['’]s|['’]re)?\s",
+    re.I,
+)
+
+
+def is_question(text: str) -> bool:
+    """Whether a query is a question: by its mark, or by its first word, in English."""
+    return text.rstrip().endswith(("?", "？", "؟")) or bool(_ASKS.match(text))
+
+
+def kind_of(text: str) -> str:
+    """The kind that a query of somebody's looks like, as far as its words tell.
+
+    >>> [kind_of(text) for text in ("usb hub", "how to pair a mouse", "lcd vs oled", "is it oled")]
+    ['keyword', 'how-to', 'comparative', 'question']
+    """
+    if _COMPARES.search(text):
+        return "comparative"
+    if _DOES.search(text):
+        return "how-to"
+    if is_question(text):
+        return "question"
+    return "keyword"
+
+
+def mix_of(texts: Sequence[str]) -> Mix:
+    """The shares of the kinds that queries of somebody's look like."""
+    counts = Counter(kind_of(text) for text in texts if words(text))
+    return {kind: count / counts.total() for kind, count in counts.most_common()}

@@ -1,0 +1,84 @@
+"""Searching the corpus while queries are written: is a source found, does anything else answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from labeler.arrays import Floats
+from labeler.data import Document, Query
+from labeler.text.bm25 import Bm25
+from labeler.text.terms import text_to_search
+from labeler.text.vectors import can_encode, encode
+
+DEPTH = 100
+"""A source that no retriever has among so many first documents was not found."""
+
+_WORDS_OF_A_PASSAGE = 60
+_BATCH = 1024
+
+
+class CorpusSearch:
+    """Retrievers over a corpus: BM25, and the encoder's cosine where one is installed.
+
+    Each is indexed when it is first used.
+    """
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self.documents = documents
+        self._place = {document.id: place for place, document in enumerate(documents)}
+
+    @cached_property
+    def _bm25(self) -> Bm25:
+        return Bm25([text_to_search(document) for document in self.documents])
+
+    @cached_property
+    def _vectors(self) -> npt.NDArray[np.float32]:
+        texts = [text_to_search(document) for document in self.documents]
+        batches = [encode(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
+        return np.concatenate(batches) if batches else encode([])
+
+    def scores(self, text: str) -> dict[str, Floats]:
+        """The scores of all documents by retriever, `-inf` where one does not match."""
+        lexical = self._bm25.scores(text).astype(np.float64)
+        scores = {"bm25": np.where(lexical > 0, lexical, -np.inf)}
+        if can_encode():
+            scores["dense"] = (self._vectors @ encode([text])[0]).astype(np.float64)
+        return scores
+
+    def best(self, text: str, depth: int) -> list[Document]:
+        """The first documents of each retriever, each document once."""
+        places: dict[int, None] = {}
+        for scores in self.scores(text).values():
+            order = np.argsort(-scores, kind="stable")[:depth]
+            places |= dict.fromkeys(int(at) for at in order if np.isfinite(scores[at]))
+        return [self.documents[at] for at in places]
+
+    def ranks(self, query: Query) -> dict[str, int | None]:
+        """The best rank of a query's sources by retriever; None beyond `DEPTH`."""
+        sources = [self._place[s["doc_id"]] for s in query.metadata.get("source", ())]
+        return {name: _rank(s, sources) for name, s in self.scores(query.text).items()}
+
+    def neighbour(self, document: Document) -> Document | None:
+        """The most similar passage under another heading, by BM25; None where none is similar."""
+        text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
+        scores = self._bm25.scores(f"{document.title} {text}")
+        for at in np.argsort(-scores, kind="stable")[:DEPTH]:
+            other = self.documents[int(at)]
+            if scores[at] <= 0:
+                return None
+            if other.id != document.id and other.title != document.title:
+                return other
+        return None
+
+
+def _rank(scores: Floats, sources: Sequence[int]) -> int | None:
+    """The rank of the best of some documents, counted from 1; of equals, the earlier is first."""
+    best = max(sources, key=lambda place: (scores[place], -place), default=None)
+    if best is None or not np.isfinite(scores[best]):
+        return None
+    rank = 1 + int((scores > scores[best]).sum() + (scores[:best] == scores[best]).sum())
+    return rank if rank <= DEPTH else None

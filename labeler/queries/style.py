@@ -1,0 +1,96 @@
+"""How queries should sound: the language, who searches, and queries of the user's own as models."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from labeler.data import Document
+from labeler.errors import BadInput
+from labeler.exchange.queries import read_query_list
+from labeler.files.boundary import reading
+from labeler.files.encoding import decoded
+from labeler.files.read import read_bytes
+from labeler.queries.filter import words
+from labeler.queries.kinds import kind_of
+
+SHOWN = 5
+"""So many real queries stand in a prompt as examples."""
+
+_LONGEST_FILE = 1 << 24
+_LONGEST_LINE = 2000
+
+
+@dataclass(frozen=True)
+class Style:
+    """What a prompt is told of the person who searches.
+
+    `language` is the name of one, as `German`; `personas` are people or tasks, of which each
+    passage gets one; `like` are real queries, of which each passage gets some as examples, and the
+    length of one. Empty, each says nothing.
+    """
+
+    language: str = ""
+    personas: tuple[str, ...] = ()
+    like: tuple[str, ...] = ()
+
+    @cached_property
+    def _like_by_kind(self) -> Mapping[str, list[str]]:
+        by_kind: dict[str, list[str]] = {}
+        for text in self.like:
+            by_kind.setdefault(kind_of(text), []).append(text)
+        return by_kind
+
+    def persona(self, document: Document, seed: int) -> str:
+        """Who asks about a passage; empty where nobody in particular does."""
+        return _chance(seed, document, "persona").choice(self.personas) if self.personas else ""
+
+    def length(self, document: Document, kind: str, seed: int) -> int | None:
+        """How many words a query about a passage should have: as many as a real one of its kind."""
+        if not self.like:
+            return None
+        models = self._like_by_kind.get(kind) or self.like
+        return max(1, len(words(_chance(seed, document, "length").choice(models))))
+
+    def values(self, document: Document, kind: str, seed: int) -> dict[str, str]:
+        """What stands in a prompt about a passage."""
+        length = self.length(document, kind, seed)
+        return {
+            "language": self.language,
+            "persona": self.persona(document, seed).rstrip("."),
+            "examples": " | ".join(self._examples(document, kind, seed)),
+            "length": str(length or ""),
+        }
+
+    def _examples(self, document: Document, kind: str, seed: int) -> Sequence[str]:
+        models = self._like_by_kind.get(kind) or self.like
+        chance = _chance(seed, document, "examples")
+        return chance.sample(models, min(SHOWN, len(models))) if models else ()
+
+
+def _chance(seed: int, document: Document, what: str) -> random.Random:
+    return random.Random(f"{seed}\0{document.id}\0{what}")
+
+
+def read_personas(path: Path | str) -> tuple[str, ...]:
+    """The people or tasks of a file, one a line; lines that begin with # say nothing."""
+    path = Path(path)
+    with reading(path):
+        lines = decoded(path, read_bytes(path, _LONGEST_FILE)).splitlines()
+        for number, line in enumerate(lines, start=1):
+            if len(line) > _LONGEST_LINE:
+                problem = f"expected a person or a task of at most {_LONGEST_LINE:,} characters"
+                raise BadInput.at(path, number, problem)
+    personas = tuple(" ".join(line.split()) for line in lines if line.strip()[:1] not in ("", "#"))
+    if not personas:
+        raise BadInput(f"{path}: nobody in it; expected a person or a task on each line")
+    return personas
+
+
+def read_like(path: Path | str) -> tuple[str, ...]:
+    """The texts of the queries of a file of any usual form, each once, in order."""
+    texts = (" ".join(query.text.split()) for query in read_query_list(path).values())
+    return tuple(dict.fromkeys(text for text in texts if words(text)))
