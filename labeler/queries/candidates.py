@@ -34,7 +34,7 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PassageTurn:
     """A passage whose turn it is to be asked about, the kind of query, and a second passage."""
 
     document: Document
@@ -51,7 +51,7 @@ class Turn:
 class Candidates:
     """What replies about a passage gave: texts that may be queries, the best first, and others."""
 
-    turn: Turn
+    turn: PassageTurn
     fit: list[str] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -93,7 +93,9 @@ class Generated:
         return Counter(reason for reason in named if reason != BEATEN)
 
 
-def candidates_of(turn: Turn, replies: Sequence[Reply | CallFailed], writer: Writer) -> Candidates:
+def candidates_of(
+    turn: PassageTurn, replies: Sequence[Reply | CallFailed], writer: Writer
+) -> Candidates:
     """The texts of replies that may be queries, the best first, and why the others may not."""
     result = Candidates(turn, replies=replies)
     fit: dict[str, None] = {}
@@ -126,7 +128,7 @@ def candidate_of(reply: Reply | CallFailed) -> tuple[str, str]:
     return text, "" if text else "no text"
 
 
-def _reason_to_reject(text: str, turn: Turn, writer: Writer) -> str | None:
+def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | None:
     """Why a text is no query of a kind about some passages."""
     turns = writer.prompt_of(turn.kind).turns
     examples = [m.content for m in turns if m.role == "assistant"]
@@ -141,13 +143,13 @@ def expected_language(document: Document, writer: Writer) -> str:
     return code_of(writer.style.language) if writer.style.language else language_of(document.text)
 
 
-def _wrong_language(text: str, turn: Turn, writer: Writer) -> str | None:
+def _wrong_language(text: str, turn: PassageTurn, writer: Writer) -> str | None:
     expected, language = expected_language(turn.document, writer), language_of(text)
     is_wrong = expected and language and language != expected
     return f"wrong language: {language}, not {expected}" if is_wrong else None
 
 
-def _ranked(texts: list[str], turn: Turn, writer: Writer) -> list[str]:
+def _ranked(texts: list[str], turn: PassageTurn, writer: Writer) -> list[str]:
     """The closest text first; among real queries' likenesses, first one of the length asked for."""
     if len(texts) < 2:
         return texts

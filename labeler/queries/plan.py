@@ -10,7 +10,7 @@ from labeler.model import Request
 from labeler.models.call_plan import plan_calls
 from labeler.models.session import Session
 from labeler.queries.asked import CHECKED, topic_request, verdict_request
-from labeler.queries.candidates import Turn
+from labeler.queries.candidates import PassageTurn
 from labeler.queries.kinds import UNANSWERABLE, turns
 from labeler.queries.result import GenerationPlan
 from labeler.queries.turns import Turns, used_passages
@@ -42,19 +42,19 @@ def planned(
     return GenerationPlan(len(likely), calls, most)
 
 
-def _possible(documents: Sequence[Document], writer: Writer, missing: int) -> Iterable[Turn]:
+def _possible(documents: Sequence[Document], writer: Writer, missing: int) -> Iterable[PassageTurn]:
     """The turns that may come: of each kind, the first so many passages that were dealt to it."""
     most, used = most_passages(missing), used_passages(writer)
-    by_kind: dict[str, list[Turn]] = defaultdict(list)
+    by_kind: dict[str, list[PassageTurn]] = defaultdict(list)
     for document, kind in zip(documents, turns(writer.shares), strict=False):
         if document.id not in used and len(by_kind[kind]) < most:
-            by_kind[kind].append(Turn(document, kind))
+            by_kind[kind].append(PassageTurn(document, kind))
         if all(len(by_kind[kind]) >= most for kind in writer.shares):
             break
     return (turn for of_kind in by_kind.values() for turn in of_kind)
 
 
-def _unanswered(turn: Turn, writer: Writer) -> list[Request]:
+def _unanswered(turn: PassageTurn, writer: Writer) -> list[Request]:
     """The requests of a turn to which the store has no reply that would do, and its checks."""
     requests = generation_requests(turn.document, writer, turn.kind)
     replies = writer.model.recall(requests)
@@ -66,7 +66,7 @@ def _unanswered(turn: Turn, writer: Writer) -> list[Request]:
     return [*new, *(_checks(turn, writer) if new else ())]
 
 
-def _checks(turn: Turn, writer: Writer) -> list[Request]:
+def _checks(turn: PassageTurn, writer: Writer) -> list[Request]:
     """What may be asked about a turn's candidates, with words in their place."""
     query = _stand_in(turn, writer)
     asked: list[Request] = []
@@ -79,7 +79,7 @@ def _checks(turn: Turn, writer: Writer) -> list[Request]:
     return asked
 
 
-def _topics(likely: Sequence[Turn], writer: Writer) -> list[Request]:
+def _topics(likely: Sequence[PassageTurn], writer: Writer) -> list[Request]:
     """The request for the topic of each query, with words in the query's place."""
     prompt = writer.further.topic
     if prompt is None:
@@ -87,7 +87,7 @@ def _topics(likely: Sequence[Turn], writer: Writer) -> list[Request]:
     return [topic_request(prompt, _stand_in(turn, writer), turn.document) for turn in likely]
 
 
-def _stand_in(turn: Turn, writer: Writer) -> str:
+def _stand_in(turn: PassageTurn, writer: Writer) -> str:
     """Words in the place of a query that nobody has written yet, as many as it may have."""
     return " ".join(turn.document.text.split()[: writer.max_words(turn.kind)])
 

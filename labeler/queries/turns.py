@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from labeler.data import Document
-from labeler.queries.candidates import Turn
+from labeler.queries.candidates import PassageTurn
 from labeler.queries.kinds import next_kind, turns
 from labeler.queries.writer import Writer
 
@@ -38,22 +38,22 @@ class Turns:
         dealt = zip(documents, turns(writer.shares), strict=False)
         return cls(writer, counts, iter(dealt), _used=used_passages(writer))
 
-    def next(self, count: int = 1) -> list[Turn]:
+    def next(self, count: int = 1) -> list[PassageTurn]:
         """The next turns, if each gives a query; fewer where the passages run out."""
         counts, places, kinds = Counter(self.counts), Counter[str](), self._kinds()
-        result: list[Turn] = []
+        result: list[PassageTurn] = []
         while kinds and len(result) < count:
             kind = next_kind({k: self.writer.shares[k] for k in kinds}, counts)
             document = self._peek(kind, places[kind])
             if document is None:
                 kinds.remove(kind)
                 continue
-            result.append(Turn(document, kind, self.writer.other(document, kind)))
+            result.append(PassageTurn(document, kind, self.writer.other(document, kind)))
             counts[kind] += 1
             places[kind] += 1
         return result
 
-    def take(self, turn: Turn, *, is_fruitful: bool) -> None:
+    def take(self, turn: PassageTurn, *, is_fruitful: bool) -> None:
         """End a turn, which gave a query or none."""
         self._waiting[turn.kind].popleft()
         self.counts[turn.kind] += is_fruitful

@@ -18,7 +18,7 @@ from labeler.queries.candidates import (
     IN_A_ROW,
     Candidates,
     Generated,
-    Turn,
+    PassageTurn,
     candidate_of,
     candidates_of,
     expected_language,
@@ -100,7 +100,7 @@ def _why_stopped(result: Generated, most: int, *, has_more: bool) -> str:
 
 
 async def _ask_all(
-    wave: Sequence[Turn], writer: Writer, limit: asyncio.Semaphore
+    wave: Sequence[PassageTurn], writer: Writer, limit: asyncio.Semaphore
 ) -> list[Candidates]:
     async def ask(request: Request) -> Reply | CallFailed:
         async with limit:
@@ -109,7 +109,7 @@ async def _ask_all(
             except CallFailed as error:
                 return error
 
-    async def ask_for(turn: Turn) -> Candidates:
+    async def ask_for(turn: PassageTurn) -> Candidates:
         requests = generation_requests(turn.document, writer, turn.kind)
         candidates = candidates_of(turn, await _all_ended(map(ask, requests)), writer)
         async with limit:
@@ -217,7 +217,7 @@ def _term_set(text: str) -> frozenset[str]:
     return frozenset(terms(text))
 
 
-def _query(text: str, turn: Turn, now: _Progress) -> Query:
+def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
     """A query with where it comes from and what it is."""
     writer, slip = now.writer, {}
     if turn.kind == TYPOS:
