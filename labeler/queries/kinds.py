@@ -21,7 +21,7 @@ TYPOS = "typos"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class QueryKind:
     """A kind of queries: the shipped prompt that writes it, and what it is.
 
     `passages` is how many passages a query of it is written about, `max_words` how long it may be.
@@ -40,18 +40,18 @@ class Kind:
 
 
 _KINDS = (
-    Kind("keyword", "two to five words, as most people type", max_words=8),
-    Kind("question", "a question: what, why, which, when, can"),
-    Kind("how-to", "a task to do, or trouble to get out of"),
-    Kind("known-item", "a page that the person knows to exist", max_words=8),
-    Kind("comparative", "a choice between two things; from two passages", passages=2),
-    Kind("multi-passage", "takes two passages to answer", passages=2, max_words=14),
-    Kind("vague", "one to three words that say too little", max_words=4),
-    Kind(TYPOS, "keywords, with seeded slips of the keyboard", prompt="keyword", max_words=8),
-    Kind(UNANSWERABLE, "on the subject, and answered nowhere in the corpus"),
+    QueryKind("keyword", "two to five words, as most people type", max_words=8),
+    QueryKind("question", "a question: what, why, which, when, can"),
+    QueryKind("how-to", "a task to do, or trouble to get out of"),
+    QueryKind("known-item", "a page that the person knows to exist", max_words=8),
+    QueryKind("comparative", "a choice between two things; from two passages", passages=2),
+    QueryKind("multi-passage", "takes two passages to answer", passages=2, max_words=14),
+    QueryKind("vague", "one to three words that say too little", max_words=4),
+    QueryKind(TYPOS, "keywords, with seeded slips of the keyboard", prompt="keyword", max_words=8),
+    QueryKind(UNANSWERABLE, "on the subject, and answered nowhere in the corpus"),
 )
 
-KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+KINDS: Mapping[str, QueryKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 
 DEFAULT_MIX: Mix = MappingProxyType(
     {"keyword": 0.35, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1, TYPOS: 0.05}
