@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labeler.queries.kinds import DEFAULT_MIX, Mix, mix_of, parse_mix
-from labeler.queries.style import Style, read_like, read_personas
+
+if TYPE_CHECKING:
+    from labeler.queries.style import Style
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Asking:
 
     def style(self) -> Style:
         """What prompts are told of the person who searches; the files are read."""
+        from labeler.queries.style import Style, read_like, read_personas  # --help needs none
+
         personas = read_personas(self.personas) if self.personas else ()
         return Style(self.language, personas, read_like(self.like) if self.like else ())
 
