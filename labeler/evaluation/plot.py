@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labeler.collection.outputs import Output
+from labeler.evaluation.bias_plot import draw_bias
 from labeler.files.atomic import replacing_bytes
 from labeler.report.picture import (
     MOST_ROWS,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from labeler.evaluation.scores import RunScores
 
 MOST_PANELS = 3
+ROWS_WIDTH, GAP, SQUARE, NAMES_WIDTH = 7.4, 0.9, 5.0, 2.4
+"""Inches of a leaderboard's picture."""
 
 
 def plot_scores(report: Report, output: Output | Path) -> list[str]:
@@ -55,12 +58,24 @@ def plot_scores(report: Report, output: Output | Path) -> list[str]:
 
 
 def plot_leaderboard(board: Leaderboard, output: Output | Path) -> list[str]:
-    """Draw every run's score by both qrels, and the interval of the change between the two."""
+    """Draw every run's score by both qrels, and beside it the second's bias as a line.
+
+    On the left a row for each run, with the interval of the change between the two; on the right
+    the scores by one against those by the other.
+    """
 
     def draw(figure: Figure) -> None:
-        rows = min(len(board.systems), MOST_ROWS)
-        figure.set_size_inches(8.6, height_of(rows) + 0.2)
-        draw_systems(figure.subplots(), board, board.names)
+        height = height_of(min(len(board.systems), MOST_ROWS)) + 0.2
+        figure.set_size_inches(ROWS_WIDTH + GAP + SQUARE + NAMES_WIDTH, max(height, SQUARE))
+        # rows, a gap for numbers, the square, and room for names beside it
+        grid = figure.add_gridspec(
+            2,
+            4,
+            width_ratios=(ROWS_WIDTH, GAP, SQUARE, NAMES_WIDTH),
+            height_ratios=(SQUARE, max(height - SQUARE, 0.01)),
+        )
+        draw_systems(figure.add_subplot(grid[:, 0]), board, board.names)
+        draw_bias(figure.add_subplot(grid[0, 2]), board, board.names)
 
     return write_picture(draw, output)
 
