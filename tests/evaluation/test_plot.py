@@ -6,10 +6,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from labeler.cli import execute
 from labeler.evaluation.evaluate import evaluate
+from labeler.evaluation.judge_bias import kin_of
 from labeler.evaluation.leaderboard import leaderboard
 from labeler.evaluation.plot import plot_leaderboard, plot_scores
 from labeler.report.picture import Bar, most_rows, shortened
@@ -48,6 +50,26 @@ def test_systems_stand_with_both_scores_and_both_ranks(tmp_path: Path) -> None:
         assert f"{shortened(s.run)}  {s.first_rank} → {s.second_rank}".split("<")[0] in drawn or (
             "<" in s.run
         )
+
+
+def test_the_assessors_bias_is_drawn_beside_with_kin_marked(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    runs = {
+        f"run{number}": {q: {d: float(rng.random()) for d in "abc"} for q in QRELS}
+        for number in range(9)
+    }
+    board = leaderboard(QRELS, OTHER, {**runs, "rank_zephyr": RUNS["good"]})
+    kin = kin_of([system.run for system in board.systems], {}, {"assessor": "mistral"})
+    assert plot_leaderboard(board.against_kin(kin), tmp_path / "p.svg") == []
+    drawn = (tmp_path / "p.svg").read_text(encoding="utf-8")
+    for text in (
+        "dashed: equal scores",
+        "line of 9 unrelated systems",
+        "filled squares: kin of the assessor",
+        "nDCG@10 by the second qrels",
+    ):
+        assert text in drawn, text
+    assert drawn.count("rank_zephyr") >= 2
 
 
 def test_rows_beyond_what_a_picture_holds_are_counted() -> None:
