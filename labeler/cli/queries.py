@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,3 +35,32 @@ def passages(
         show_json(listed.as_json(), to)
     else:
         show(listed.tables(), output.format, to)
+
+
+@app.command(epilog="Example: labeler queries realism coll/ --real clicked.csv")
+@unfolded
+def realism(
+    folder: Folder,
+    *,
+    real: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Real queries. Default: those in the collection, else published figures.",
+            show_default=False,
+        ),
+    ] = None,
+    output: OutputFlags,
+) -> None:
+    """Say how generated queries differ from real ones: length, questions, words, difficulty."""
+    from labeler.cli.output import show, show_json
+    from labeler.collection.layout import open_collection
+    from labeler.queries.realism import realism as compare
+
+    inputs = [real] if real else []
+    to = output.made_from(open_collection(folder).folder, *inputs)
+    result = compare(folder, real)
+    if output.format == "json":
+        show_json(result.as_json(), to)
+    else:
+        show(result.tables(), output.format, to)

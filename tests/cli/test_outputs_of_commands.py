@@ -65,6 +65,7 @@ CASES = {
     "run cut": Case("run cut a.trec --depth 1 -o OUT", ("a.trec",)),
     "run sort": Case("run sort a.trec -o OUT", ("a.trec",)),
     "run convert": Case("run convert a.trec --to json -o OUT", ("a.trec",)),
+    "queries realism": Case("queries realism drawn -o OUT", ()),
     "queries passages": Case("queries passages coll -o OUT", ()),
     "sample": Case("sample coll --pairs 3 --from human -o OUT", ()),
     "store stats": Case("store stats coll -o OUT", ()),
@@ -115,11 +116,21 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     (tmp_path / "yes").write_text("q1 yes\nq2 no\nq3 yes\n")
     make_collection(tmp_path / "coll")
     make_collection(tmp_path / "another")
+    if "realism" in request.node.name:
+        generated(tmp_path / "drawn")
     if "import-labels" in request.node.name:
         small_collection(tmp_path / "graded")
         assert execute(["sample", "graded", "--pairs", "2", "-o", "sheet.csv"]) == 0
         fill_sheet(tmp_path / "sheet.csv", "1")
     return tmp_path
+
+
+def generated(folder: Path) -> None:
+    """A collection with a generated query."""
+    small_collection(folder)
+    row = {"_id": "g", "text": "cats asleep", "metadata": {"source": [{"doc_id": "cats"}]}}
+    with (folder / "queries.jsonl").open("a") as out:
+        out.write(json.dumps(row) + "\n")
 
 
 def make_collection(folder: Path) -> None:

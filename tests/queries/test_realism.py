@@ -1,0 +1,88 @@
+"""How generated queries differ from real ones, in figures that hold and in words."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from labeler.cli import execute
+from labeler.collection.corpus import write_corpus
+from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
+from labeler.collection.queries import write_queries
+from labeler.data import Document, Query
+from labeler.errors import BadInput
+from labeler.queries.realism import realism, variety
+
+LONG = [f"how does one configure the thing number {n} in a large system" for n in range(30)]
+REAL = [f"{brand} {thing}" for brand in ("acme", "foo", "bar") for thing in ("tv", "hub", "pc")]
+
+
+def collection_of(folder: Path, texts: list[str], real: list[str] | None = None) -> Collection:
+    folder.mkdir()
+    collection = Collection(folder)
+    documents = [
+        Document(f"d{n}", f"{text} and other words that stand there too")
+        for n, text in enumerate(texts)
+    ]
+    generated = [
+        Query(f"q{n}", text, {"origin": "generated", "source": [{"doc_id": f"d{n}"}]})
+        for n, text in enumerate(texts)
+    ]
+    others = [Query(f"r{n}", text, {"origin": "real"}) for n, text in enumerate(real or [])]
+    with locked(collection):
+        write_corpus(collection.corpus, documents)
+        write_queries(collection.queries, [*generated, *others])
+    return collection
+
+
+def test_what_differs_from_real_queries_is_said_in_words(tmp_path: Path) -> None:
+    found = realism(collection_of(tmp_path / "c", LONG, REAL))
+    generated, real = found.sets
+    assert (generated.median_words.value, real.median_words.value) == (12, 2)
+    assert generated.questions.value == 1
+    assert real.questions.value == 0
+    assert generated.first is not None
+    assert generated.first.value == 1
+    said = " ".join(found.sentences)
+    assert "Generated queries are longer than the real ones: 12 [12, 12] to 2 [2, 2]." in said
+    assert "more often questions than the real ones: 100% [89%, 100%] to 0% [0%, 30%]" in said
+    assert "looks like the real ones of the kind keyword" in said
+    assert "systems that match words gain by that" in said
+
+
+def test_without_real_queries_published_figures_stand_beside(tmp_path: Path) -> None:
+    found = realism(collection_of(tmp_path / "c", LONG))
+    assert [s.name for s in found.sets[1:]] == ["real: TREC DL 2023", "by GPT-4, for TREC DL 2023"]
+    assert "longer than those of TREC DL 2023: 12 [12, 12] to 6" in found.sentences[0]
+
+
+def test_queries_of_one_source_cannot_be_told_apart(tmp_path: Path) -> None:
+    collection = collection_of(tmp_path / "c", REAL[:5])
+    path = tmp_path / "real.txt"
+    path.write_text("".join(f"{text}\n" for text in REAL[5:]))
+    assert all("a difference cannot be told" in s for s in realism(collection, path).sentences[:2])
+
+
+def test_variety_does_not_depend_on_how_many_queries_there_are() -> None:
+    few = [f"alpha beta {n % 7} gamma" for n in range(20)]
+    assert variety(few, 30) == pytest.approx(variety(few * 50, 30), abs=0.06)
+    assert variety(["a b c d"], 4) == 1
+    assert variety(["a a a a"], 4) == 0.25
+    assert variety(["a"], 2) is None
+
+
+def test_a_collection_without_generated_queries_is_said(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no generated query in it"):
+        realism(collection_of(tmp_path / "c", [], REAL))
+
+
+def test_programs_get_the_figures_and_the_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = collection_of(tmp_path / "c", LONG, REAL)
+    assert execute(["queries", "realism", str(collection.folder), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["sets"][0]["median words"] == 12
+    assert shown["kinds"]["real"] == {"keyword": 1}
+    assert len(shown["findings"]) == 5
