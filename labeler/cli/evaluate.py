@@ -233,6 +233,8 @@ def _shown(
     if for_people and "equivalence" in tables:
         shown.append(tables["equivalence"])
     if flags.scenarios:
+        if for_people and report.difference_bounds:
+            shown.append(report.difference_bounds_table())
         shown.append(tables["scenarios"])
     if flags.movers:
         shown.append(mover_table(movers))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about
@@ -20,6 +21,11 @@ from labeler.evaluation.equivalence import (
     equivalence_as_json,
     equivalence_table,
     margins_by_measure,
+)
+from labeler.evaluation.holes.several import (
+    DifferenceBounds,
+    SeveralRuns,
+    difference_bounds_table,
 )
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -42,7 +48,7 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
-from labeler.evaluation.scores import RunScores, counted, run_scores
+from labeler.evaluation.scores import RunScores, counted, run_scores, with_scenarios
 from labeler.evaluation.summary import headline, in_order
 from labeler.evaluation.tables import (
     comparison_as_json,
@@ -83,6 +89,14 @@ class Report:
     findings: tuple[Finding, ...] = ()
     discrimination: tuple[Discrimination, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
+    together: SeveralRuns | None = None
+
+    @cached_property
+    def difference_bounds(self) -> tuple[DifferenceBounds, ...]:
+        """What unjudged documents leave open of each run's difference from the baseline."""
+        if self.together is None or not self.comparisons:
+            return ()
+        return tuple(self.together.difference_bounds(self.comparisons[0].baseline))
 
     @property
     def ranked(self) -> list[RunScores]:
@@ -120,6 +134,10 @@ class Report:
         ]
         return [table for table in tables if table.rows]
 
+    def difference_bounds_table(self) -> Table:
+        """The table `difference-bounds`: a row for each run and measure, against the baseline."""
+        return difference_bounds_table(self.difference_bounds)
+
     def query_table(self) -> Table:
         """The table `queries`: a row for each run and query, a column for each measure."""
         return query_table(self.runs, self.measures)
@@ -147,6 +165,7 @@ class Report:
             "comparisons": [comparison_as_json(comparison) for comparison in self.comparisons],
             "discrimination": list(map(discrimination_as_json, self.discrimination)),
             "equivalence": list(map(equivalence_as_json, self.equivalences)),
+            "difference_bounds": list(map(asdict, self.difference_bounds)),
             "warnings": [str(finding) for finding in self.findings],
         }
 
@@ -223,17 +242,24 @@ def report_on(
     findings += qrels_findings(pool, measures, scoring)
     findings += verdict_findings(scoring.verdicts, pool)
     scored = []
+    together = SeveralRuns(pool.queries, measures)
+    shared = options.scenarios and len(runs) > 1
     for run_name, run in runs.items():
-        ranked, facts = rank(run, pool, scoring.ties)
+        ranked, facts = rank(run, pool, scoring.ties, holes=shared)
         findings += run_findings(run_name, pool, facts, scoring)
-        scored.append(run_scores(run_name, counted(ranked, scoring), measures, options))
+        ranked = counted(ranked, scoring)
+        if facts.holes is not None:
+            together.add(run_name, ranked, facts.holes)
+        scored.append(run_scores(run_name, ranked, measures, options, alone=not shared))
         findings += score_findings(run_name, scored[-1].scores)
+    if shared:
+        scored = [with_scenarios(run, together.joined(run.name), measures) for run in scored]
     between = compared(scored, measures[0], options, findings)
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
     texts = tuple(map(str, measures))
     told = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)
-    return Report(pool.name, texts, tuple(scored), *told)
+    return Report(pool.name, texts, tuple(scored), *told, together if shared else None)
 
 
 def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:

@@ -39,16 +39,26 @@ class RunScores:
 
 
 def run_scores(
-    name: str, ranked: Rankings, measures: Sequence[Measure], options: EvaluationOptions
+    name: str,
+    ranked: Rankings,
+    measures: Sequence[Measure],
+    options: EvaluationOptions,
+    *,
+    alone: bool = True,
 ) -> RunScores:
-    """One run's scores, their intervals, the shares judged and the scenarios."""
+    """One run's scores, their intervals and the shares judged, and the scenarios if it is alone."""
     scores = score(ranked, measures)
     cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
     judged = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
-    unjudged = scenarios(ranked, measures) if options.scenarios else {}
+    unjudged = scenarios(ranked, measures) if options.scenarios and alone else {}
     return RunScores(
         name, scores, intervals(scores, options), judged.means(), unjudged, _mark(ranked)
     )
+
+
+def with_scenarios(run: RunScores, ranked: Rankings, measures: Sequence[Measure]) -> RunScores:
+    """The same with what unjudged documents leave open, by rankings that know of other runs'."""
+    return replace(run, scenarios=scenarios(ranked, measures))
 
 
 def _mark(ranked: Rankings) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
@@ -80,9 +81,33 @@ class Pool:
         return top_grade(self.grade)
 
 
+class Holes(NamedTuple):
+    """A run's documents without a grade: queries, ranks from 0, hashes of ids, by query and rank.
+
+    `outside` says which stand outside the qrels; the others have a negative grade there.
+    """
+
+    query: Integers
+    rank: Integers
+    mark: Words
+    outside: Flags
+
+    def where(self, mask: Flags) -> Holes:
+        """Those in the mask."""
+        return Holes(self.query[mask], self.rank[mask], self.mark[mask], self.outside[mask])
+
+
+NO_HOLES = Holes(
+    np.zeros(0, dtype=np.int64),
+    np.zeros(0, dtype=np.int64),
+    np.zeros(0, dtype=np.uint64),
+    np.zeros(0, dtype=np.bool_),
+)
+
+
 @dataclass
 class Facts:
-    """What a reader of the scores should know of a run file."""
+    """What a reader of the scores should know of a run file; its holes where they are asked for."""
 
     common: int = 0
     extra: int = 0
@@ -90,6 +115,7 @@ class Facts:
     matched: int = 0
     tied_pairs: int = 0
     contradictions: int = 0
+    holes: Holes | None = None
 
 
 def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Pool:
@@ -133,27 +159,51 @@ def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
 
 
 def read_rankings(
-    path: Path, pool: Pool, ties: str = "trec", block: int = BLOCK
+    path: Path, pool: Pool, ties: str = "trec", block: int = BLOCK, *, holes: bool = False
 ) -> tuple[Rankings, Facts]:
     """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts."""
     try:
         if pool.has_collisions:
             raise Irregular
         try:
-            return _ranked(streamed(path, RUN, block), pool, ties)
+            return _ranked(streamed(path, RUN, block), pool, ties, holes=holes)
         except Scattered:
             with indexed(path, RUN, block) as index:
-                return _ranked(batches([index], size=block), pool, ties)
+                return _ranked(batches([index], size=block), pool, ties, holes=holes)
     except (Irregular, BadInput):
-        return rankings_of(read_run(path), pool, ties)
+        return rankings_of(read_run(path), pool, ties, holes=holes)
 
 
-def rankings_of(run: Run, pool: Pool, ties: str = "trec") -> tuple[Rankings, Facts]:
+def rankings_of(
+    run: Run, pool: Pool, ties: str = "trec", *, holes: bool = False
+) -> tuple[Rankings, Facts]:
     """The same of a run that a program holds, which has no ranks to contradict its scores."""
     ranked = rankings(pool.qrels, run, ties=ties)
     common = len(pool.qrels.keys() & run.keys())
     tied = sum(_tied(list(scores.values())) for scores in run.values())
-    return ranked, Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query), tied)
+    facts = Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query), tied)
+    if holes:
+        facts.holes = _holes_of(run, pool, ties)
+    return ranked, facts
+
+
+def _holes_of(run: Run, pool: Pool, ties: str) -> Holes:
+    """The documents without a grade, in the order of the ranking."""
+    rows: list[tuple[int, int, bool]] = []
+    ids: list[bytes] = []
+    for number, query in enumerate(pool.queries):
+        scores, grades = run.get(query, {}), pool.qrels[query]
+        order = list(scores)
+        if ties != "file":
+            order.sort(key=lambda doc: (scores[doc], doc.encode()), reverse=True)
+        unjudged = [(rank, doc) for rank, doc in enumerate(order) if grades.get(doc, -1) < 0]
+        rows += [(number, rank, doc not in grades) for rank, doc in unjudged]
+        ids += [doc.encode() for _, doc in unjudged]
+    if not rows:
+        return NO_HOLES
+    numbers, ranks, outside = zip(*rows, strict=True)
+    marks = keys_of(ids).hashes
+    return Holes(np.array(numbers), np.array(ranks), marks, np.array(outside))
 
 
 def _tied(scores: Sequence[float]) -> int:
@@ -173,11 +223,16 @@ class _Placed:
     rank: Integers
     grade: Integers
     score: Floats
+    holes: Holes = NO_HOLES
 
 
-def _ranked(parts: Iterator[Batch], pool: Pool, ties: str) -> tuple[Rankings, Facts]:
+def _ranked(
+    parts: Iterator[Batch], pool: Pool, ties: str, *, holes: bool
+) -> tuple[Rankings, Facts]:
     facts = Facts()
-    placed = [_placed(lines, pool, ties, facts) for lines in parts]
+    placed = [_placed(lines, pool, ties, facts, holes=holes) for lines in parts]
+    if holes:
+        facts.holes = _all_holes([part.holes for part in placed])
     n = len(pool.queries)
     retrieved = np.zeros(n, dtype=np.int64)
     for part in placed:
@@ -199,7 +254,7 @@ def _ranked(parts: Iterator[Batch], pool: Pool, ties: str) -> tuple[Rankings, Fa
     return ranked, facts
 
 
-def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts) -> _Placed:
+def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts, *, holes: bool) -> _Placed:
     pool_query = np.array(
         [pool.number.get(name, -1) for name in lines.names]
     )  # -1: not in the pool
@@ -209,7 +264,7 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts) -> _Placed:
     hits, pairs = _matches(lines, marks, pool, pool_query)
     facts.matched += len(hits)
     # `order` lists the lines by query and rank; ties without a hit need not be broken
-    order = in_order(lines.query, lines.score, lines.documents, hits)
+    order = in_order(lines.query, lines.score, lines.documents, None if holes else hits)
     facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
     facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
     # `position` is the inverse of `order`: where each line stands among all of the batch
@@ -222,6 +277,7 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts) -> _Placed:
     query = pool_query[lines.query[hits]]
     sort = np.lexsort((rank, lines.query[hits]))
     in_pool = pool_query >= 0
+    judged = (hits[pool.grade[pairs] >= 0], hits)
     return _Placed(
         pool_query[in_pool],
         sizes[in_pool],
@@ -229,6 +285,32 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts) -> _Placed:
         rank[sort],
         pool.grade[pairs][sort],
         lines.score[hits][sort],
+        _holes(lines, pool_query, position - starts[lines.query], judged) if holes else NO_HOLES,
+    )
+
+
+def _holes(
+    lines: Batch, pool_query: Integers, ranks: Integers, judged: tuple[Integers, Integers]
+) -> Holes:
+    """The lines of the pool's queries but those judged; `judged` are these, and all in the pool."""
+    unjudged = (pool_query >= 0)[lines.query]
+    outside = unjudged.copy()
+    unjudged[judged[0]] = False
+    outside[judged[1]] = False
+    at = np.flatnonzero(unjudged)
+    query = pool_query[lines.query[at]]
+    sort = np.lexsort((ranks[at], query))
+    at = at[sort]
+    return Holes(query[sort], ranks[at], lines.documents.hashes[at], outside[at])
+
+
+def _all_holes(parts: Sequence[Holes]) -> Holes:
+    """The holes of all parts."""
+    return Holes(
+        np.concatenate([NO_HOLES.query, *(part.query for part in parts)]),
+        np.concatenate([NO_HOLES.rank, *(part.rank for part in parts)]),
+        np.concatenate([NO_HOLES.mark, *(part.mark for part in parts)]),
+        np.concatenate([NO_HOLES.outside, *(part.outside for part in parts)]),
     )
 
 

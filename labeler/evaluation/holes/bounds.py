@@ -1,7 +1,8 @@
 """The least and the most that a measure can be, whatever the grades of its unjudged documents.
 
 Unjudged are the retrieved documents outside the qrels and those of the pool with a negative grade;
-documents that are neither retrieved nor in the pool are taken not to exist. Each may have any grade
+what other runs of the same evaluation retrieved stands in the pool, too (`candidates`). Documents
+that are neither retrieved nor in the pool are taken not to exist. Each may have any grade
 from 0 to the scale's top. A relevant one counts twice for a measure that divides by what could be
 found, as a hit and as something to find, so that neither "none is relevant" nor "all are" need be
 an end of what is possible.

@@ -91,6 +91,12 @@ def _ends(
     return bounds(measure, r) if 0 < level_of(measure) <= r.max_grade else (worst, best)
 
 
+def ends_of(measure: Measure, r: Rankings) -> tuple[Floats, Floats] | None:
+    """The least and the most that a measure can be for each query; `None` without an exact way."""
+    seen = filled(r, 0) if _sees_holes(measure) else r
+    return _ends(measure, r, measure.per_query(seen), measure.per_query(filled(r, r.max_grade)))
+
+
 def _sees_holes(measure: Measure) -> bool:
     """Whether grade 0 in place of no grade may change its value; `rel=0` finds grade 0 relevant."""
     level = dict(measure.parameters).get("rel")
