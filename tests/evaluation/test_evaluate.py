@@ -626,7 +626,7 @@ def test_a_sentence_first_says_who_leads_and_how_sure_that_is(
     assert "unresolvable (p ≥ 0.12)" in lines[9]
     (tmp_path / "near.trec").unlink()
     assert labeler(["evaluate", *files[:2], "-m", "p@1"]) == 0
-    assert capsys.readouterr().out.startswith("low: P@1 is 0.2500 over 40 queries; with other")
+    assert capsys.readouterr().out.startswith("low: P@1 is 0.2500 over 40 queries; over all")
 
 
 def test_a_lower_measure_is_led_by_the_lowest(
