@@ -43,6 +43,13 @@ def command(
     target: Annotated[
         Target, typer.Option(help="The mean over all queries like-these, or over these alone.")
     ] = "like-these",
+    chances: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="How likely each query was to be drawn for people: `query chance` lines.",
+        ),
+    ] = None,
     scoring: ScoringFlags,
     baseline: Baseline = None,
     per_query: PerQuery = False,
@@ -54,12 +61,12 @@ def command(
     from labeler.evaluation.correct import corrections_of
     from labeler.evaluation.options import CorrectionOptions, Scoring
 
-    to = output.made_from(*paths)
+    to = output.made_from(*paths, *([chances] if chances else []))
     name_unread_runs(*paths)
     bounds = gates.score_gates()
     how = Scoring(scoring.missing, ties=scoring.ties, max_grade=scoring.max_grade)
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
-    options = CorrectionOptions(measures, how, base, target)
+    options = CorrectionOptions(measures, how, base, target, _chances(chances))
     with gates.blamed():
         corrections = corrections_of(*_sources(paths, human, assessor), options)
     warn(context, corrections.findings)
@@ -72,6 +79,12 @@ def command(
         from labeler.evaluation.gates import check_corrected
 
         check_corrected(corrections, bounds, gates.margins(scoring))
+
+
+def _chances(path: Path | None) -> dict[str, float] | None:
+    from labeler.trec.chances import read_chances
+
+    return None if path is None else read_chances(path)
 
 
 def _sources(

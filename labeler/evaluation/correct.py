@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from labeler.collection.layout import Collection, open_collection
@@ -13,6 +13,7 @@ from labeler.errors import BadInput, Misuse, about
 from labeler.evaluation.comparison import MEANS
 from labeler.evaluation.corrected import Corrections
 from labeler.evaluation.correction import (
+    Aim,
     corrected_differences,
     corrected_scores,
     over_common_queries,
@@ -70,6 +71,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     measures: str | Sequence[object] = DEFAULT_MEASURES,
     *,
     target: Target = "like-these",
+    chances: Mapping[str, float] | None = None,
     baseline: str | None = None,
     missing: Missing = "zero",
     ties: Ties = "trec",
@@ -81,7 +83,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     as a whole, or of pairs that a collection drew, for measures that add up over documents. Qrels
     and runs are taken as by `evaluate`; a collection alone stands for its human qrels, the only
     other ones, and its runs. `target` is the mean over `these` queries, or over all that are
-    `like-these`.
+    `like-these`. `chances` are those with which people's queries were drawn, where they differ.
 
     >>> import labeler
     >>> queries = [f"q{n}" for n in range(8)]
@@ -96,7 +98,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     [0.417, 0.75, 0.417]
     """
     scoring = Scoring(missing, ties=ties, max_grade=max_grade)
-    options = CorrectionOptions(names_of(measures), scoring, baseline, target)
+    options = CorrectionOptions(names_of(measures), scoring, baseline, target, chances)
     return corrections_of(human, assessor, runs, options)
 
 
@@ -116,6 +118,9 @@ def corrections_of(
     sample = pair_sample(human, by_assessor)
     if sample is not None:
         check_additive(measures, options.target)
+        if options.chances is not None:
+            problem = "of single pairs that people graded, their sample has the chances"
+            raise Misuse(problem, parameter="chances")
         pools = pool_of(sample.position, by_human.name), by_assessor
     runs_by_both = []
     for name, run in runs_by_name.items():
@@ -125,16 +130,15 @@ def corrections_of(
             runs_by_both.append(scored_by_both(name, *rankings, measures))
         else:
             runs_by_both.append(scored_by_pairs(name, *rankings, sample, measures))
-    scores = corrected_scores(runs_by_both, measures, options.target)
+    aim = Aim(options.target, options.chances)
+    scores = corrected_scores(runs_by_both, measures, aim)
     if sample is None:
         findings += correction_findings(runs_by_both, scores)
     comparable = over_common_queries(runs_by_both)
     if len(comparable[0].queries) < max(len(both.queries) for both in runs_by_both):
         findings.append(common_queries_finding(len(comparable[0].queries)))
-    findings += selection_findings(runs_by_both, by_assessor, measures)
-    comparisons = list(
-        corrected_differences(comparable, measures, options.baseline, options.target)
-    )
+    findings += selection_findings(runs_by_both, by_assessor, measures, aim)
+    comparisons = list(corrected_differences(comparable, measures, options.baseline, aim))
     findings += turning_finding(comparisons)
     findings += origin_findings(assessor)
     told = [_coverage(scores[0].means, options.target)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,20 @@ from labeler.errors import BadInput
 from labeler.evaluation.comparison import UNBOUNDED, Correction
 from labeler.evaluation.corrected import CorrectedDifference, CorrectedScores
 from labeler.metrics import Measure, Rankings, score
-from labeler.stats.designs import at_random, with_replacement
+from labeler.stats.designs import Design, at_random, by_chance, with_replacement
 from labeler.stats.estimates import UNIT
-from labeler.stats.ppi import FEWEST, Joint
+from labeler.stats.ppi import FEWEST, LIKE_THESE, Joint
 from labeler.stats.randomization import holm
+
+
+class Aim(NamedTuple):
+    """Over which queries means are taken, and how likely each judged one was to be drawn.
+
+    Where no chances are given, all queries were as likely.
+    """
+
+    target: str = LIKE_THESE
+    chances: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,34 +73,45 @@ def _unjudged(by_human: Rankings, by_assessor: Rankings, judged: Integers) -> fl
 
 
 def corrected_scores(
-    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], target: str
+    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], aim: Aim
 ) -> list[CorrectedScores]:
     """Every run by every measure, with one lambda for all runs of the same queries."""
-    rows = [row for i, m in enumerate(measures) for row in _by_measure(runs, i, m, target)]
+    rows = [row for i, m in enumerate(measures) for row in _by_measure(runs, i, m, aim)]
     order = {both.run: index for index, both in enumerate(runs)}
     return sorted(rows, key=lambda row: order[row.run])
 
 
 def _by_measure(
-    runs: Sequence[ScoredByBoth], index: int, measure: Measure, target: str
+    runs: Sequence[ScoredByBoth], index: int, measure: Measure, aim: Aim
 ) -> Iterator[CorrectedScores]:
     for group in _with_the_same_queries(runs):
-        joint = _joint(group, index, measure, target)
+        joint = _joint(group, index, measure, aim)
         for both, means in zip(group, joint.means(), strict=True):
             by_query = _by_query(both, index)
             yield CorrectedScores(both.run, str(measure), means, both.unjudged, by_query)
 
 
-def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: str) -> Joint:
+def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, aim: Aim) -> Joint:
     """The runs' scores by one measure, which are corrected with one lambda."""
     human = np.array([both.human[index] for both in group])
     assessor = np.array([both.assessor[index] for both in group])
     bounds = None if measure.name in UNBOUNDED else UNIT
-    judged, total = group[0].judged, assessor.shape[1]
     rows = [both.sampled[index] for both in group if both.sampled is not None]
-    if not rows:
-        return Joint(human, assessor, at_random(judged, total), target, bounds)
-    return Joint(human, assessor, with_replacement(judged), target, bounds, np.array(rows))
+    sampled = np.array(rows) if rows else None
+    return Joint(human, assessor, _design(group[0], aim), aim.target, bounds, sampled)
+
+
+def _design(both: ScoredByBoth, aim: Aim) -> Design:
+    """How the queries were drawn that people judged."""
+    if both.sampled is not None:
+        return with_replacement(both.judged)
+    if aim.chances is None:
+        return at_random(both.judged, len(both.queries))
+    queries = [both.queries[i] for i in both.judged.tolist()]
+    if unknown := [query for query in queries if query not in aim.chances]:
+        problem = f"people judged {unknown[0]:.80}, and nothing says how likely it was to be drawn"
+        raise BadInput(problem, parameter="chances")
+    return by_chance(both.judged, np.array([aim.chances[query] for query in queries]))
 
 
 def _by_query(both: ScoredByBoth, index: int) -> dict[str, tuple[float | None, float]]:
@@ -135,17 +157,17 @@ def _restricted(both: ScoredByBoth, queries: set[str]) -> ScoredByBoth:
 
 
 def corrected_differences(
-    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], baseline: str | None, target: str
+    runs: Sequence[ScoredByBoth], measures: Sequence[Measure], baseline: str | None, aim: Aim
 ) -> Iterator[CorrectedDifference]:
     """All runs against the baseline: the one asked for, else the best corrected one.
 
     The runs are over the same queries.
     """
-    base = _baseline(runs, measures[0], baseline, target)
+    base = _baseline(runs, measures[0], baseline, aim)
     compared = [both for both in runs if both is not base]
     correction: Correction = "hsd" if baseline is None else "holm"
     for index, measure in enumerate(measures if compared else ()):
-        joint = _joint(runs, index, measure, target)
+        joint = _joint(runs, index, measure, aim)
         differences = joint.differences([both is base for both in runs].index(True))
         p = np.array([difference.chance for difference in differences])
         # no p that allows for several tests is below that of the one test
@@ -158,10 +180,10 @@ def corrected_differences(
 
 
 def _baseline(
-    runs: Sequence[ScoredByBoth], first: Measure, name: str | None, target: str
+    runs: Sequence[ScoredByBoth], first: Measure, name: str | None, aim: Aim
 ) -> ScoredByBoth:
     if name is not None:
         return next(both for both in runs if both.run == name)
-    means = [row.means.corrected.value for row in _by_measure(runs, 0, first, target)]
+    means = [row.means.corrected.value for row in _by_measure(runs, 0, first, aim)]
     sign = -1 if first.definition.lower_is_better else 1
     return runs[int(np.argmax(np.array(means) * sign))]

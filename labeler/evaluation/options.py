@@ -75,12 +75,17 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class CorrectionOptions:
-    """What to correct: means by these measures, over these queries or over all like them."""
+    """What to correct: means by these measures, over these queries or over all like them.
+
+    `chances` says how likely each query that people judged was to be drawn, where not all were as
+    likely.
+    """
 
     measures: tuple[str, ...] = DEFAULT_MEASURES
     scoring: Scoring = field(default_factory=Scoring)
     baseline: str | None = None
     target: Target = "like-these"
+    chances: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         check_choice("target", self.target, Target)

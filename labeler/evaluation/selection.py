@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.evaluation.corrected import CorrectedDifference
-from labeler.evaluation.correction import ScoredByBoth
+from labeler.evaluation.correction import Aim, ScoredByBoth
 from labeler.metrics import Measure
 from labeler.report.finding import Finding
 from labeler.stats.balance import balance
+from labeler.stats.designs import by_chance
 from labeler.stats.levels import SIGNIFICANT
 from labeler.trec.rankings import Pool
 
 POOL_SIZE = "number of judged documents"
 RELEVANT = "share of relevant documents"
+MOST_UNEVEN = 0.75
+"""Where weights leave fewer of the queries than this share, a few of them carry the mean."""
 
 
 def selection_findings(
-    runs: Sequence[ScoredByBoth], by_assessor: Pool, measures: Sequence[Measure]
+    runs: Sequence[ScoredByBoth], by_assessor: Pool, measures: Sequence[Measure], aim: Aim
 ) -> Iterator[Finding]:
     """That people's queries are no random sample of all, by what the assessor says of all.
+
+    Where they were drawn with chances of their own, how many queries they count for instead.
 
     Its mean scores of the runs, how many documents it judged, and the share of relevant ones. They
     are those of the most queries that a run has.
     """
     most = max(runs, key=lambda both: len(both.queries))
+    if aim.chances is not None:
+        yield _of_chances(most, aim.chances)
+        return
     names, features = _features(runs, most, by_assessor, measures)
     found = balance(features, most.judged)
     if found is None or found.p >= SIGNIFICANT:
@@ -39,6 +47,16 @@ def selection_findings(
         f" {name} is {_shown(own)} on them and {_shown(others)} on the others; intervals do not"
         " allow for queries that were chosen"
     )
+
+
+def _of_chances(most: ScoredByBoth, chances: Mapping[str, float]) -> Finding:
+    judged = [chances[most.queries[i]] for i in most.judged.tolist()]
+    effective = by_chance(most.judged, np.array(judged)).effective
+    weigh = f"people's {len(judged)} queries, by their chances, tell as much as {effective:.1f}"
+    more = "; intervals of so unequal weights hold less often than 95 times of 100"
+    uneven = effective < MOST_UNEVEN * len(judged)
+    text = f"{weigh} drawn alike{more if uneven else ''}"
+    return Finding(text, level="warning" if uneven else "note")
 
 
 def _shown(value: float) -> str:

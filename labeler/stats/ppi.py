@@ -196,10 +196,13 @@ class Joint:
         finite = self.target == THESE
         if not weight:
             pull = np.broadcast_to(design.own_leverage, human.shape)
-            freedom = float(design.count - design.strata)
+            freedom = round(design.effective, 6) - design.strata
             return MeanEstimate((human, human, more), pull, design, freedom, finite)
         residual = human - weight * rows.inside
-        freedom = freedom_of(design.centered(residual), design.strata + 1)
+        # a query that stands for many weighs as much in the tails, and few of them tell less
+        weighed = design.centered(residual) * design.share * design.count
+        freedom = freedom_of(weighed, design.strata + 1)
+        freedom = min(freedom, max(round(design.effective, 6) - design.strata, 1.0))
         pull = np.minimum(self._pull(design.centered(rows.inside)), MOST_LEVERAGE)
         return MeanEstimate((human, residual, more), pull, design, freedom, finite)
 
