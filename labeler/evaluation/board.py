@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +30,13 @@ from labeler.evaluation.two_sided import (
     TwoQrels,
     TwoScores,
     judged_name,
+    pair_findings,
     score_twice,
     two_qrels,
 )
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse
-from labeler.report.finding import Finding, Setting
+from labeler.report.finding import Finding
 from labeler.report.notebook import notebook_html
 from labeler.report.table import Table
 from labeler.stats.correlation import competition_ranks, swapped_pairs
@@ -168,7 +169,7 @@ class Leaderboard:
     @property
     def warnings(self) -> tuple[Finding, ...]:
         """What was left out of the comparison."""
-        findings = list(_pair_findings(self))
+        findings = list(pair_findings(self.pairs, self.names, shared=self.shared))
         if self.undefined:
             left_out = count_of(self.undefined, "query", "queries")
             text = f"{self.measure} is undefined for some run in {left_out}: left out"
@@ -196,30 +197,6 @@ def _system_as_json(system: System) -> dict[str, Any]:
         "judged_first": system.judged[0],
         "judged_second": system.judged[1],
     }
-
-
-OWN_POOLS = Setting("own_pools")
-
-
-def _pair_findings(board: Leaderboard) -> Iterator[Finding]:
-    """That the two did not judge the same pairs, and on which of them systems are scored."""
-    counts, names = board.pairs, board.names
-    if counts.same:
-        return
-    alone = ((counts.first_only, names[0]), (counts.second_only, names[1]))
-    which = " and ".join(
-        f"{count_of(number, 'pair', 'pairs')} by {name} alone" for number, name in alone if number
-    )
-    both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
-    judged = f"the two did not judge the same pairs ({both}, {which})"
-    if board.shared:
-        how = "systems are scored on what both judged, other documents taken out of the rankings"
-        yield Finding(
-            f"{judged}: {how} ({OWN_POOLS} scores each on all of its own)", "", (OWN_POOLS,)
-        )
-    else:
-        why = "what one of them lacks counts 0 on its side, so that part of each difference is that"
-        yield Finding(f"{judged}: {why}")
 
 
 @dataclass(frozen=True)

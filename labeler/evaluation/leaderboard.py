@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.board import OWN_POOLS, Leaderboard, leaderboard_of
+from labeler.evaluation.board import Leaderboard, leaderboard_of
 from labeler.evaluation.comparison import summary_interval
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -22,7 +22,7 @@ from labeler.evaluation.options import Scoring
 from labeler.evaluation.origin import kin_behind, origin_findings
 from labeler.evaluation.scores import RunScores
 from labeler.evaluation.system_scores import mean_measure
-from labeler.evaluation.two_sided import TwoQrels, score_twice, two_qrels
+from labeler.evaluation.two_sided import OWN_POOLS, TwoQrels, score_twice, two_qrels
 from labeler.evaluation.warnings import (
     few_queries,
     name_findings,

@@ -173,8 +173,8 @@ def significance_table(decisions: Mapping[str, Decisions], names: tuple[str, str
         for name, of in decisions.items()
     ]
     key = (
-        "A: both tell the pair apart, M: one of the two, P: neither; "
-        "A: with the same system first, D: with the other one"
+        "first letter: both tell the pair apart (A), one does (M), neither does (P); "
+        "second: the same system is first (A), or not (D)"
     )
     return Table("significance", columns, rows, note=key)
 

@@ -9,7 +9,7 @@ were they left in, both sides would give them 0, and look more alike for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,8 +18,10 @@ import numpy as np
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.evaluation.inputs import rank
+from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.rankings import top_grade
+from labeler.report.finding import Finding, Setting
 from labeler.trec.rankings import Facts, Pool, pool_of
 
 _ABSENT = -(2**62)
@@ -182,3 +184,26 @@ def score_twice(two: TwoQrels, runs: Mapping[str, Path | Run], measure: Measure)
         np.array(judged).T,
         tuple(facts),
     )
+
+
+OWN_POOLS = Setting("own_pools")
+
+
+def pair_findings(counts: PairCounts, names: tuple[str, str], *, shared: bool) -> Iterator[Finding]:
+    """That the two did not judge the same pairs, and on which of them systems are scored."""
+    if counts.same:
+        return
+    alone = ((counts.first_only, names[0]), (counts.second_only, names[1]))
+    which = " and ".join(
+        f"{count_of(number, 'pair', 'pairs')} by {name} alone" for number, name in alone if number
+    )
+    both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
+    judged = f"the two did not judge the same pairs ({both}, {which})"
+    if shared:
+        how = "systems are scored on what both judged, other documents taken out of the rankings"
+        yield Finding(
+            f"{judged}: {how} ({OWN_POOLS} scores each on all of its own)", "", (OWN_POOLS,)
+        )
+    else:
+        why = "what one of them lacks counts 0 on its side, so that part of each difference is that"
+        yield Finding(f"{judged}: {why}")
