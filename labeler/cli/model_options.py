@@ -71,6 +71,11 @@ Seconds = Annotated[
     ),
 ]
 
+Tries = Annotated[
+    int,
+    number(COUNT, help="Calls for one request before it has failed.", rich_help_panel=RETRYING),
+]
+
 Prices = Annotated[
     Path | None,
     typer.Option(
@@ -123,10 +128,7 @@ LIMITS: Mapping[str, Any] = {
             rich_help_panel=RETRYING,
         ),
     ],
-    "tries": Annotated[
-        int,
-        number(COUNT, help="Calls for one request before it has failed.", rich_help_panel=RETRYING),
-    ],
+    "tries": Tries,
 }
 """The option of each field of the library's `Limits`, which has the defaults."""
 

@@ -44,6 +44,12 @@ COMMANDS: dict[str, Command] = {
         "generate", BUILD, "queries.generate", "labeler generate coll/ --queries 50"
     ),
     "queries": Command("queries", BUILD, "queries", "labeler queries passages coll/ --format csv"),
+    "retrieve": Command(
+        "retrieve",
+        BUILD,
+        "runs.retrieve_run",
+        "labeler retrieve coll/ --as live --url-template 'http://127.0.0.1:8000/?q={query}'",
+    ),
     "pool": Command("pool", BUILD, "pools.pool", "labeler pool coll/ --depth 10 --run mine.trec"),
     "sample": Command(
         "sample", JUDGE, "people.sample", "labeler sample coll/ --pairs 200 -o sheet.csv"

@@ -236,7 +236,7 @@ def _refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> 
         problem = f"{code}: redirects to {target}; the key does not follow, so give that address"
         raise Misconfigured(f"{where}: {problem}")
     if code in {408, 409, 429} or code >= 500:
-        wait = _retry_after(headers)
+        wait = retry_after(headers)
         raise Retryable(f"{where}: {code}: {message}", wait, busy=code in {429, 503})
     problem = " ".join([f"{where}: {code}:", *sorted(codes), message])
     raise CallFailed(problem, refused=code in {400, 422})
@@ -285,7 +285,7 @@ def _message_and_codes(body: bytes) -> tuple[str, set[str]]:
     return whole(" ".join(message.split())[:SHOWN]), set(map(whole, codes))
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that the server asks to wait, from any of the headers in use."""
     try:
         if "retry-after-ms" in headers:

@@ -61,18 +61,21 @@ class Wire:
     `on_stray` is called once, when the server first sends what nobody asked for.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what bounds a wire is set where it is made
         self,
         url: str,
         where: str,
         seconds: float,
         connect_seconds: float,
         on_stray: Callable[[], None] = lambda: None,
+        *,
+        largest: int = LARGEST_ANSWER,
     ) -> None:
         from yarl import URL
 
         self._url = URL(url)
         self._where = where
+        self._largest = largest
         self._keeping = Keeping(self._url.scheme == "https", on_stray)
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         proxy = _proxy(self._url)
@@ -89,22 +92,29 @@ class Wire:
         )
         self._proxy_headers = proxy.headers or None
 
-    async def get(self, headers: Mapping[str, str]) -> HttpAnswer:
+    async def get(self, headers: Mapping[str, str], url: URL | None = None) -> HttpAnswer:
         """Send a GET request; `NoAnswer` where nothing whole came back in time."""
-        return await self._send("GET", headers)
+        return await self._send("GET", headers, url=url)
 
-    async def post(self, headers: Mapping[str, str], content: bytes) -> HttpAnswer:
+    async def post(
+        self, headers: Mapping[str, str], content: bytes, url: URL | None = None
+    ) -> HttpAnswer:
         """Send a POST request; `NoAnswer` where nothing whole came back in time."""
-        return await self._send("POST", headers, content)
+        return await self._send("POST", headers, content, url)
 
     async def _send(
-        self, method: str, headers: Mapping[str, str], content: bytes | None = None
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        content: bytes | None = None,
+        url: URL | None = None,
     ) -> HttpAnswer:
+        """Send a request to the wire's address, or to `url`, another address on the same host."""
         began = time.monotonic()
         try:
             async with self._session.request(
                 method,
-                self._url,
+                url or self._url,
                 headers={**headers, **self._own_headers},
                 data=content,
                 allow_redirects=False,
@@ -130,8 +140,8 @@ class Wire:
         encoding = answer.headers.get("content-encoding")
         if encoding is None and (answer.content_length or CHUNK + 1) <= CHUNK:
             return await answer.read()
-        if (answer.content_length or 0) > LARGEST_ANSWER:
-            raise ValueError(_TOO_LARGE)
+        if (answer.content_length or 0) > self._largest:
+            raise ValueError(_TOO_LARGE.format(self._largest))
         unpack = _unpacker((encoding or "identity").lower())
         parts: list[bytes] = []
         size, is_large = 0, False
@@ -139,8 +149,8 @@ class Wire:
             async for packed in answer.content.iter_chunked(CHUNK):
                 for part in _unpacked(packed, unpack):
                     size += len(part)
-                    if size > LARGEST_ANSWER:
-                        raise ValueError(_TOO_LARGE)
+                    if size > self._largest:
+                        raise ValueError(_TOO_LARGE.format(self._largest))
                     if size > USUAL_ANSWER and not is_large:
                         is_large = await self._large.acquire()
                     parts.append(part)
@@ -157,7 +167,7 @@ class Wire:
         await asyncio.sleep(0)
 
 
-_TOO_LARGE = f"an answer of more than {LARGEST_ANSWER:,} bytes"
+_TOO_LARGE = "an answer of more than {:,} bytes"
 
 
 def _unpacked(packed: bytes, unpack: zlib._Decompress | None) -> Iterator[bytes]:

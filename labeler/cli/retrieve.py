@@ -1,0 +1,159 @@
+"""`labeler retrieve`: a run of your own search system, over HTTP or from a command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labeler.cli.model_options import Seconds, Tries
+from labeler.cli.numbers import AT_ONCE, COUNT, number
+from labeler.cli.options import MODEL, OUTPUT, Folder, OutputFlags, unfolded
+from labeler.cli.progress import control_of
+from labeler.cli.reporting import show_outcome
+from labeler.cli.screen import caution, note, say
+from labeler.errors import Incomplete, Misuse
+
+if TYPE_CHECKING:
+    from labeler.runs.asking import SearchEngine
+    from labeler.runs.retrieve_run import RetrieveResult
+
+SYSTEM, ANSWER = "Your search system", "What it answers"
+_NAMED = 5
+
+
+def _path(text: str) -> Any:
+    return Annotated[str | None, typer.Option(metavar="PATH", help=text, rich_help_panel=ANSWER)]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFlags:
+    """What is asked, and how its answers are read."""
+
+    url_template: Annotated[
+        str,
+        typer.Option(
+            metavar="URL", help="The endpoint, with {query} and {depth}.", rich_help_panel=SYSTEM
+        ),
+    ] = ""
+    preset: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="opensearch, elasticsearch, solr, vespa or qdrant.",
+            rich_help_panel=SYSTEM,
+        ),
+    ] = ""
+    body: Annotated[
+        str,
+        typer.Option(
+            metavar="JSON", help="POST this, with {query} in its texts.", rich_help_panel=SYSTEM
+        ),
+    ] = ""
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VAR",
+            help="A header, its value in a variable of the environment; repeatable.",
+            rich_help_panel=SYSTEM,
+        ),
+    ] = None
+    command: Annotated[
+        str,
+        typer.Option(
+            metavar="LINE",
+            help="A program that prints JSON or a TREC run; no shell reads it.",
+            rich_help_panel=SYSTEM,
+        ),
+    ] = ""
+    pass_env: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VAR", help="A variable that the program may see.", rich_help_panel=SYSTEM
+        ),
+    ] = None
+    hits: _path("Where the list of hits stands, as hits.hits.") = None  # type: ignore[valid-type]
+    hit_id: _path("Where a hit has its id.") = None  # type: ignore[valid-type]
+    hit_score: _path("Where a hit has its score.") = None  # type: ignore[valid-type]
+
+    def engine(self) -> SearchEngine:
+        """The system that was described."""
+        if bool(self.url_template) == bool(self.command):
+            problem = "name one system: --url-template for an endpoint, or --command for a program"
+            raise Misuse(problem)
+        paths = {"hits": self.hits, "hit_id": self.hit_id, "hit_score": self.hit_score}
+        if self.command:
+            from labeler.runs.engines.program import ProgramEngine
+
+            return ProgramEngine(self.command, **paths, pass_env=tuple(self.pass_env or ()))
+        from labeler.runs.engines.http_search import HttpEngine
+        from labeler.text.vectors import can_encode, encode
+
+        given = (self.url_template, self.preset, self.body, tuple(self.header or ()))
+        encoder = (lambda text: encode([text])[0].tolist()) if can_encode() else None
+        return HttpEngine(*given, **paths, encode=encoder)
+
+
+@unfolded
+def command(
+    folder: Folder,
+    *,
+    name: Annotated[str, typer.Option("--as", help="The run's name.", rich_help_panel=OUTPUT)],
+    system: SystemFlags,
+    match_id: Annotated[
+        str,
+        typer.Option(
+            metavar="FIELD",
+            help="The field of documents that holds its ids.",
+            rich_help_panel=ANSWER,
+        ),
+    ] = "_id",
+    drop_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--drop-unknown",
+            help="Leave out documents that the corpus lacks.",
+            rich_help_panel=ANSWER,
+        ),
+    ] = False,
+    depth: Annotated[int, number(COUNT, help="Documents to ask for.")] = 100,
+    tag: Annotated[str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)] = "",
+    concurrency: Annotated[
+        int,
+        number(AT_ONCE, help="Calls under way at once, at most.", rich_help_panel=MODEL),
+    ] = 4,
+    timeout: Seconds = 30.0,
+    tries: Tries = 4,
+    output: OutputFlags,
+) -> None:
+    """Ask your own search system for every query, and keep its run in the collection."""
+    from labeler.collection.layout import open_collection
+    from labeler.runs.asking import Asking
+    from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
+
+    to = output.made_from(open_collection(folder).folder)
+    asking = Asking(concurrency, timeout, tries)
+    options = RetrieveOptions(depth, match_id, drop_unknown, tag, asking, output.force)
+    result = retrieve_run(folder, system.engine(), name, options, control_of())
+    show_outcome(result, lambda done: _show(done, folder), output, to)
+    if result.failures:
+        raise Incomplete(_failed(result))
+
+
+def _show(result: RetrieveResult, folder: Path) -> None:
+    kept = f", {result.remembered:,} of them kept from before" if result.remembered else ""
+    say(f"{result.answered:,} of {result.queries:,} queries answered{kept}")
+    say(f"{result.documents:,} documents; scores: {result.scores}")
+    for query_id, problem in list(result.failures.items())[:_NAMED]:
+        caution(f"query {query_id} has no answer: {problem}")
+    note(f"wrote {result.run}; to pool it: labeler pool {folder} --run {result.run}")
+
+
+def _failed(result: RetrieveResult) -> str:
+    names = list(result.failures)
+    more = ", …" if len(names) > _NAMED else ""
+    which = ", ".join(names[:_NAMED]) + more
+    count = f"{len(names):,} of {result.queries:,}"
+    return f"{count} queries have no answer: {which}; to go on, run it again"

@@ -1,0 +1,189 @@
+"""A search system asked for many queries: a few at once, with retries, and a look at the first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import tenacity
+
+from labeler.errors import BadInput, CallFailed, LabelerError, Misuse, ProviderError, Retryable
+from labeler.messages import Advance
+from labeler.runs.engines.answers import Hit, Search
+from labeler.runs.journal import Journal, key_of
+
+HOPELESS = 10
+"""So many queries failing in a row end the work: the system is down, not slow."""
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class SearchEngine(Protocol):
+    """A search system that can be opened, and then asked."""
+
+    def check(self) -> None:
+        """Raise where it cannot be asked as it is described."""
+
+    def tag(self) -> str:
+        """The last column of its run, where none is given."""
+
+    def shown(self) -> str:
+        """Its address or program, without what may be secret."""
+
+    def identity(self) -> str:
+        """A hash of all that an answer depends on but the query and the depth."""
+
+    def open(self, seconds: float) -> AbstractAsyncContextManager[Search]:
+        """The function that asks it, while a block runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a system is asked: queries at once, seconds and tries for each."""
+
+    concurrency: int = 4
+    seconds: float = 30.0
+    tries: int = 4
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise Misuse("concurrency counts from 1", parameter="concurrency")
+        if self.tries < 1:
+            raise Misuse("tries count from 1", parameter="tries")
+
+
+class AnswerKeeping(NamedTuple):
+    """Where answers are kept, who hears of how many there are, and what looks at the first one."""
+
+    journal: Journal
+    advance: Advance = lambda _done, _total: None
+    check: Callable[[str, Sequence[Hit]], None] = lambda _query_id, _hits: None
+
+
+@dataclass(slots=True)
+class Asked:
+    """The answers by query, how many were kept from before, and why the other queries failed."""
+
+    answers: dict[str, list[Hit]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    remembered: int = 0
+
+
+def retried_search(search: Search, tries: int, sleep: Sleep = asyncio.sleep) -> Search:
+    """Ask again what failed in a way that may pass, later each time."""
+    jitter = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked_for = error.wait if isinstance(error, Retryable) else None
+        return float(jitter(state)) + min(asked_for or 0.0, _LONGEST_WAIT)
+
+    policy = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_exception_type(Retryable),
+        stop=tenacity.stop_after_attempt(tries),
+        wait=wait,
+        sleep=sleep,
+        reraise=True,
+    )
+
+    async def ask(query: str, depth: int) -> list[Hit]:
+        return await policy.copy()(search, query, depth)
+
+    return ask
+
+
+async def ask_all(
+    engine: SearchEngine,
+    texts: Mapping[str, str],
+    depth: int,
+    asking: Asking,
+    keeping: AnswerKeeping,
+) -> Asked:
+    """Ask the system for every query whose answer the journal does not hold, and keep what comes.
+
+    The first is asked alone: an error that it meets at once, as a wrong address or path, ends the
+    work before a thousand others meet it too. So do many failures in a row.
+    """
+    keys = {q: key_of(engine.identity(), depth, text) for q, text in texts.items()}
+    journal, advance, _ = keeping
+    asked = Asked({q: journal.answers[k] for q, k in keys.items() if k in journal.answers})
+    asked.remembered = len(asked.answers)
+    left = {q: text for q, text in texts.items() if q not in asked.answers}
+    advance(asked.remembered, len(texts))
+    if not left:
+        return asked
+    async with engine.open(asking.seconds) as opened:
+        work = _Work(retried_search(opened, asking.tries), depth, keys, keeping, asked)
+        work.report = lambda: advance(len(asked.answers) + len(asked.failures), len(texts))
+        queries = iter(left.items())
+        await work.first(*next(queries))
+        await _all_of([work.rest(queries) for _ in range(min(asking.concurrency, len(left)))])
+    if work.in_a_row >= HOPELESS:
+        query_id, problem = list(asked.failures.items())[-1]
+        come = f"{len(asked.answers):,} of {len(texts):,} answers are kept"
+        raise ProviderError(
+            f"{work.in_a_row} queries failed in a row; {come}; {query_id}: {problem}"
+        )
+    return asked
+
+
+async def _all_of(workers: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Run all to their ends; where one raises, the others are cancelled first."""
+    tasks = [asyncio.create_task(worker) for worker in workers]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass(slots=True)
+class _Work:
+    """Queries that are being asked, and how many have failed in a row."""
+
+    search: Search
+    depth: int
+    keys: Mapping[str, str]
+    keeping: AnswerKeeping
+    asked: Asked
+    in_a_row: int = 0
+    report: Callable[[], None] = lambda: None
+
+    async def first(self, query_id: str, text: str) -> None:
+        """Ask for one query; any error but a failure of this query alone goes up."""
+        try:
+            await self._answer(query_id, text)
+        except CallFailed as error:
+            if isinstance(error, Retryable):
+                raise ProviderError(f"{error} (query {query_id}, asked first)") from error
+            self._failed(query_id, error)
+        else:
+            self.keeping.check(query_id, self.asked.answers[query_id])
+
+    async def rest(self, queries: Iterator[tuple[str, str]]) -> None:
+        """Ask for queries one after another, until none is left or there is no hope."""
+        for query_id, text in queries:
+            if self.in_a_row >= HOPELESS:
+                return
+            try:
+                await self._answer(query_id, text)
+            except (CallFailed, BadInput) as error:
+                self._failed(query_id, error)
+
+    async def _answer(self, query_id: str, text: str) -> None:
+        hits = await self.search(text, self.depth)
+        self.keeping.journal.add(self.keys[query_id], hits)
+        self.asked.answers[query_id] = hits
+        self.in_a_row = 0
+        self.report()
+
+    def _failed(self, query_id: str, error: LabelerError) -> None:
+        self.asked.failures[query_id] = str(error)
+        self.in_a_row += 1
+        self.report()

@@ -1,0 +1,144 @@
+"""What a search system's answer holds: hits, each with an id and perhaps a score."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from labeler.errors import BadInput
+from labeler.files.boundary import problem_of
+
+LARGEST_OUTPUT = 32 * 1024 * 1024
+"""Bytes of one query's answer; a thousand hits with their ids alone take some ten thousand."""
+
+LONGEST_ID = 4096
+_SHOWN = 5
+_DEEPEST = 4
+
+
+class Hit(NamedTuple):
+    """One document as the system calls it, and its score; None where the system gives none."""
+
+    id: str
+    score: float | None
+
+
+Search = Callable[[str, int], Awaitable[list[Hit]]]
+"""A query's text and a depth in, a ranking out, best first: what every system is behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class HitPaths:
+    """Where in a JSON answer the hits stand, and in a hit its id and score.
+
+    `a.b.0` is the first item of the list `b` in `a`; an empty text is the value itself. A score
+    may be missing, unless `needs_score`.
+    """
+
+    hits: str = ""
+    id: str = "id"
+    score: str = "score"
+    needs_score: bool = False
+
+
+def value_at(value: Any, path: str) -> Any:
+    """What stands at a path; raises `LookupError` where nothing does."""
+    for step in filter(None, path.split(".")):
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and int(step[:9]) < len(value):
+            value = value[int(step[:9])]
+        else:
+            raise LookupError(path)
+    return value
+
+
+def parsed(body: bytes | str, where: str) -> Any:
+    """The JSON value of an answer; `BadInput` says how it begins where it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+        begin = " ".join(text[:200].split())[:60]
+        raise BadInput(
+            f"{where}: not JSON ({problem_of(error)}); it begins {begin!r}"
+            if begin
+            else f"{where}: an empty answer, where JSON belongs"
+        ) from error
+
+
+def hits_in(answer: Any, paths: HitPaths, where: str) -> list[Hit]:
+    """The hits of an answer, in its order; `BadInput` says what the answer has instead."""
+    try:
+        hits = value_at(answer, paths.hits)
+    except LookupError:
+        hits = None
+    if not isinstance(hits, list):
+        lists = ", ".join(name or "the answer itself" for name in _lists(answer))
+        hint = f"lists stand at: {lists}" if lists else f"it is {_shown(answer)}"
+        problem = f"no list of hits at {paths.hits!r}" if paths.hits else "the answer is no list"
+        raise BadInput(f"{where}: {problem}; {hint}", parameter="hits")
+    return [_hit(hit, paths, f"{where}: hit {n}") for n, hit in enumerate(hits, 1)]
+
+
+def _lists(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:
+    """The paths of lists of objects or texts in a value, the first few of them."""
+    if isinstance(value, list):
+        yield path
+    elif isinstance(value, dict) and depth < _DEEPEST:
+        for name, inner in list(value.items())[:50]:
+            yield from _lists(inner, f"{path}.{name}".lstrip("."), depth + 1)
+
+
+def _hit(hit: Any, paths: HitPaths, where: str) -> Hit:
+    if isinstance(hit, str | int) and not isinstance(hit, bool):
+        return Hit(_id(hit, where, paths), None)
+    try:
+        identifier = value_at(hit, paths.id)
+    except LookupError:
+        raise BadInput(
+            f"{where}: no id at {paths.id!r}; it is {_shown(hit)}", parameter="hit_id"
+        ) from None
+    try:
+        score = value_at(hit, paths.score)
+    except LookupError:
+        score = None
+    return Hit(_id(identifier, where, paths), _score(score, where, paths))
+
+
+def _id(value: Any, where: str, paths: HitPaths) -> str:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]  # Solr's and OpenSearch's stored fields
+    if isinstance(value, str) and 0 < len(value) <= LONGEST_ID:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**30:
+        return str(value)
+    problem = f"expected an id at {paths.id!r}, found {_shown(value)}"
+    raise BadInput(f"{where}: {problem}", parameter="hit_id")
+
+
+def _score(value: Any, where: str, paths: HitPaths) -> float | None:
+    if value is None and not paths.needs_score:
+        return None
+    try:
+        score = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        score = math.nan
+    if not math.isfinite(score):
+        problem = f"expected a number at {paths.score!r}, found {_shown(value)}"
+        raise BadInput(f"{where}: {problem}", parameter="hit_score")
+    return score
+
+
+def _shown(value: Any) -> str:
+    """A value in a few words: the names that an object has, the begin of anything else."""
+    if isinstance(value, dict):
+        names = list(value)
+        more = ", …" if len(names) > _SHOWN else ""
+        return f"an object of {', '.join(map(str, names[:_SHOWN]))}{more}"[:200]
+    if isinstance(value, int) and abs(value) > 10**30:
+        return "a number of too many digits"
+    return f"{value!r:.60}"

@@ -1,0 +1,199 @@
+"""Any HTTP search endpoint as a retrieval engine: GET, or POST with a JSON body."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from labeler.errors import CallFailed, Misconfigured, Misuse, NotFound, Retryable
+from labeler.runs.engines.answers import LARGEST_OUTPUT, Hit, HitPaths, Search, hits_in, parsed
+from labeler.runs.engines.presets import ANY, PRESETS, Preset
+from labeler.runs.engines.templates import (
+    Filling,
+    check_url,
+    filled_json,
+    filled_url,
+    has_place,
+    read_body,
+)
+
+EncodeQuery = Callable[[str], Sequence[float]]
+
+_CONNECT_SECONDS = 10.0
+_BUSY = frozenset((429, 503))
+_MAY_PASS = frozenset((408, 425, 500, 502, 504)) | _BUSY
+
+
+@dataclass(frozen=True, slots=True)
+class HttpEngine:
+    """A search endpoint: its address with `{query}` and `{depth}`, and how its answers are read.
+
+    `preset` is one of `PRESETS`, or empty. `body` is a JSON text; with one, requests are POST.
+    `headers` are `NAME=VARIABLE`: the value is that variable's of the environment, and is neither
+    shown nor kept. Paths that are None are the preset's.
+    """
+
+    url_template: str
+    preset: str = ""
+    body: str = ""
+    headers: tuple[str, ...] = ()
+    hits: str | None = None
+    hit_id: str | None = None
+    hit_score: str | None = None
+    encode: EncodeQuery | None = field(default=None, compare=False)
+
+    @property
+    def kind(self) -> Preset:
+        """What is known of the server; `Misuse` names the presets where this is none."""
+        if not self.preset:
+            return ANY
+        if self.preset not in PRESETS:
+            known = ", ".join(sorted(PRESETS))
+            raise Misuse(f"no preset {self.preset!r}; there are: {known}", parameter="preset")
+        return PRESETS[self.preset]
+
+    @property
+    def paths(self) -> HitPaths:
+        """Where answers hold the hits, their ids and their scores."""
+        usual = self.kind.paths
+        hits = usual.hits if self.hits is None else self.hits
+        identifier = usual.id if self.hit_id is None else self.hit_id
+        score = usual.score if self.hit_score is None else self.hit_score
+        return HitPaths(hits, identifier, score, self.hit_score is not None)
+
+    @property
+    def address(self) -> str:
+        """The address with the preset's parameters, where it has none of its own."""
+        more = self.kind.parameters
+        is_bare = "?" not in self.url_template and "{query}" not in self.url_template
+        return (
+            f"{self.url_template}?{more}"
+            if more and is_bare and not self.body
+            else (self.url_template)
+        )
+
+    @property
+    def content(self) -> Any:
+        """The JSON of the body's template; None for GET."""
+        if self.body:
+            return read_body(self.body)
+        return None if "{query}" in self.url_template else self.kind.body
+
+    def check(self) -> None:
+        """Raise `Misuse` where a request could not be made, or would not hold the query."""
+        check_url(self.url_template)
+        asked = (self.address, self.content)
+        if not any(has_place(part, "query") or has_place(part, "vector") for part in asked):
+            problem = "the query has no place; write {query} into the address or the body"
+            raise Misuse(f"{problem}, as {self.kind.url}", parameter="url_template")
+        if has_place(asked[1], "vector") and self.encode is None:
+            problem = "the body wants the query's vector, and there is no encoder; name one"
+            raise Misuse(problem, parameter="encoder")
+        headers_of(self.headers, os.environ)
+
+    def tag(self) -> str:
+        """What the run is called by default in its last column."""
+        return self.preset or "http"
+
+    def shown(self) -> str:
+        """The address without what may be secret."""
+        from labeler.models.server.addresses import masked
+
+        return masked(self.url_template)
+
+    def identity(self) -> str:
+        """A hash of all that an answer depends on but the query and the depth."""
+        parts = [self.address, self.content, self.preset, [*self.headers], str(self.paths)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+    @asynccontextmanager
+    async def open(self, seconds: float) -> AsyncIterator[Search]:
+        """A function that asks the endpoint, as long as the block runs."""
+        from labeler.models.server.http import Wire
+
+        self.check()
+        where = self.shown()
+        wire = Wire(
+            _origin(self.url_template), where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT
+        )
+        headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
+        content, address = self.content, self.address
+
+        async def search(query: str, depth: int) -> list[Hit]:
+            from yarl import URL
+
+            needs_vector = has_place(content, "vector")
+            vector = self.encode(query) if self.encode and needs_vector else None
+            filling = Filling(query, depth, vector)
+            url = URL(filled_url(address, filling), encoded=True)
+            if content is None:
+                answer = await wire.get(headers, url)
+            else:
+                body = json.dumps(filled_json(content, filling)).encode()
+                sent = {**headers, "Content-Type": "application/json"}
+                answer = await wire.post(sent, body, url)
+            check_status(answer.status, answer.headers, answer.body, where)
+            return self._hits(answer.body, where)[:depth]
+
+        try:
+            yield search
+        finally:
+            await wire.close()
+
+    def _hits(self, body: bytes, where: str) -> list[Hit]:
+        answer, kind = parsed(body, where), self.kind
+        if problem := kind.problem_of(answer):
+            raise Retryable(f"{where}: {problem}")
+        if kind.is_empty(answer):
+            return []
+        return [Hit(kind.short_id(hit.id), hit.score) for hit in hits_in(answer, self.paths, where)]
+
+
+def headers_of(names: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """The headers that the environment holds; no message shows what it was given or found."""
+    headers = {}
+    for number, text in enumerate(names, 1):
+        name, equals, variable = text.partition("=")
+        if not (equals and name and variable.isidentifier()):
+            problem = "expected a header as Authorization=VARIABLE, the variable holding its value"
+            raise Misuse(f"{problem} (header {number})", parameter="header")
+        value = environment.get(variable)
+        if value is None:
+            problem = f"header {number}: no variable of that name is in the environment"
+            raise Misconfigured(f"{problem}; it takes the variable's name", parameter="header")
+        if not value.isprintable() or not name.replace("-", "").replace("_", "").isalnum():
+            problem = "a name or a value that no header can have"
+            raise Misconfigured(f"header {number}: {problem}", parameter="header")
+        headers[name] = value
+    return headers
+
+
+def check_status(status: int, headers: Mapping[str, str], body: bytes, where: str) -> None:
+    """Raise what a status other than 200 means for this query, or for all of them."""
+    if status == 200:
+        return
+    from labeler.models.server.answers import retry_after
+
+    begin = " ".join(body[:400].decode("utf-8", "replace").split())[:120]
+    problem = f"{where}: HTTP {status}{f': {begin}' if begin else ''}"
+    if status in _MAY_PASS:
+        raise Retryable(problem, retry_after(headers), busy=status in _BUSY)
+    if status in (401, 403):
+        raise Misconfigured(f"{problem}; give its key as a header from the environment")
+    if status in (404, 405):
+        raise NotFound(problem)
+    if 300 <= status < 400:
+        raise Misconfigured(f"{problem}; redirects are not followed, give the last address")
+    raise CallFailed(problem, refused=True)
+
+
+def _origin(url: str) -> str:
+    """The address less its path, in which there are places."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/"

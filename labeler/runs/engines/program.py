@@ -1,0 +1,196 @@
+"""A command as a retrieval engine: started for each query, it prints JSON or a TREC run."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import math
+import os
+import shlex
+import subprocess
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from labeler.errors import BadInput, CallFailed, Misuse, NoAnswer
+from labeler.runs.engines.answers import LARGEST_OUTPUT, Hit, HitPaths, Search, hits_in, parsed
+from labeler.runs.engines.templates import Filling, filled
+
+_CHUNK = 1 << 16
+_COLUMNS = 6
+_LAST_WORDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEngine:
+    """A command line with `{query}` and `{depth}`, which no shell reads.
+
+    `pass_env` names variables of the environment that it is given beside the usual ones, as one
+    with a key.
+    """
+
+    command: str
+    hits: str | None = None
+    hit_id: str | None = None
+    hit_score: str | None = None
+    pass_env: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The program and its arguments; `Misuse` where quotes are open or nothing stands there."""
+        try:
+            words = shlex.split(self.command)
+        except ValueError as error:
+            raise Misuse(f"{error} in {self.command!r:.100}", parameter="command") from error
+        if not words:
+            raise Misuse("expected a program and its arguments", parameter="command")
+        return words
+
+    @property
+    def paths(self) -> HitPaths:
+        """Where its JSON holds the hits, their ids and their scores."""
+        score = self.hit_score
+        return HitPaths(self.hits or "", self.hit_id or "id", score or "score", bool(score))
+
+    def check(self) -> None:
+        """Raise where the program cannot be found, or would not be given the query."""
+        from labeler.models.local.child import find_program
+
+        program, *arguments = self.words
+        if not any("{query}" in word for word in arguments):
+            problem = "the query has no place; write {query} as an argument"
+            raise Misuse(f"{problem}, as python search.py {{query}}", parameter="command")
+        find_program(program)
+
+    def tag(self) -> str:
+        """What the run is called by default in its last column."""
+        return "command"
+
+    def shown(self) -> str:
+        """The program's name."""
+        return Path(self.words[0]).name
+
+    def identity(self) -> str:
+        """A hash of all that an answer depends on but the query, the depth and the program."""
+        text = json.dumps([self.command, str(self.paths), *self.pass_env])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @asynccontextmanager
+    async def open(self, seconds: float) -> AsyncIterator[Search]:
+        """A function that runs the command, as long as the block runs."""
+        from labeler.models.local.child import find_program
+
+        self.check()
+        program, *arguments = self.words
+        path = find_program(program)
+        environment = {n: os.environ[n] for n in self.pass_env if n in os.environ}
+        where = self.shown()
+
+        async def search(query: str, depth: int) -> list[Hit]:
+            if "\0" in query:
+                raise CallFailed(f"{where}: a query with a NUL byte can be no argument")
+            filling = Filling(query, depth)
+            command = [path, *(filled(word, filling) for word in arguments)]
+            runs = _Running(command, environment, seconds, where)
+            try:
+                output = await asyncio.to_thread(runs.output)
+            except asyncio.CancelledError:
+                runs.end()
+                raise
+            return hits_printed(output, self.paths, where)[:depth]
+
+        yield search
+
+
+class _Running:
+    """One run of a command, with a bound on its time and on what it prints."""
+
+    def __init__(
+        self, command: Sequence[str], environment: dict[str, str], seconds: float, where: str
+    ) -> None:
+        self._command, self._environment = command, environment
+        self._seconds, self._where = seconds, where
+        self._child: subprocess.Popen[bytes] | None = None
+        self._is_late = threading.Event()
+
+    def output(self) -> bytes:
+        """What it prints; `CallFailed` where it fails, `NoAnswer` where it takes too long."""
+        from labeler.models.local.child import end_program, start_program
+
+        with tempfile.TemporaryFile(prefix="labeler-") as errors:
+            try:
+                child = start_program(self._command, self._environment, errors)
+            except OSError as error:
+                raise CallFailed(f"{self._where}: {error.strerror or error}") from error
+            self._child = child
+            timer = threading.Timer(self._seconds, self._end_late, [child])
+            timer.start()
+            try:
+                output = self._bounded(child.stdout)
+                code = child.wait()
+            finally:
+                timer.cancel()
+                end_program(child)
+            if self._is_late.is_set():
+                raise NoAnswer(f"{self._where}: no answer in {self._seconds:g} seconds")
+            if code:
+                raise CallFailed(f"{self._where}: exit code {code}{_last_line(errors)}")
+            return output
+
+    def end(self) -> None:
+        """End it, from another thread."""
+        if self._child is not None:
+            self._end_late(self._child)
+
+    def _end_late(self, child: subprocess.Popen[bytes]) -> None:
+        self._is_late.set()
+        from labeler.models.local.child import kill_program
+
+        kill_program(child)
+
+    def _bounded(self, pipe: IO[bytes] | None) -> bytes:
+        parts, size = [], 0
+        while pipe and (part := pipe.read1(_CHUNK)):  # type: ignore[attr-defined]  # it is buffered
+            size += len(part)
+            if size > LARGEST_OUTPUT:
+                raise CallFailed(f"{self._where}: more than {LARGEST_OUTPUT:,} bytes of output")
+            parts.append(part)
+        return b"".join(parts)
+
+
+def _last_line(errors: IO[bytes]) -> str:
+    """The last line of what a program printed to stderr, which says why it failed."""
+    size = errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, size - 4096))
+    lines = [line for line in errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    return f": {' '.join(lines[-1].split())[:_LAST_WORDS]}" if lines else ""
+
+
+def hits_printed(output: bytes, paths: HitPaths, where: str) -> list[Hit]:
+    """The hits in JSON, or in the lines of a TREC run, best first; nothing printed is no hit."""
+    text = output.strip()
+    if not text:
+        return []
+    if text[:1] in b"[{":
+        return hits_in(parsed(text, where), paths, where)
+    hits = [_trec_hit(line, f"{where}: line {n}") for n, line in enumerate(text.splitlines(), 1)]
+    return sorted(hits, key=lambda hit: -(hit.score or 0.0))
+
+
+def _trec_hit(line: bytes, where: str) -> Hit:
+    columns = line.decode("utf-8", "replace").split()
+    if len(columns) != _COLUMNS:
+        problem = "expected JSON, or the six columns of a TREC run"
+        raise BadInput(f"{where}: {problem}, found {' '.join(columns)[:60]!r}")
+    try:
+        score = float(columns[4])
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise BadInput(f"{where}: expected a finite number as score, found {columns[4]!r:.40}")
+    return Hit(columns[2], score)

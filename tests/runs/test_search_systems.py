@@ -1,0 +1,424 @@
+"""A user's own search system: over HTTP, as its recorded answers have it, and from a command."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from labeler.cli import execute
+from labeler.collection.card import read_card
+from labeler.collection.layout import Collection
+from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
+from labeler.runs.asking import HOPELESS, Asking
+from labeler.runs.engines.http_search import HttpEngine
+from labeler.runs.engines.presets import PRESETS
+from labeler.runs.engines.program import ProgramEngine
+from labeler.runs.journal import journal_path, read_journal
+from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
+from labeler.testing import FakeServer, small_collection
+from labeler.testing.fake_server import Answer, Call
+from labeler.trec.order import ranking
+from labeler.trec.runs import read_run
+
+ONCE = RetrieveOptions(asking=Asking(concurrency=1, seconds=20, tries=1))
+Answering = Callable[[Call], Answer | str]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return small_collection(tmp_path / "coll")
+
+
+def address(server: FakeServer, rest: str = "/search?q={query}&size={depth}") -> str:
+    return server.base_url.removesuffix("/v1") + rest
+
+
+def hits(*ids: str) -> Answer:
+    return Answer(json.dumps([{"id": i, "score": 9.5 - n} for n, i in enumerate(ids)]).encode())
+
+
+# Answers of OpenSearch 2, Solr 9, Vespa 8 and Qdrant 1, as their manuals print them.
+RECORDED: dict[str, dict[str, Any]] = {
+    "opensearch": {
+        "took": 4,
+        "timed_out": False,
+        "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0},
+        "hits": {
+            "total": {"value": 2, "relation": "eq"},
+            "max_score": 1.5,
+            "hits": [
+                {"_index": "docs", "_id": "fish", "_score": 1.5},
+                {"_index": "docs", "_id": "cats", "_score": 0.25},
+            ],
+        },
+    },
+    "solr": {
+        "responseHeader": {"status": 0, "QTime": 1, "params": {"q": "x", "rows": "100"}},
+        "response": {
+            "numFound": 2,
+            "start": 0,
+            "maxScore": 1.5,
+            "numFoundExact": True,
+            "docs": [{"id": "fish", "score": 1.5}, {"id": ["cats"], "score": 0.25}],
+        },
+    },
+    "vespa": {
+        "root": {
+            "id": "toplevel",
+            "relevance": 1.0,
+            "fields": {"totalCount": 2},
+            "coverage": {"coverage": 100, "documents": 2, "full": True, "nodes": 1},
+            "children": [
+                {"id": "id:docs:passage::fish", "relevance": 1.5, "source": "docs"},
+                {"id": "id:docs:passage::cats", "relevance": 0.25, "source": "docs"},
+            ],
+        }
+    },
+    "qdrant": {
+        "result": {
+            "points": [
+                {"id": 1, "version": 0, "score": 1.5, "payload": {"id": "fish"}},
+                {"id": 2, "version": 0, "score": 0.25, "payload": {"id": "cats"}},
+            ]
+        },
+        "status": "ok",
+        "time": 0.001,
+    },
+}
+RECORDED["elasticsearch"] = RECORDED["opensearch"]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_server_of_a_known_kind_needs_its_address_alone(
+    preset: str, collection: Collection
+) -> None:
+    with FakeServer(lambda _call: Answer(RECORDED[preset])) as server:
+        engine = HttpEngine(address(server, "/x"), preset, encode=lambda text: [0.5, len(text)])
+        result = retrieve_run(collection, engine, "live", ONCE)
+        calls = server.calls
+    assert read_run(result.run)["q1"] == {"fish": 1.5, "cats": 0.25}
+    assert result.scores == "the system's"
+    sent = calls[0].path + json.dumps(calls[0].body)
+    assert "100" in sent
+    asked = [0.5, len("where do cats sleep")] if preset == "qdrant" else "where do cats sleep"
+    assert str(asked) in unquote(sent)
+
+
+BROKEN = {
+    "opensearch": {"_shards": {"failed": 1}, "hits": {"hits": []}},
+    "elasticsearch": {"timed_out": True, "hits": {"hits": []}},
+    "solr": {"responseHeader": {"partialResults": True}, "response": {"docs": []}},
+    "vespa": {"root": {"errors": [{"code": 12, "message": "timeout"}]}},
+}
+
+
+@pytest.mark.parametrize("preset", BROKEN)
+def test_an_answer_with_hits_missing_is_none_though_its_status_is_200(
+    preset: str, collection: Collection
+) -> None:
+    with FakeServer(lambda _call: Answer(BROKEN[preset])) as server:
+        engine = HttpEngine(address(server, "/x"), preset)
+        with pytest.raises(ProviderError, match=r"missing|partial|timeout"):
+            retrieve_run(collection, engine, "live", ONCE)
+    assert not (collection.folder / "runs" / "live.trec").exists()
+
+
+def test_a_query_is_coded_so_that_it_is_no_other_part_of_the_address(
+    collection: Collection,
+) -> None:
+    odd = "a&size=9#x{depth}/../ü 100%"
+    row = {"_id": "q1", "text": odd, "metadata": {}}
+    collection.queries.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with FakeServer(lambda _call: hits("cats")) as server:
+        retrieve_run(collection, HttpEngine(address(server)), "live", ONCE)
+        (call,) = server.calls
+    query = call.path.removeprefix("/search?q=").removesuffix("&size=100")
+    assert not set(query) & set("&#/{ ")
+    assert unquote(query) == odd
+
+
+def test_the_order_of_the_system_is_kept_where_its_scores_tie(collection: Collection) -> None:
+    body = b'[{"id": "cats", "score": 1}, {"id": "fish", "score": 1}, {"id": "cats"}]'
+    with FakeServer(lambda _call: Answer(body)) as server:
+        result = retrieve_run(collection, HttpEngine(address(server)), "live", ONCE)
+    assert ranking(read_run(result.run)["q1"]) == ["cats", "fish"]
+    assert (result.scores, result.repeated) == ("1 / rank", 2)
+
+
+def test_an_unknown_document_ends_the_work_with_the_first_answer(collection: Collection) -> None:
+    with FakeServer(lambda _call: hits("cats", "CATS")) as server:
+        engine = HttpEngine(address(server))
+        with pytest.raises(BadInput, match="'CATS', which is no _id of the corpus"):
+            retrieve_run(collection, engine, "live", ONCE)
+        assert len(server.calls) == 1
+        options = RetrieveOptions(drop_unknown=True, asking=ONCE.asking)
+        result = retrieve_run(collection, engine, "live", options)
+        assert (result.unknown, result.documents, len(server.calls)) == (2, 2, 2)
+
+
+def test_documents_are_found_by_another_field_of_theirs(collection: Collection) -> None:
+    rows = [json.loads(line) for line in collection.corpus.read_text().splitlines()]
+    for number, row in enumerate(rows):
+        row["metadata"]["sku"] = number
+    collection.corpus.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with FakeServer(lambda _call: Answer(b"[1, 0]")) as server:
+        engine = HttpEngine(address(server))
+        options = RetrieveOptions(match_id="metadata.sku", asking=ONCE.asking)
+        result = retrieve_run(collection, engine, "live", options)
+        with pytest.raises(Misuse, match="no document has the field 'skew'; metadata has sku"):
+            retrieve_run(collection, engine, "other", RetrieveOptions(match_id="skew"))
+    assert ranking(read_run(result.run)["q1"]) == ["fish", "cats"]
+
+
+def failing_for(word: str, answer: Answer) -> Answering:
+    return lambda call: answer if word in call.path else hits("cats")
+
+
+def test_a_query_that_fails_is_named_and_alone_asked_again(collection: Collection) -> None:
+    with FakeServer(failing_for("fish", Answer(b"no such syntax", 400))) as server:
+        engine = HttpEngine(address(server))
+        result = retrieve_run(collection, engine, "live", ONCE)
+        assert list(result.failures) == ["q2"]
+        assert "HTTP 400: no such syntax" in result.failures["q2"]
+        assert set(read_run(result.run)) == {"q1"}
+        assert read_card(collection)["retrieve"]["live"]["failed"] == ["q2"]
+        server.answer = lambda _call: hits("fish")
+        server.calls.clear()
+        result = retrieve_run(collection, engine, "live", ONCE)
+        assert (len(server.calls), result.remembered, result.failures) == (1, 1, {})
+    assert read_run(result.run) == {"q1": {"cats": 9.5}, "q2": {"fish": 9.5}}
+    assert not journal_path(collection, "live").exists()
+
+
+def test_a_query_without_hits_is_named_and_has_not_failed(collection: Collection) -> None:
+    with FakeServer(failing_for("fish", hits())) as server:
+        result = retrieve_run(collection, HttpEngine(address(server)), "live", ONCE)
+    assert (result.empty, result.failures) == (("q2",), {})
+
+
+def test_what_may_pass_is_tried_again(collection: Collection) -> None:
+    statuses = iter([503, 200, 500, 200])
+    with FakeServer(lambda _call: Answer(hits("cats").body, next(statuses))) as server:
+        options = RetrieveOptions(asking=Asking(1, 20, tries=3))
+        result = retrieve_run(collection, HttpEngine(address(server)), "live", options)
+        assert len(server.calls) == 4
+    assert result.answered == 2
+
+
+def test_a_system_that_is_down_is_not_asked_for_every_query(collection: Collection) -> None:
+    rows = [{"_id": f"q{n}", "text": f"query {n}", "metadata": {}} for n in range(100)]
+    collection.queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with FakeServer(lambda call: Answer(b"", 500) if "1" in call.path[:20] else hits("cats")) as s:
+        s.answer = lambda _call: hits("cats") if len(s.calls) <= 5 else Answer(b"", 500)
+        with pytest.raises(ProviderError, match="failed in a row; 5 of 100 answers are kept"):
+            retrieve_run(collection, HttpEngine(address(s)), "live", ONCE)
+        assert len(s.calls) == 5 + HOPELESS
+        s.answer = lambda _call: hits("cats")
+        assert retrieve_run(collection, HttpEngine(address(s)), "live", ONCE).remembered == 5
+
+
+def test_a_row_that_a_kill_cut_off_is_asked_for_again(collection: Collection) -> None:
+    with FakeServer(failing_for("fish", Answer(b"", 400))) as server:
+        engine = HttpEngine(address(server))
+        retrieve_run(collection, engine, "live", ONCE)
+        path = journal_path(collection, "live")
+        path.write_bytes(path.read_bytes()[:-20])
+        assert read_journal(path) == {}
+        server.answer = lambda _call: hits("cats")
+        assert retrieve_run(collection, engine, "live", ONCE).remembered == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "problem"),
+    [
+        ({"url_template": "ftp://x/{query}"}, Misuse, "expected an address"),
+        ({"url_template": "http://{query}.example/"}, Misuse, "never in the host"),
+        ({"url_template": "http://me:secret@h/{query}"}, Misuse, "a user or a password"),
+        ({"url_template": "http://h/x"}, Misuse, "the query has no place"),
+        ({"url_template": "http://h/x", "body": "{"}, Misuse, "not JSON"),
+        ({"url_template": "http://h/x", "preset": "qdrant"}, Misuse, "no encoder"),
+        ({"preset": "nope"}, Misuse, "there are: elasticsearch, opensearch, qdrant"),
+        ({"headers": ("Authorization: secret",)}, Misuse, "Authorization=VARIABLE"),
+        ({"headers": ("Authorization=secret",)}, Misconfigured, "the variable's name"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_anything_is_and_shows_no_secret(
+    change: dict[str, Any], error: type[LabelerError], problem: str, collection: Collection
+) -> None:
+    settings = {"url_template": "http://127.0.0.1:9/{query}", **change}
+    with pytest.raises(error, match=problem) as caught:
+        retrieve_run(collection, HttpEngine(**settings), "live", ONCE)
+    assert "secret" not in str(caught.value)
+
+
+ANSWERS: list[tuple[Answer, str]] = [
+    (Answer(b"<html>"), "not JSON .* it begins '<html>'"),
+    (Answer(b""), "an empty answer"),
+    (Answer({"took": 1, "hits": {"hits": []}}), "the answer is no list; lists stand at: hits.hits"),
+    (Answer(b'[{"name": 1}]'), "hit 1: no id at 'id'; it is an object of name"),
+    (Answer(b'[{"id": null}]'), "expected an id at 'id', found None"),
+    (Answer(b'[{"id": "cats", "score": "high"}]'), "expected a number at 'score', found 'high'"),
+    (Answer(b'[{"id": "cats", "score": NaN}]'), "expected a number at 'score'"),
+    (Answer(b"no", 401), "HTTP 401: no; give its key as a header"),
+    (Answer(b"", 302, {"Location": "http://127.0.0.1/"}), "redirects are not followed"),
+    (Answer(b"[" * 100_000), "not JSON"),
+    (Answer(fault="refuse"), "broke off"),
+]
+
+
+@pytest.mark.parametrize(("answer", "problem"), ANSWERS, ids=[problem for _, problem in ANSWERS])
+def test_an_answer_that_is_none_is_one_line_that_says_what_came(
+    answer: Answer, problem: str, collection: Collection
+) -> None:
+    with (
+        FakeServer(lambda _call: answer) as server,
+        pytest.raises(LabelerError, match=problem) as caught,
+    ):
+        retrieve_run(collection, HttpEngine(address(server)), "live", ONCE)
+    assert caught.value.exit_code in {65, 69, 78}
+    assert "\n" not in str(caught.value)
+
+
+def test_a_header_comes_from_the_environment_and_is_kept_nowhere(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEARCH_KEY", "ApiKey abc123")
+    with FakeServer(failing_for("fish", Answer(b"", 400))) as server:
+        engine = HttpEngine(address(server), headers=("Authorization=SEARCH_KEY",))
+        retrieve_run(collection, engine, "live", ONCE)
+        assert server.calls[0].headers["authorization"] == "ApiKey abc123"
+    files = [path for path in collection.folder.rglob("*") if path.is_file()]
+    assert journal_path(collection, "live") in files
+    assert not any(b"abc123" in path.read_bytes() for path in files)
+
+
+SCRIPT = """
+import json, os, sys
+query, depth, form = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+if form == "json":
+    print(json.dumps({"found": [{"doc": {"n": "fish"}, "s": len(query)}]}))
+elif form == "trec":
+    print("x Q0 cats 2 0.5 me\\nx Q0 fish 1 7 me")
+elif form == "environment":
+    print(json.dumps([name for name in ("OPENAI_API_KEY", "MY_KEY") if name in os.environ]))
+elif form == "fail":
+    print("partial"); print("no index here", file=sys.stderr); sys.exit(3)
+elif form == "much":
+    while True: print("x" * 100000)
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """A command line of a script that answers in the form that it is given."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "search.py").write_text(SCRIPT)
+    return lambda form: f"'{sys.executable}' search.py {{query}} {{depth}} {form}"
+
+
+def test_a_command_prints_json(collection: Collection, script: Callable[[str], str]) -> None:
+    engine = ProgramEngine(script("json"), "found", "doc.n", "s")
+    result = retrieve_run(collection, engine, "mine", ONCE)
+    assert read_run(result.run)["q1"] == {"fish": float(len("where do cats sleep"))}
+
+
+def test_a_command_prints_a_run(collection: Collection, script: Callable[[str], str]) -> None:
+    result = retrieve_run(collection, ProgramEngine(script("trec")), "mine", ONCE)
+    assert read_run(result.run)["q1"] == {"fish": 7.0, "cats": 0.5}
+
+
+def test_a_query_is_one_argument_that_no_shell_reads(
+    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = 'a\'; touch owned; $(touch owned) "{depth}"'
+    collection.queries.write_text(json.dumps({"_id": "q1", "text": text}) + "\n")
+    code = "import sys, json; json.dump(sys.argv[1:], open('said', 'w')); print('[\"cats\"]')"
+    (tmp_path / "say.py").write_text(code)
+    engine = ProgramEngine(f"'{sys.executable}' say.py q={{query}} {{depth}}")
+    retrieve_run(collection, engine, "mine", ONCE)
+    assert json.loads((tmp_path / "said").read_text()) == [f"q={text}", "100"]
+    assert not (tmp_path / "owned").exists()
+
+
+def test_a_command_is_given_no_key_but_what_is_passed(
+    collection: Collection, script: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("MY_KEY", "mine")
+    engine = ProgramEngine(script("environment"), pass_env=("MY_KEY",))
+    with pytest.raises(BadInput, match="returned 'MY_KEY', which is no _id"):
+        retrieve_run(collection, engine, "mine", ONCE)
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("", "expected a program"),
+        ("x 'y", "No closing quotation"),
+        ("nosuchprogram {query}", "no program 'nosuchprogram' in the folders of PATH"),
+        ("./search.py {query}", "no program that can be run"),
+        ("search.py {query}", "to run the one in this folder: ./search.py"),
+        ("cat search.py", "the query has no place"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_refused(
+    command: str, problem: str, collection: Collection, script: Callable[[str], str]
+) -> None:
+    assert script("json")
+    with pytest.raises(LabelerError, match=problem):
+        retrieve_run(collection, ProgramEngine(command), "mine", ONCE)
+
+
+def test_a_command_that_fails_says_its_last_words_and_is_no_empty_ranking(
+    collection: Collection, script: Callable[[str], str]
+) -> None:
+    with pytest.raises(ProviderError, match="exit code 3: no index here"):
+        retrieve_run(collection, ProgramEngine(script("fail")), "mine", ONCE)
+
+
+def test_a_command_that_never_ends_or_prints_too_much_is_ended(
+    collection: Collection, script: Callable[[str], str]
+) -> None:
+    quick = RetrieveOptions(asking=Asking(1, 0.3, tries=1))
+    shell = "sh -c 'sleep 1000; echo {query}'"
+    with pytest.raises(ProviderError, match=r"no answer in 0\.3 seconds"):
+        retrieve_run(collection, ProgramEngine(shell), "mine", quick)
+    with pytest.raises(ProviderError, match=r"more than 33,554,432 bytes of output"):
+        retrieve_run(collection, ProgramEngine(script("much")), "mine", ONCE)
+
+
+def test_the_command_names_failures_and_ends_with_3(
+    collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeServer(failing_for("fish", Answer(b"", 400))) as server:
+        words = ["retrieve", str(collection.folder), "--as", "live", "--json"]
+        assert execute([*words, "--url-template", address(server)]) == 3
+    output = capsys.readouterr()
+    shown = json.loads(output.out)
+    assert (shown["answered"], list(shown["failures"])) == (1, ["q2"])
+    assert "labeler: 1 of 2 queries have no answer: q2; to go on, run it again" in output.err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ([], "name one system"),
+        (["--url-template", "http://h/{query}", "--command", "x {query}"], "name one system"),
+        (["--url-template", "http://h/"], "--url-template: the query has no place"),
+        (["--command", "nosuch {query}"], "no program 'nosuch'"),
+        (["--command", "cat x"], "--command: the query has no place"),
+        (["--as", "bm25", "--command", "cat {query}"], "--as: the name 'bm25' is a built-in run's"),
+        (["--as", "a/b", "--command", "cat {query}"], "--as: the name 'a/b' may hold only"),
+        (["--command", "cat {query}", "--tag", "a b"], "--tag: a tag holds no white space"),
+    ],
+)
+def test_what_is_wrong_with_a_system_stands_behind_its_option(
+    words: list[str], problem: str, collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["retrieve", str(collection.folder), "--as", "x", *words]) in {2, 78}
+    assert f"labeler: {problem}" in capsys.readouterr().err
