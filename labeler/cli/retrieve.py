@@ -130,11 +130,11 @@ def command(
 ) -> None:
     """Ask your own search system for every query, and keep its run in the collection."""
     from labeler.collection.layout import open_collection
-    from labeler.runs.asking import Asking
+    from labeler.runs.asking import AskingLimits
     from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 
     to = output.made_from(open_collection(folder).folder)
-    asking = Asking(concurrency, timeout, tries)
+    asking = AskingLimits(concurrency, timeout, tries)
     options = RetrieveOptions(depth, match_id, drop_unknown, tag, asking, output.force)
     result = retrieve_run(folder, system.engine(), name, options, control_of())
     show_outcome(result, lambda done: _show(done, folder), output, to)

@@ -43,7 +43,7 @@ class SearchEngine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AskingLimits:
     """How a system is asked: queries at once, seconds and tries for each."""
 
     concurrency: int = 4
@@ -101,7 +101,7 @@ async def ask_all(
     engine: SearchEngine,
     texts: Mapping[str, str],
     depth: int,
-    asking: Asking,
+    asking: AskingLimits,
     keeping: AnswerKeeping,
 ) -> Asked:
     """Ask the system for every query whose answer the journal does not hold, and keep what comes.

@@ -17,7 +17,7 @@ from labeler.data import Query, Run
 from labeler.errors import BadInput, LabelerError, Misuse, ProviderError
 from labeler.models.control import Control
 from labeler.models.loop import run_to_end
-from labeler.runs.asking import AnswerKeeping, Asked, Asking, SearchEngine, ask_all
+from labeler.runs.asking import AnswerKeeping, Asked, AskingLimits, SearchEngine, ask_all
 from labeler.runs.engines.answers import Hit
 from labeler.runs.journal import journal_path, opened_journal
 from labeler.runs.matching import OWN_ID, DocumentIds, Ranked, notes_on, run_of
@@ -39,7 +39,7 @@ class RetrieveOptions:
     match_id: str = OWN_ID
     drop_unknown: bool = False
     tag: str = ""
-    asking: Asking = field(default_factory=Asking)
+    asking: AskingLimits = field(default_factory=AskingLimits)
     force: bool = False
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from labeler.cli import execute
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
-from labeler.runs.asking import HOPELESS, Asking
+from labeler.runs.asking import HOPELESS, AskingLimits
 from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.presets import PRESETS
 from labeler.runs.engines.program import ProgramEngine
@@ -24,7 +24,7 @@ from labeler.testing.fake_server import Answer, Call
 from labeler.trec.order import ranking
 from labeler.trec.runs import read_run
 
-ONCE = RetrieveOptions(asking=Asking(concurrency=1, seconds=20, tries=1))
+ONCE = RetrieveOptions(asking=AskingLimits(concurrency=1, seconds=20, tries=1))
 Answering = Callable[[Call], Answer | str]
 
 
@@ -203,7 +203,7 @@ def test_a_query_without_hits_is_named_and_has_not_failed(collection: Collection
 def test_what_may_pass_is_tried_again(collection: Collection) -> None:
     statuses = iter([503, 200, 500, 200])
     with FakeServer(lambda _call: Answer(hits("cats").body, next(statuses))) as server:
-        options = RetrieveOptions(asking=Asking(1, 20, tries=3))
+        options = RetrieveOptions(asking=AskingLimits(1, 20, tries=3))
         result = retrieve_run(collection, HttpEngine(address(server)), "live", options)
         assert len(server.calls) == 4
     assert result.answered == 2
@@ -384,7 +384,7 @@ def test_a_command_that_fails_says_its_last_words_and_is_no_empty_ranking(
 def test_a_command_that_never_ends_or_prints_too_much_is_ended(
     collection: Collection, script: Callable[[str], str]
 ) -> None:
-    quick = RetrieveOptions(asking=Asking(1, 0.3, tries=1))
+    quick = RetrieveOptions(asking=AskingLimits(1, 0.3, tries=1))
     shell = "sh -c 'sleep 1000; echo {query}'"
     with pytest.raises(ProviderError, match=r"no answer in 0\.3 seconds"):
         retrieve_run(collection, ProgramEngine(shell), "mine", quick)
