@@ -13,7 +13,7 @@ from labeler.agreement.contingency import GradedPairs, query_tables, restricted
 from labeler.agreement.estimate import defined
 from labeler.agreement.registry import Statistic
 from labeler.arrays import Floats
-from labeler.stats.intervals import Compute, between, degrees
+from labeler.stats.intervals import METHODS, Compute, Replicates, degrees
 from labeler.stats.levels import LEVEL, NORMAL_QUANTILE
 from labeler.stats.resampling import Sample
 from labeler.stats.student import t_quantile
@@ -72,11 +72,13 @@ def differences(
     # (queries, 2, k, k), so that the same draws serve both
     sample = Sample(np.stack(sides, axis=1), options.draws, options.seed)
     grades = np.array(first.grades, dtype=np.float64)
-    computes = [_less(statistic, grades) for statistic in statistics]
+    of = [Replicates(sample, _less(statistic, grades)) for statistic in statistics]
+    values = [statistic.compute(sample.total, grades) for statistic in statistics]
     rows = [
-        _difference(statistic, sample, grades, len(common), options) for statistic in statistics
+        _difference(statistic, both, replicates, (len(common), options.method))
+        for statistic, both, replicates in zip(statistics, values, of, strict=True)
     ]
-    wider = _wider(rows, computes, sample, others)
+    wider = _wider(rows, of, others)
     return [replace(row, told_apart=_told_apart(row, wider)) for row in rows]
 
 
@@ -89,14 +91,15 @@ def _less(statistic: Statistic, grades: Floats) -> Compute:
 
 
 def _difference(
-    statistic: Statistic, sample: Sample, grades: Floats, pairs: int, options: StatisticOptions
+    statistic: Statistic, values: Floats, of: Replicates, how: tuple[int, str]
 ) -> Difference:
-    first, second = (defined(value) for value in statistic.compute(sample.total, grades))
+    pairs, method = how
+    first, second = map(defined, values)
     value = None if first is None or second is None else first - second
-    has_interval = value is not None and statistic.sampled
-    compute = _less(statistic, grades)
-    low, high = between(options.method, sample, compute) if has_interval else (None, None)
-    return Difference(statistic, pairs, first, second, value, low, high, options.method)
+    has_interval = value is not None and statistic.sampled and of.sample.queries > 1
+    ends = METHODS[method](of) if has_interval else None
+    low, high = ends or (None, None)
+    return Difference(statistic, pairs, first, second, value, low, high, method)
 
 
 def _told_apart(row: Difference, wider: float) -> bool:
@@ -107,9 +110,7 @@ def _told_apart(row: Difference, wider: float) -> bool:
     return abs(row.value) > wider * toward_0
 
 
-def _wider(
-    rows: Sequence[Difference], computes: Sequence[Compute], sample: Sample, others: int
-) -> float:
+def _wider(rows: Sequence[Difference], of: Sequence[Replicates], others: int) -> float:
     """How much wider intervals have to be for all of them to hold at once, 95 times of 100.
 
     The largest of the draws' standardized differences, of all statistics together, tells how far
@@ -117,9 +118,9 @@ def _wider(
     Assessors are allowed for by their number.
     """
     scores = []
-    for row, compute in zip(rows, computes, strict=True):
+    for row, replicates in zip(rows, of, strict=True):
         if row.low is not None and row.high is not None and row.high > row.low:
-            drawn = compute(sample.resampled) - (row.value or 0.0)
+            drawn = replicates.drawn - (row.value or 0.0)
             spread = float(np.nanstd(drawn)) if np.isfinite(drawn).any() else 0.0
             if spread > TINY:
                 scores.append(np.nan_to_num(np.abs(drawn)) / spread)
@@ -128,7 +129,7 @@ def _wider(
     largest = np.max(scores, axis=0)
     alone = np.quantile(np.stack(scores), LEVEL)
     together = np.quantile(largest, 1 - (1 - LEVEL) / others)
-    freedom = degrees(sample.queries)
+    freedom = degrees(of[0].sample.queries)
     return max(1.0, float(together / alone)) * _longer_tail(float(together), freedom)
 
 

@@ -105,12 +105,23 @@ def _and(names: Sequence[str]) -> str:
 
 
 def _copies_said(copied: Sequence[tuple[str, str]], people: Sequence[str]) -> Iterator[Finding]:
-    for first, second in copied:
-        names = f"{short(second)} and {short(first)}"
-        if first in people:
+    for person, assessor in copied:
+        if person in people:
+            names = f"{short(assessor)} and {short(person)}"
             yield Finding(f"{names} agree as one person's grades do: that person is no colleague")
-        else:
-            yield Finding(f"{names} agree as copies of one assessor do, and count as one together")
+    for group in _groups([pair for pair in copied if pair[0] not in people]):
+        names = _and([short(name) for name in group])
+        yield Finding(f"{names} agree as copies of one assessor do, and count as one together")
+
+
+def _groups(copied: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """Assessors that hang together as copies, each group in its order."""
+    groups: list[list[str]] = []
+    for pair in copied:
+        touched = [group for group in groups if set(group) & set(pair)]
+        merged = list(dict.fromkeys([name for group in (*touched, pair) for name in group]))
+        groups = [group for group in groups if group not in touched] + [merged]
+    return groups
 
 
 def part_of(sources: Sources, source: AssessorSource) -> list[Finding]:
