@@ -5,8 +5,10 @@
 statistic, with the verdicts as they are and by intervals that are looked at one by one?
 `colleague`: an assessor that is as one of three raters; how often is it called no colleague, where
 `human` is the raters' median, their mean, a pick of theirs, or one more person?
+`calibration`: a judge whose probabilities are all off by so much; what does the expected
+calibration error come to, with chance in it and without, and how often do the ends hold it?
 
-Usage: simulate_assessors.py closer colleague [--repeats 400] [--queries 25 50]
+Usage: simulate_assessors.py closer colleague calibration [--repeats 400] [--queries 25 50]
 """
 
 from __future__ import annotations
@@ -18,13 +20,16 @@ from statistics import median
 import numpy as np
 
 from labeler.agreement.agree import agree
+from labeler.agreement.calibration import calibration
 from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.statistics import default_names, find_statistic
-from labeler.data import Qrels
+from labeler.arrays import Floats
+from labeler.data import Pair, Qrels
 
 SCALE = (0, 1, 2, 3)
 OPTIONS = StatisticOptions(draws=1000)
+PAIRS = (100, 200, 1000)
 
 
 def equal_judges(rng: np.random.Generator, queries: int) -> list[Qrels]:
@@ -106,9 +111,37 @@ def called_no_colleague(how: str, queries: int, repeats: int) -> tuple[float, fl
     return left_out / repeats, wrong / repeats
 
 
+def calibration_error(pairs: int, queries: int, off: float, repeats: int) -> tuple[float, ...]:
+    """The true error, the means of ours and of the plain one, and how often our ends hold the truth.
+
+    What is said lies too high by `off` above one half, too low below it.
+    """
+    rng = np.random.default_rng(pairs + queries)
+
+    def true_share(said: Floats) -> Floats:
+        return np.clip(said + off * np.where(said > 0.5, -1, 1), 0, 1)
+
+    said = rng.beta(0.7, 0.9, 400_000)
+    apart = np.bincount((said * 10).astype(int), weights=true_share(said) - said)
+    truth = float(np.abs(apart).sum() / len(said))
+    rows = []
+    for _ in range(repeats):
+        query, said = rng.integers(0, queries, pairs), rng.beta(0.7, 0.9, pairs)
+        true = rng.random(pairs) < true_share(said)
+        human: Qrels = {}
+        shares = {}
+        for place, (q, p, hit) in enumerate(zip(query, said, true, strict=True)):
+            human.setdefault(f"q{q}", {})[f"d{place}"] = int(hit)
+            shares[Pair(f"q{q}", f"d{place}")] = {1: float(p), 0: float(1 - p)}
+        (at,) = calibration(human, shares, [1])
+        holds = at.low is not None and at.high is not None and at.low <= truth <= at.high
+        rows.append((at.error, at.plain_error, float(holds)))
+    return (truth, *np.mean(rows, axis=0))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="+", choices=("closer", "colleague"))
+    parser.add_argument("what", nargs="+", choices=("closer", "colleague", "calibration"))
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--queries", type=int, nargs="+", default=[25, 50])
     given = parser.parse_args()
@@ -122,6 +155,11 @@ def main() -> None:
             out, wrong = called_no_colleague(how, queries, given.repeats)
             said = f"left out in {out:.3f}; a colleague is called not as good in {wrong:.3f}"
             print(f"colleague, {queries} queries, human a {how} of the raters: {said}", flush=True)
+    for pairs in PAIRS if "calibration" in given.what else ():
+        for off in (0.0, 0.03, 0.1, 0.2):
+            truth, ours, plain, held = calibration_error(pairs, 25, off, given.repeats)
+            said = f"truth {truth:.3f}, ours {ours:.3f}, plain {plain:.3f}, ends hold {held:.3f}"
+            print(f"calibration, {pairs} pairs of 25 queries: {said}", flush=True)
 
 
 if __name__ == "__main__":

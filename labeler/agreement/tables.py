@@ -139,9 +139,14 @@ def calibration_table(calibration: Calibration) -> Table:
     ]
     title = (
         f"calibration of 'at least {calibration.cut}': {calibration.pairs:,} pairs, expected "
-        f"calibration error {calibration.error:.3f}, Brier score {calibration.brier:.3f}"
+        f"calibration error {calibration.error:.3f}{_ends_of(calibration)}, Brier score "
+        f"{calibration.brier:.3f}"
     )
     return Table("calibration", columns, rows, title)
+
+
+def _ends_of(calibration: Calibration) -> str:
+    return "" if calibration.low is None else f" {between(calibration.low, calibration.high)}"
 
 
 def leaderboard_table(board: Leaderboard, names: tuple[str, str] = ("people", "assessor")) -> Table:

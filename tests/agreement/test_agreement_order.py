@@ -349,7 +349,7 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
     said = [row[2] for row in shares.values()]
     assert one.brier == pytest.approx(metrics.brier_score_loss(true, said))
     assert sum(b.pairs for b in one.bins) == len(true)
-    assert one.error == pytest.approx(
+    assert one.plain_error == pytest.approx(
         sum(b.pairs * abs(b.probability - b.true) for b in one.bins) / len(true)
     )
 
@@ -411,7 +411,7 @@ def test_calibration_follows_cuts_and_maps(
         off = [
             abs(np.sum((np.array(said) - (np.array(true) >= cut))[places == b])) for b in range(10)
         ]
-        assert one["error"] == pytest.approx(sum(off) / len(true))
+        assert one["plain_error"] == pytest.approx(sum(off) / len(true))
 
 
 def test_calibration_of_sampled_pairs_is_weighted_back() -> None:
@@ -421,7 +421,7 @@ def test_calibration_of_sampled_pairs_is_weighted_back() -> None:
     (found,) = calibration(people, shares, [1], {Pair("q", "a"): 9.0, Pair("q", "b"): 1.0})
     assert alone.brier == pytest.approx((0.16 + 0.01) / 2)
     assert found.brier == pytest.approx((9 * 0.16 + 0.01) / 10)
-    assert found.error == pytest.approx((9 * 0.4 + 0.1) / 10)
+    assert found.plain_error == pytest.approx((9 * 0.4 + 0.1) / 10)
     assert found.pairs == 2
 
 
