@@ -7,8 +7,10 @@ statistic, with the verdicts as they are and by intervals that are looked at one
 `human` is the raters' median, their mean, a pick of theirs, or one more person?
 `calibration`: a judge whose probabilities are all off by so much; what does the expected
 calibration error come to, with chance in it and without, and how often do the ends hold it?
+`plans`: of a pilot, how many queries it takes for an interval two thirds as wide; how often is the
+interval over so many new queries as narrow as that?
 
-Usage: simulate_assessors.py closer colleague calibration [--repeats 400] [--queries 25 50]
+Usage: simulate_assessors.py closer colleague calibration plans [--repeats 400] [--queries 25 50]
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 import numpy as np
+from simulate_coverage import World, simulated, skewed
 
 from labeler.agreement.agree import agree
 from labeler.agreement.calibration import calibration
-from labeler.agreement.compare import StatisticOptions, compare_qrels
+from labeler.agreement.compare import Agreement, StatisticOptions, compare_qrels
 from labeler.agreement.differences import Difference, differences
+from labeler.agreement.plan import plan
 from labeler.agreement.statistics import default_names, find_statistic
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
@@ -112,7 +116,7 @@ def called_no_colleague(how: str, queries: int, repeats: int) -> tuple[float, fl
 
 
 def calibration_error(pairs: int, queries: int, off: float, repeats: int) -> tuple[float, ...]:
-    """The true error, the means of ours and of the plain one, and how often our ends hold the truth.
+    """The true error, the means of ours and of the plain one, and how often our ends hold it.
 
     What is said lies too high by `off` above one half, too low below it.
     """
@@ -139,9 +143,47 @@ def calibration_error(pairs: int, queries: int, off: float, repeats: int) -> tup
     return (truth, *np.mean(rows, axis=0))
 
 
+def reached(queries: int, repeats: int, name: str, world: World) -> tuple[float, ...]:
+    """How often the planned queries reach the width: for an even chance, and for assurance.
+
+    Then the medians of both numbers of queries.
+    """
+    rng = np.random.default_rng(queries)
+    rows = []
+    for _ in range(repeats):
+        pilot = agreement_of_tables(world(rng, queries), name)
+        now = pilot.statistics[name]
+        if now.low is None or now.high is None:
+            continue
+        wished = 2 / 3 * (now.high - now.low)
+        planned = plan(pilot, find_statistic(name, SCALE), wished, OPTIONS)
+        if planned is None:
+            continue
+        row: list[float] = []
+        for number in (planned.queries, planned.queries_sure):
+            later = agreement_of_tables(world(rng, min(number, 2000)), name).statistics[name]
+            width = (later.high or 0) - (later.low or 0)
+            row.append(float(later.low is not None and width <= wished))
+        rows.append((*row, planned.queries, planned.queries_sure))
+    hits = np.array(rows)
+    return (*hits[:, :2].mean(axis=0), *np.median(hits[:, 2:], axis=0))
+
+
+def agreement_of_tables(tables: Floats, name: str) -> Agreement:
+    """What is known of two assessors with these tables of counts."""
+    human: Qrels = {}
+    other: Qrels = {}
+    for number, table in enumerate(tables.astype(int)):
+        cells = np.repeat(np.arange(16), table.ravel())
+        for qrels, grades in ((human, cells // 4), (other, cells % 4)):
+            row = {f"d{place}": int(grade) for place, grade in enumerate(grades)}
+            qrels[f"q{number}"] = row
+    return compare_qrels(human, other, None, StatisticOptions((name,), draws=400))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="+", choices=("closer", "colleague", "calibration"))
+    parser.add_argument("what", nargs="+", choices=("closer", "colleague", "calibration", "plans"))
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--queries", type=int, nargs="+", default=[25, 50])
     given = parser.parse_args()
@@ -160,6 +202,14 @@ def main() -> None:
             truth, ours, plain, held = calibration_error(pairs, 25, off, given.repeats)
             said = f"truth {truth:.3f}, ours {ours:.3f}, plain {plain:.3f}, ends hold {held:.3f}"
             print(f"calibration, {pairs} pairs of 25 queries: {said}", flush=True)
+    for queries in given.queries if "plans" in given.what else ():
+        for name in ("kappa", "kappa-quadratic"):
+            for world in (simulated, skewed):
+                even, sure, few, many = reached(queries, given.repeats, name, world)
+                said = (
+                    f"even chance {even:.2f} ({few:.0f} queries), assured {sure:.2f} ({many:.0f})"
+                )
+                print(f"plans, {queries} queries, {world.__name__}, {name}: {said}", flush=True)
 
 
 if __name__ == "__main__":

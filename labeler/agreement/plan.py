@@ -9,20 +9,29 @@ import numpy as np
 
 from labeler.agreement.compare import Agreement, StatisticOptions, estimated
 from labeler.agreement.contingency import GradedPairs
+from labeler.agreement.estimate import DEFAULT_METHOD
 from labeler.agreement.registry import Statistic
 from labeler.arrays import Floats
 from labeler.stats.intervals import errors_reached, jackknife_error, naive
+from labeler.stats.levels import LEVEL
 from labeler.stats.resampling import Sample
+from labeler.stats.stabilized import FEWEST_DEGREES, degrees_of
+from labeler.stats.student import f_quantile, t_quantile
 
 DRAWS = 2000
+ASSURANCE = 0.8
+"""The chance with which the larger number of queries brings the interval to the wished width."""
+MOST_QUERIES = 2**40
 
 
 @dataclass(frozen=True)
 class SampleSizePlan:
     """What would bring a statistic's interval to `wished`, end to end; it is `width` wide now.
 
-    `queries` is how many in all, with as many pairs each as now. `pairs` is how many a query in
-    the queries of now, `None` where no number would do: their differences alone leave `floor`.
+    `queries` is how many in all, with as many pairs each as now, for an even chance of it, and
+    `queries_sure` for `ASSURANCE`: the variance of now is uncertain, and so is that of the interval
+    to come. `pairs` is how many a query in the queries of now, `None` where no number would do:
+    their differences alone leave `floor`.
     """
 
     statistic: str
@@ -32,7 +41,31 @@ class SampleSizePlan:
     queries_now: int
     pairs_now: float
     queries: int
+    queries_sure: int
     pairs: int | None
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """How wide an interval over so many queries like these is, for a standard error of 1.
+
+    `freedom` are the degrees of freedom of the variance over the `queries` of now; more queries
+    have as many more.
+    """
+
+    method: str
+    queries: int
+    freedom: float
+
+    def of(self, queries: int) -> float:
+        """The width for a standard error of 1."""
+        if self.method != DEFAULT_METHOD:
+            return 2 * errors_reached(self.method, queries)
+        return 2 * t_quantile((1 + LEVEL) / 2, self.degrees(queries))
+
+    def degrees(self, queries: int) -> float:
+        """The degrees of freedom of the variance over so many queries."""
+        return max(self.freedom * queries / self.queries, min(FEWEST_DEGREES, queries - 1.0))
 
 
 def plan(
@@ -58,7 +91,8 @@ def plan(
     if printed.low is None or printed.high is None:
         return None
     sample = Sample(agreement.tables, seed=options.seed)
-    width, unit = printed.high - printed.low, _width_of_error(options.method, queries)
+    reach = _Reach(options.method, queries, degrees_of(agreement.tables))
+    width, unit = printed.high - printed.low, reach.of(queries)
     variance = (width / unit) ** 2
     error = jackknife_error(compute(sample.without_one))
     _, within = naive(sample.total, compute, _alike(agreement.paired), DRAWS, options.seed)
@@ -73,14 +107,10 @@ def plan(
         unit * math.sqrt(between),
         queries,
         pairs,
-        _queries(variance * queries, wished, options.method),
+        _queries(variance * queries, wished, reach, 0.5),
+        _queries(variance * queries, wished, reach, ASSURANCE),
         math.ceil(pairs * within / room) if room > 0 else None,
     )
-
-
-def _width_of_error(method: str, queries: int) -> float:
-    """How wide an interval over so many queries is, for a standard error of 1."""
-    return 2 * errors_reached(method, queries)
 
 
 def _alike(pairs: GradedPairs) -> int:
@@ -90,13 +120,25 @@ def _alike(pairs: GradedPairs) -> int:
     return max(round(float(pairs.weight.sum() ** 2 / (pairs.weight**2).sum())), 1)
 
 
-def _queries(variance_of_a_query: float, wished: float, method: str) -> int:
-    """The fewest queries, 2 or more, whose interval is as narrow as wished."""
-    needed = 2
-    while _width_of_error(method, needed) * math.sqrt(variance_of_a_query / needed) > wished:
-        normal = variance_of_a_query * (2 * 1.96 / wished) ** 2
-        needed = max(needed + 1, math.floor(normal))
-    return needed
+def _queries(variance_of_a_query: float, wished: float, reach: _Reach, chance: float) -> int:
+    """The fewest queries, 2 or more, whose interval is as narrow as wished with such a chance.
+
+    The variance that another sample shows is to that of now as F says.
+    """
+
+    def wide(queries: int) -> bool:
+        ratio = f_quantile(chance, round(reach.degrees(queries), 1), round(reach.freedom, 1))
+        error = math.sqrt(variance_of_a_query * ratio / queries)
+        return reach.of(queries) * error > wished
+
+    high = 2
+    while wide(high) and high < MOST_QUERIES:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if wide(middle) else (low, middle)
+    return max(high, 2)
 
 
 def in_words(plan: SampleSizePlan) -> str:
@@ -104,12 +146,12 @@ def in_words(plan: SampleSizePlan) -> str:
     now = f"{plan.statistic}: the interval is {plan.width:.2f} wide with {plan.queries_now} queries"
     if plan.width <= plan.wished:
         return f"{now}, which is as narrow as wished ({plan.wished:g})."
-    more = plan.queries - plan.queries_now
-    pairs = math.ceil(more * plan.pairs_now)
-    queries = "query" if more == 1 else "queries"
+    more, sure = (max(n - plan.queries_now, 1) for n in (plan.queries, plan.queries_sure))
+    pairs = math.ceil(sure * plan.pairs_now)
     sentence = (
-        f"{now}; for {plan.wished:g}, people would have to grade about {more:,} more {queries} "
-        f"({pairs:,} more pairs, {plan.pairs_now:.0f} a query)"
+        f"{now}; for {plan.wished:g}, people would have to grade about {more:,} more queries for "
+        f"an even chance, {sure:,} more for {100 * ASSURANCE:.0f} of 100 ({pairs:,} more pairs, "
+        f"{plan.pairs_now:.0f} a query)"
     )
     if plan.pairs is None:
         return (
@@ -117,4 +159,5 @@ def in_words(plan: SampleSizePlan) -> str:
             f"leaves it {plan.floor:.2f} wide."
         )
     extra = max(math.ceil((plan.pairs - plan.pairs_now) * plan.queries_now), 0)
-    return f"{sentence}, or {extra:,} more pairs of these queries, where the pool holds them."
+    instead = f"{extra:,} more pairs of these queries (an even chance)"
+    return f"{sentence}, or {instead}, where the pool holds them."

@@ -129,7 +129,7 @@ def command(
         number(
             WIDTH,
             metavar="WIDTH",
-            help="What an interval so wide would take.",
+            help="What an interval so wide would take, for an even chance and for 80 of 100.",
             rich_help_panel=INTERVALS,
         ),
     ] = None,

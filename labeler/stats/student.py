@@ -1,4 +1,4 @@
-"""Student's t without scipy: the distribution function and its inverse."""
+"""Student's t and F without scipy: distribution functions and their inverses."""
 
 from __future__ import annotations
 
@@ -28,6 +28,23 @@ def t_quantile(probability: float, freedom: float) -> float:
     while high - low > 1e-12 * (1 + high):
         middle = (low + high) / 2
         low, high = (middle, high) if t_below(middle, freedom) < probability else (low, middle)
+    return (low + high) / 2
+
+
+@lru_cache(maxsize=64)
+def f_quantile(probability: float, above: float, below: float) -> float:
+    """The ratio of two variances of these degrees of freedom that lies below with a probability."""
+
+    def share(ratio: float) -> float:
+        whole = above * ratio + below
+        return _beta_share(above * ratio / whole, below / whole, above / 2, below / 2)
+
+    low, high = 0.0, 1.0
+    while share(high) < probability and high < 1e12:
+        low, high = high, high * 2
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if share(middle) < probability else (low, middle)
     return (low + high) / 2
 
 

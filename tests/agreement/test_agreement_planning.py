@@ -15,6 +15,7 @@ from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels
+from labeler.stats.student import f_quantile
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels
 
@@ -63,6 +64,31 @@ def test_as_many_queries_or_pairs_as_planned_give_the_wished_width() -> None:
     pairs = [p.pairs for p in generous if p and p.pairs]
     assert len(pairs) > 20
     assert mean_width(kappa, 40, round(float(np.median(pairs)))) == pytest.approx(0.17, rel=0.12)
+
+
+def test_a_plan_names_the_queries_for_an_even_chance_and_for_assurance() -> None:
+    """The fewer the queries of now, the farther apart the two: their variance is less certain."""
+    kappa = find_statistic("kappa", range(3))
+    shares = []
+    for queries in (10, 40, 160):
+        found = compare_qrels(*made(queries, 10, 1), None, StatisticOptions(("kappa",), draws=200))
+        printed = found.statistics["kappa"]
+        assert printed.low is not None
+        assert printed.high is not None
+        planned = plan(found, kappa, (printed.high - printed.low) / 2)
+        assert planned is not None
+        assert planned.queries_sure > planned.queries > queries
+        shares.append(planned.queries_sure / planned.queries)
+        assert f"{planned.queries_sure - queries:,} more for 80 of 100" in in_words(planned)
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_the_ratio_of_two_variances_is_scipys() -> None:
+    from scipy import stats
+
+    for chance, above, below in ((0.5, 7.0, 11.5), (0.8, 3.2, 40.0), (0.95, 120.0, 4.0)):
+        expected = stats.f.ppf(chance, above, below)
+        assert f_quantile(chance, above, below) == pytest.approx(expected)
 
 
 def test_a_plan_starts_from_the_interval_that_is_printed(
