@@ -135,7 +135,8 @@ def _residuals(queries: Sequence[str], bin_index: Integers, values: Floats, bins
     """The sums of values by query and bin."""
     _, place = np.unique(np.array(queries), return_inverse=True)
     size = (int(place.max()) + 1) * bins
-    return np.bincount(place * bins + bin_index, weights=values, minlength=size).reshape(-1, bins)
+    sums = np.bincount(place * bins + bin_index, weights=values, minlength=size)
+    return sums.reshape(-1, bins).astype(np.float64)
 
 
 def debiased(residuals: Floats, weights: Floats) -> tuple[float, Ends]:
