@@ -29,6 +29,7 @@ from labeler.collection.readme import write_readme
 from labeler.collection.scale import card_top_grade, grade_names
 from labeler.data import Failure, Qrels, Run
 from labeler.errors import BadInput
+from labeler.exchange.logs import read_log
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
@@ -339,6 +340,11 @@ READERS: dict[str, Reader] = {
         "q.jsonl",
         '{"id": 1, "question": "where"}\n{"id": "b", "text": "why"}\n',
         read_query_list,
+    ),
+    "log": Reader(
+        "log.csv",
+        "query,doc_id,rank,clicked\nusb hub,a,1,1\nlcd,b,2,0\n",
+        lambda path: list(read_log(path)),
     ),
     "personas": Reader("people.txt", "a beginner\nan operator, at night\n", read_personas),
     "pool": Reader(

@@ -80,6 +80,7 @@ FILES = {
     "docs.rst": "T\n=\n\nSome text.\n\n.. note:: x\n",
     "mine.toml": RECIPE,
     f"mirror/own/er/{COMMIT}/t.csv": TABLE,
+    "log.csv": "query,doc_id,rank,clicked\nusb hub,a,1,1\nlcd,b,2,0\n",
     "people.txt": "a beginner\nan operator, at night\n",
     "queries.tsv": "1\twhere do cats sleep\n2\twhy do fish\n",
 }

@@ -8,9 +8,24 @@ from typing import Annotated
 import typer
 
 from labeler.cli import query_options  # noqa: F401  it registers options
-from labeler.cli.numbers import SEED, number
-from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.numbers import COUNT, EXPONENT, SEED, number
+from labeler.cli.options import OPTIONS_OF, OUTPUT, Folder, OutputFlags, unfolded
+from labeler.cli.screen import note
+from labeler.errors import BadInput
+from labeler.exchange.fields import LogFields
 from labeler.queries.set_aside import PassageRules
+
+_COLUMNS = {
+    "query_field": "What the log calls the query; a.b is the b in a.",
+    "count_field": "What it calls how often a query was typed.",
+    "doc_field": "What it calls the document that was shown.",
+    "rank_field": "What it calls the rank at which it was shown.",
+    "click_field": "What it calls the clicks.",
+}
+OPTIONS_OF[LogFields] = {
+    name: Annotated[str, typer.Option(metavar="NAME", help=text, rich_help_panel="Columns")]
+    for name, text in _COLUMNS.items()
+}
 
 app = typer.Typer(help="Look at queries, and take them from real traffic.", no_args_is_help=True)
 
@@ -64,3 +79,55 @@ def realism(
         show_json(result.as_json(), to)
     else:
         show(result.tables(), output.format, to)
+
+
+@app.command(
+    "from-log", epilog="Example: labeler queries from-log log.csv --queries 200 -o real.jsonl"
+)
+@unfolded
+def from_log(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="CSV, TSV, JSON Lines or Parquet.")],
+    *,
+    queries: Annotated[int, number(COUNT, help="How many queries, spread over strata.")] = 100,
+    seed: Annotated[int, number(SEED, help="Decides which are drawn.")] = 0,
+    min_count: Annotated[
+        int, number(COUNT, help="Leave out what was typed less often: it may name somebody.")
+    ] = 1,
+    eta: Annotated[
+        float, number(EXPONENT, help="Attention falls with the rank as (1/rank)^eta.")
+    ] = 1.0,
+    fields: LogFields,
+    click_run: Annotated[
+        Path | None, typer.Option(help="Write what was clicked as a run.", rich_help_panel=OUTPUT)
+    ] = None,
+    click_qrels: Annotated[
+        Path | None,
+        typer.Option(help="Write clicks as weak qrels, no judgements.", rich_help_panel=OUTPUT),
+    ] = None,
+    output: OutputFlags,
+) -> None:
+    """Sample real queries from a log by frequency, with weights and without personal data."""
+    import json
+
+    from labeler.cli.output import deliver, show_json
+    from labeler.queries.clicks import check_named_clicks
+    from labeler.queries.traffic import TrafficOptions
+    from labeler.queries.traffic import from_log as sample
+
+    to = output.made_from(log)
+    clicked = {path: output.written_to(path, log) for path in (click_run, click_qrels) if path}
+    if click_qrels:
+        check_named_clicks(click_qrels)
+    found = sample(log, TrafficOptions(queries, seed, min_count, fields, eta))
+    if clicked and found.clicks is None:
+        raise BadInput(f"{log}: no columns of documents and clicks in it", parameter="click_run")
+    if output.as_json and to is None:
+        show_json(found.as_json())
+    else:
+        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found.rows()), to)
+    if found.clicks and click_run:
+        deliver("".join(found.clicks.run_lines()), clicked[click_run])
+    if found.clicks and click_qrels:
+        deliver("".join(found.clicks.qrels_lines()), clicked[click_qrels])
+    for line in found.summary():
+        note(line)

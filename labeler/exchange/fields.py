@@ -25,6 +25,17 @@ class FieldNames:
     query_field: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LogFields:
+    """What the columns of a log are called, where not by a usual name; `a.b` is the `b` in `a`."""
+
+    query_field: str = ""
+    count_field: str = ""
+    doc_field: str = ""
+    rank_field: str = ""
+    click_field: str = ""
+
+
 class Picked(NamedTuple):
     """The fields of a query's id and of its text; empty where there is none."""
 

@@ -96,6 +96,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("coll/card.json", "pool coll --run a.trec"),
     ("coll/corpus.jsonl", "queries passages coll"),
     ("queries.tsv", "generate coll --model local --dry-run --like queries.tsv"),
+    ("log.csv", "queries from-log log.csv --click-run clicks.trec -o sample.jsonl"),
     ("people.txt", "generate coll --model local --dry-run --personas people.txt"),
     ("docs.jsonl", "ingest docs.jsonl -o new"),
     ("docs.csv", "ingest docs.csv -o new"),

@@ -65,6 +65,8 @@ CASES = {
     "run cut": Case("run cut a.trec --depth 1 -o OUT", ("a.trec",)),
     "run sort": Case("run sort a.trec -o OUT", ("a.trec",)),
     "run convert": Case("run convert a.trec --to json -o OUT", ("a.trec",)),
+    "queries from-log": Case("queries from-log log.csv -o OUT", ("log.csv",)),
+    "queries from-log run": Case("queries from-log log.csv --click-run OUT", ("log.csv",)),
     "queries realism": Case("queries realism drawn -o OUT", ()),
     "queries passages": Case("queries passages coll -o OUT", ()),
     "sample": Case("sample coll --pairs 3 --from human -o OUT", ()),
@@ -115,6 +117,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     monkeypatch.chdir(tmp_path)
     for name, text in (("a.qrels", QRELS), ("b.qrels", OTHER), ("a.trec", RUN), ("b.trec", SECOND)):
         (tmp_path / name).write_text(text)
+    (tmp_path / "log.csv").write_text("query,doc_id,rank,clicked\nhub,a,1,1\nhub,b,2,0\n")
     (tmp_path / "ids").write_text("q1\nq2\n")
     (tmp_path / "yes").write_text("q1 yes\nq2 no\nq3 yes\n")
     make_collection(tmp_path / "coll")

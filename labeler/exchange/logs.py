@@ -1,0 +1,147 @@
+"""Logs of a search engine: what people typed, how often, and what they were shown and clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labeler.errors import BadInput
+from labeler.exchange import columns as usual
+from labeler.exchange.fields import LogFields, unbulked, value_at
+from labeler.exchange.json_files import json_value
+from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
+from labeler.exchange.tables import (
+    DELIMITERS,
+    Rows,
+    first_line,
+    rows_of_array,
+    rows_of_json_lines,
+    rows_of_text,
+)
+from labeler.exchange.taken import tell
+from labeler.files.boundary import reading
+from labeler.files.read import rereadable
+
+COUNT = ("count", "frequency", "freq", "searches", "impressions", "volume", "hits", "n")
+CLICKS = ("clicks", "click", "clicked", "isclicked")
+_LARGEST_COUNT = 10**12
+_TRUE = {"true": 1, "yes": 1, "false": 0, "no": 0, "": 0}
+
+
+class LogRow(NamedTuple):
+    """A row of a log: a query that was typed `times` times; with clicks, a document it showed.
+
+    `rank` counts from 1; `clicks` is None where the log has none.
+    """
+
+    number: int
+    query: str
+    times: int = 1
+    doc_id: str = ""
+    rank: int | None = None
+    clicks: int | None = None
+
+
+def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogRow]:
+    """The rows of a log in CSV, TSV, JSON, JSON Lines or Parquet; those without a query left out.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("query,count\\nusb hub,12\\n")
+    >>> next(read_log(path)).times
+    12
+    """
+    path = Path(path)
+    with rereadable(), reading(path):
+        rows = _rows(path)
+        columns = _columns(path, rows.columns, fields or LogFields())
+        tell(path, rows.kind("a log", columns.values()))
+        is_empty = True
+        for number, row in unbulked(rows.rows) if rows.form == "JSON Lines" else rows.rows:
+            is_empty = False
+            if log_row := _read(path, number, row, columns):
+                yield log_row
+        if is_empty:
+            raise BadInput(f"{path}: no row in it")
+
+
+def _rows(path: Path) -> Rows:
+    head = head_of(path)
+    shape = shape_of(path, head)
+    if shape == PARQUET:
+        from labeler.exchange.parquet import rows_of_parquet
+
+        return rows_of_parquet(path)
+    if shape == JSON_LINES:
+        return _with_all_columns(rows_of_json_lines(path))
+    if shape == JSON:
+        value = json_value(path)
+        if not isinstance(value, list):
+            raise BadInput(f"{path}: expected an array of objects, or a table")
+        return rows_of_array(path, value)
+    line = first_line(head)
+    delimiter = max(DELIMITERS, key=line.count)
+    if shape == XML or delimiter not in line:
+        names = "query, and for clicks doc_id, rank and clicked"
+        raise BadInput(f"{path}: expected a table whose first row names its columns: {names}")
+    return rows_of_text(path, delimiter)
+
+
+def _with_all_columns(rows: Rows) -> Rows:
+    """The rows with the columns of the first that is no action of a bulk file."""
+    held = list(unbulked(rows.rows))
+    return Rows(rows.form, tuple(held[0][1]) if held else (), held)
+
+
+def _columns(path: Path, names: Sequence[str], fields: LogFields) -> dict[str, str]:
+    """The column of each part of a row, empty where there is none."""
+    wanted = {
+        "query": (fields.query_field, usual.QUERY_TEXT),
+        "count": (fields.count_field, COUNT),
+        "doc_id": (fields.doc_field, usual.DOCUMENT_ID),
+        "rank": (fields.rank_field, usual.RANK),
+        "clicks": (fields.click_field, CLICKS),
+    }
+    columns = {
+        part: own or usual.column_of(path, names, alike, part.replace("_", " ")) or ""
+        for part, (own, alike) in wanted.items()
+    }
+    if not columns["query"]:
+        shown = usual.in_words(names)
+        problem = f"no column of queries among {shown}; name it"
+        raise BadInput(f"{path}: {problem}", parameter="query_field")
+    return columns
+
+
+def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str]) -> LogRow | None:
+    """A row of a log; None where nobody typed anything."""
+    cells = {part: value_at(row, name) if name else None for part, name in columns.items()}
+    text = cells["query"]
+    if text is None or (isinstance(text, str) and not text.strip()):
+        return None
+    if not isinstance(text, str | int | float):
+        raise BadInput.at(path, number, f"expected a query, found {text!r:.80}")
+    count = _number(path, number, "count", cells["count"]) if columns["count"] else 1
+    rank = _number(path, number, "rank", cells["rank"]) if cells["rank"] not in (None, "") else None
+    clicks = _number(path, number, "clicks", cells["clicks"]) if columns["clicks"] else None
+    doc_id = "" if cells["doc_id"] is None else str(cells["doc_id"])
+    if rank == 0:
+        raise BadInput.at(path, number, "ranks count from 1, found 0")
+    return LogRow(number, str(text), count, doc_id, rank, clicks)
+
+
+def _number(path: Path, number: int, what: str, value: object) -> int:
+    """A count of a log: a whole number from 0, or the word for one click or none."""
+    if value is None:
+        return 0
+    if isinstance(value, str) and value.strip().casefold() in _TRUE:
+        return _TRUE[value.strip().casefold()]
+    try:
+        exact = float(value)  # type: ignore[arg-type]  # anything else is no number
+    except (TypeError, ValueError):
+        exact = -1.0
+    if not (0 <= exact <= _LARGEST_COUNT and exact == int(exact)):
+        problem = f"expected a whole number of {what} from 0, found {value!r:.40}"
+        raise BadInput.at(path, number, problem)
+    return int(exact)

@@ -1,0 +1,263 @@
+"""`queries from-log`: a sample of real queries that stands for the traffic they come from."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from labeler.data import Query
+from labeler.errors import BadInput, Misuse
+from labeler.exchange.fields import LogFields
+from labeler.exchange.logs import LogRow, read_log
+from labeler.queries.clicks import Clicks
+from labeler.queries.filter import words
+from labeler.queries.personal import personal
+
+STRATA = ("head", "torso", "tail")
+"""Queries by frequency: each stratum has about a third of the traffic."""
+
+LONGEST = 300
+"""Characters; what is longer was pasted, and is no query."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficOptions:
+    """How real queries are taken from a log.
+
+    `queries` is how many, spread evenly over the strata; `seed` decides which. Those that occur
+    less than `min_count` times are left out: what one person typed once may name that person.
+    `fields` say what the log's columns are called. `eta` is how fast attention falls with the rank,
+    as `(1/rank) ** eta`, by which clicks are weighted.
+    """
+
+    queries: int = 100
+    seed: int = 0
+    min_count: int = 1
+    fields: LogFields = field(default_factory=LogFields)
+    eta: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.queries < 1:
+            raise Misuse("queries count from 1", parameter="queries")
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Queries of similar frequency: how many there are and were drawn, and how often typed."""
+
+    name: str
+    queries: int
+    searches: int
+    drawn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """A sample of real queries whose weights make a weighted mean an estimate of the traffic's.
+
+    `dropped` counts the different queries that were left out, by reason, and `searches_dropped` how
+    often these were typed; `clicks` is what was clicked, None where the log does not say.
+    """
+
+    queries: list[Query]
+    strata: tuple[Stratum, ...]
+    dropped: Mapping[str, int]
+    searches: int
+    searches_dropped: int
+    clicks: Clicks | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts by name."""
+        return {
+            "queries": len(self.queries),
+            "searches": self.searches,
+            "dropped": dict(self.dropped),
+            "searches_dropped": self.searches_dropped,
+            "strata": [
+                {"name": s.name, "queries": s.queries, "searches": s.searches, "drawn": s.drawn}
+                for s in self.strata
+            ],
+        }
+
+    def summary(self) -> list[str]:
+        """What was drawn from which stratum, and what was left out, in lines for people."""
+        lines = [
+            f"{s.name}: {s.drawn:,} of {s.queries:,} queries, which were typed {s.searches:,} times"
+            for s in self.strata
+        ]
+        if self.dropped:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
+            lines.append(f"left out: {reasons}; typed {self.searches_dropped:,} times")
+        return lines
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of a `queries.jsonl`."""
+        return [{"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in self.queries]
+
+
+def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic:
+    """Sample real queries from a log, in strata of frequency, without personal data.
+
+    A query's `weight` is its searches times the queries of its stratum for each one drawn, divided
+    by the sum over the sample: the mean of a measure with these weights estimates the mean over all
+    searches.
+
+    >>> import tempfile
+    >>> log = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = log.write_text("query,count\\nusb hub,12\\nme@example.org,3\\nlcd monitor,5\\n")
+    >>> found = from_log(log)
+    >>> [query.text for query in found.queries], dict(found.dropped)
+    (['usb hub', 'lcd monitor'], {'mail address': 1})
+    """
+    options = options or TrafficOptions()
+    typed = _Typed()
+    for row in read_log(path, options.fields):
+        typed.add(row)
+    forms = typed.forms
+    counts, dropped, searches_dropped = _kept(typed, options.min_count)
+    if not counts:
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())
+        raise BadInput(f"{path}: no query is left ({reasons or 'nobody typed anything'})")
+    strata = _strata(counts)
+    drawn = _drawn(strata, options.queries, options.seed)
+    queries = _weighted(strata, drawn, counts, forms)
+    ids = {query.text.casefold(): query.id for query in queries}
+    return Traffic(
+        queries,
+        tuple(
+            Stratum(name, len(keys), sum(counts[key] for key in keys), len(drawn[name]))
+            for name, keys in strata.items()
+        ),
+        dropped,
+        sum(counts.values()),
+        searches_dropped,
+        _clicks(read_log(path, options.fields), ids, options.eta) if typed.has_clicks else None,
+    )
+
+
+@dataclass(slots=True)
+class _Typed:
+    """What was typed: the forms of each query, and how often it was searched for."""
+
+    forms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _alone: Counter[str] = field(default_factory=Counter)
+    _by_document: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    has_clicks: bool = False
+
+    def add(self, row: LogRow) -> None:
+        """Count a row."""
+        text = normalized(row.query)
+        key = text.casefold()
+        self.forms[key][text] += row.times
+        if row.doc_id:
+            self._by_document[key][row.doc_id] += row.times
+        else:
+            self._alone[key] += row.times
+        self.has_clicks |= bool(row.doc_id) and row.clicks is not None
+
+    def searches(self, key: str) -> int:
+        """How often a query was searched for.
+
+        A search shows a document once: so of rows about documents, the most frequent one's count.
+        """
+        documents = self._by_document.get(key)
+        return self._alone[key] + (max(documents.values()) if documents else 0)
+
+
+def normalized(text: str) -> str:
+    """A query in one form of its letters and spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _kept(typed: _Typed, min_count: int) -> tuple[dict[str, int], dict[str, int], int]:
+    """The searches of each query that may be shown, why others may not, and their searches."""
+    counts: dict[str, int] = {}
+    dropped: Counter[str] = Counter()
+    searches = 0
+    for key, by_form in typed.forms.items():
+        total = typed.searches(key)
+        reason = _reason_to_drop(key, by_form, total, min_count)
+        if reason:
+            dropped[reason] += 1
+            searches += total
+        else:
+            counts[key] = total
+    return counts, dict(dropped.most_common()), searches
+
+
+def _reason_to_drop(key: str, forms: Iterable[str], total: int, min_count: int) -> str:
+    kinds = personal(max(forms, key=lambda form: len(personal(form))))
+    if kinds:
+        return kinds[0]
+    if not words(key):
+        return "no word"
+    if len(key) > LONGEST:
+        return f"more than {LONGEST} characters"
+    return "too rare" if total < max(1, min_count) else ""
+
+
+def _strata(counts: Mapping[str, int]) -> dict[str, list[str]]:
+    """The queries of each stratum, the most frequent first; equals in the order of their texts."""
+    ordered = sorted(counts, key=lambda key: (-counts[key], key))
+    total, so_far = sum(counts.values()), 0
+    strata: dict[str, list[str]] = {name: [] for name in STRATA}
+    for key in ordered:
+        strata[STRATA[min(2, 3 * so_far // total)]].append(key)
+        so_far += counts[key]
+    return {name: keys for name, keys in strata.items() if keys}
+
+
+def _drawn(strata: Mapping[str, Sequence[str]], most: int, seed: int) -> dict[str, list[str]]:
+    """As many of each stratum as of the others, where it has so many; the rest from those left."""
+    sizes = dict.fromkeys(strata, 0)
+    while sum(sizes.values()) < most:
+        open_strata = [name for name in strata if sizes[name] < len(strata[name])]
+        if not open_strata:
+            break
+        sizes[min(open_strata, key=lambda name: sizes[name])] += 1
+    chance = random.Random(f"traffic\0{seed}")
+    return {name: chance.sample(keys, sizes[name]) for name, keys in strata.items()}
+
+
+def _weighted(
+    strata: Mapping[str, Sequence[str]],
+    drawn: Mapping[str, Sequence[str]],
+    counts: Mapping[str, int],
+    forms: Mapping[str, Counter[str]],
+) -> list[Query]:
+    """The drawn queries, the most frequent first, each with the share of searches it stands for."""
+    stands_for = {
+        key: (name, counts[key] * len(strata[name]) / len(keys))
+        for name, keys in drawn.items()
+        for key in keys
+    }
+    total = sum(searches for _, searches in stands_for.values())
+    ordered = sorted(stands_for, key=lambda key: (-counts[key], key))
+    return [
+        Query(
+            f"t{number}",
+            max(forms[key], key=lambda form: (forms[key][form], form)),
+            {
+                "origin": "real",
+                "stratum": stands_for[key][0],
+                "searches": counts[key],
+                "weight": stands_for[key][1] / total,
+            },
+        )
+        for number, key in enumerate(ordered, start=1)
+    ]
+
+
+def _clicks(rows: Iterable[LogRow], ids: Mapping[str, str], eta: float) -> Clicks:
+    """What was clicked for the drawn queries."""
+    clicks = Clicks(eta)
+    for row in rows:
+        query_id = ids.get(normalized(row.query).casefold())
+        if query_id and row.doc_id and row.clicks is not None:
+            clicks.add(query_id, row.doc_id, row.rank, row.clicks, max(row.times, row.clicks))
+    return clicks

@@ -1,0 +1,191 @@
+"""Real traffic: a weighted sample estimates it, personal data is left out, clicks stay clicks."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.cli import execute
+from labeler.errors import BadInput, Misuse
+from labeler.exchange.queries import read_query_list
+from labeler.queries.personal import personal
+from labeler.queries.traffic import TrafficOptions, from_log
+
+HEADER = "query,count\n"
+
+
+def log_of(folder: Path, counts: dict[str, int]) -> Path:
+    path = folder / "log.csv"
+    path.write_text(HEADER + "".join(f"{text},{count}\n" for text, count in counts.items()))
+    return path
+
+
+def test_a_weighted_mean_over_the_sample_estimates_the_mean_over_all_searches(
+    tmp_path: Path,
+) -> None:
+    """Frequencies as Zipf has them, and a measure that is worse for rare queries."""
+    chance = random.Random(7)
+    counts = {f"query number{n}": 1 + 3000 // (n + 1) for n in range(3000)}
+    scores = {
+        q: min(1.0, 0.2 + 0.1 * np.log10(c) + 0.3 * chance.random()) for q, c in counts.items()
+    }
+    truth = sum(scores[q] * c for q, c in counts.items()) / sum(counts.values())
+    path = log_of(tmp_path, counts)
+    weighted, plain = [], []
+    for seed in range(40):
+        drawn = from_log(path, TrafficOptions(queries=90, seed=seed)).queries
+        weighted.append(sum(scores[q.text] * q.metadata["weight"] for q in drawn))
+        plain.append(sum(scores[q.text] for q in drawn) / len(drawn))
+    error = np.std(weighted, ddof=1) / np.sqrt(len(weighted))
+    assert abs(np.mean(weighted) - truth) < 3 * error + 0.002
+    assert abs(np.mean(plain) - truth) > 10 * abs(np.mean(weighted) - truth)
+
+
+def test_strata_have_a_third_of_the_traffic_each_and_weights_sum_to_one(tmp_path: Path) -> None:
+    counts = {f"query number{n}": 1 + 3000 // (n + 1) for n in range(3000)}
+    found = from_log(log_of(tmp_path, counts), TrafficOptions(queries=60))
+    assert [s.name for s in found.strata] == ["head", "torso", "tail"]
+    assert sum(s.searches for s in found.strata) == found.searches == sum(counts.values())
+    for stratum in found.strata:
+        assert abs(stratum.searches / found.searches - 1 / 3) < 0.12
+    assert sum(s.drawn for s in found.strata) == 60
+    assert sum(q.metadata["weight"] for q in found.queries) == pytest.approx(1)
+    assert found.queries == from_log(tmp_path / "log.csv", TrafficOptions(queries=60)).queries
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("invoice jane.doe@example.org", "mail address"),
+        ("jane@ login", "name with @"),
+        ("who is @janedoe", "name with @"),
+        ("4111 1111 1111 1111", "card number"),
+        ("5500-0000-0000-0004 declined", "card number"),
+        ("+49 170 1234567", "phone number"),
+        ("0171 2345678", "phone number"),
+        ("(030) 123 45 67", "phone number"),
+        ("DE89 3704 0044 0532 0130 00", "bank account"),
+        ("order 123456789012", "long number"),
+    ],
+)
+def test_what_may_be_somebodys_is_known(text: str, kind: str) -> None:
+    assert kind in personal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "iphone 13 pro",
+        "usb 3.2 hub 10 gbit",
+        "lg 55un7300",
+        "rfc 2616",
+        "python 3.11.4",
+        "1920x1080",
+    ],
+)
+def test_numbers_of_products_are_nobodys(text: str) -> None:
+    assert personal(text) == ()
+
+
+def test_personal_and_rare_queries_are_left_out_and_only_counted(tmp_path: Path) -> None:
+    counts = {
+        "usb hub": 9,
+        "mail me@example.org": 4,
+        "4111111111111111": 1,
+        "typed once": 1,
+        "!?": 2,
+    }
+    found = from_log(log_of(tmp_path, counts), TrafficOptions(min_count=2))
+    assert [q.text for q in found.queries] == ["usb hub"]
+    assert found.dropped == {"mail address": 1, "card number": 1, "too rare": 1, "no word": 1}
+    assert found.searches_dropped == 8
+    assert "example.org" not in json.dumps(found.as_json())
+
+
+def test_spellings_of_one_query_are_one(tmp_path: Path) -> None:
+    path = log_of(tmp_path, {"USB hub": 1, "usb  hub": 5, "\uff35SB HUB": 1})
+    (query,) = from_log(path).queries
+    assert (query.text, query.metadata["searches"]) == ("usb hub", 7)
+
+
+SHOWN = [
+    ("usb hub", "a", 1, 1),
+    ("usb hub", "b", 2, 0),
+    ("usb hub", "c", 4, 1),
+    ("usb hub", "a", 1, 0),
+    ("usb hub", "b", 2, 0),
+    ("usb hub", "c", 4, 0),
+]
+
+
+def clicks_of(folder: Path) -> Path:
+    path = folder / "shown.jsonl"
+    names = ("query", "doc_id", "rank", "clicked")
+    path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in SHOWN))
+    return path
+
+
+def test_clicks_are_corrected_for_ranks_and_searches_counted_once(tmp_path: Path) -> None:
+    found = from_log(clicks_of(tmp_path))
+    assert found.queries[0].metadata["searches"] == 2
+    assert found.clicks is not None
+    assert found.clicks.scores() == {"t1": {"a": 0.5, "c": 2.0}}
+    assert found.clicks.grades() == {"t1": {"a": 1, "b": 0, "c": 1}}
+    plain = from_log(tmp_path / "shown.jsonl", TrafficOptions(eta=0)).clicks
+    assert plain is not None
+    assert plain.scores() == {"t1": {"a": 0.5, "c": 0.5}}
+
+
+def test_the_command_writes_queries_that_ingest_reads_and_clicks_under_their_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, out = str(clicks_of(tmp_path)), tmp_path / "real.jsonl"
+    run, qrels = tmp_path / "clicks.trec", tmp_path / "clicks.qrels"
+    to = ["-o", str(out), "--click-run", str(run), "--click-qrels", str(qrels)]
+    assert execute(["queries", "from-log", log, *to]) == 0
+    assert "head: 1 of 1 queries, which were typed 2 times" in capsys.readouterr().err
+    (query,) = read_query_list(out).values()
+    assert (query.text, query.metadata["stratum"], query.metadata["weight"]) == (
+        "usb hub",
+        "head",
+        1,
+    )
+    assert run.read_text().splitlines()[0] == "t1 Q0 c 1 2.000000 clicks"
+    assert qrels.read_text() == "t1 0 a 1\nt1 0 b 0\nt1 0 c 1\n"
+    assert (
+        execute(["queries", "from-log", log, "--click-qrels", str(tmp_path / "human.qrels")]) == 2
+    )
+    assert "clicks are no judgements: expected a name that says so" in capsys.readouterr().err
+    assert not (tmp_path / "human.qrels").exists()
+
+
+def test_clicks_that_are_not_there_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = log_of(tmp_path, {"usb hub": 3})
+    run = ["--click-run", str(tmp_path / "c.trec")]
+    assert execute(["queries", "from-log", str(log), *run]) == 65
+    assert "no columns of documents and clicks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a,b\n1,2\n", "no column of queries among a, b; name it"),
+        ("query,count\nx,-1\n", ":2: expected a whole number of count from 0, found '-1'"),
+        ("query,count\nx,nan\n", ":2: expected a whole number"),
+        ("query,rank\nx,0\n", ":2: ranks count from 1, found 0"),
+        ("query,count\n", "no row in it"),
+        ("just words\nmore\n", "expected a table whose first row names its columns"),
+        ("query,count\nme@example.org,4\n", "no query is left"),
+    ],
+)
+def test_a_log_that_is_none_is_one_line(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=problem):
+        from_log(path)
+    with pytest.raises(Misuse, match="queries count from 1"):
+        from_log(path, TrafficOptions(queries=0))
