@@ -44,14 +44,18 @@ if TYPE_CHECKING:
     from labeler.pipeline import build as build
     from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.pool import pool as pool
+    from labeler.queries.asking import Asking as Asking
     from labeler.queries.generate import GenerateOptions as GenerateOptions
     from labeler.queries.generate import agenerate as agenerate
     from labeler.queries.generate import generate as generate
+    from labeler.queries.realism import realism as realism
+    from labeler.queries.traffic import from_log as from_log
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
     "AgreeOptions": "agreement.agree:AgreeOptions",
+    "Asking": "queries.asking:Asking",
     "BuildOptions": "pipeline:BuildOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.control:Control",
@@ -71,6 +75,7 @@ _PUBLIC = {
     "diff": "agreement.diff:diff",
     "export": "collection.export:export",
     "evaluate": "evaluation.evaluate:evaluate",
+    "from_log": "queries.traffic:from_log",
     "generate": "queries.generate:generate",
     "import_qrels": "pools.import_qrels:import_qrels",
     "ingest": "corpus.ingest:ingest",
@@ -82,6 +87,7 @@ _PUBLIC = {
     "read_qrels": "exchange.qrels:read_qrels",
     "read_query_list": "exchange.queries:read_query_list",
     "read_run": "exchange.runs:read_run",
+    "realism": "queries.realism:realism",
     "relabel": "judging.relabel:relabel",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""

@@ -34,6 +34,7 @@ OPTIONS_OF[PassageRules] = {
     ],
 }
 
+_SHORT = "One word of fewer letters says too little, unless queries of --like are like that."
 _MAX_WORDS = "A query of more words is no search. Default: its kind's, or as long as real ones are."
 _COPIED = "One with more words in a row of its passage favors systems that match words."
 _ECHO = "One with a larger share of words of an example of the prompt was echoed."
@@ -41,6 +42,7 @@ _SAME = "One that shares so many of its terms with an earlier or a real query as
 _ALONE = "Ask the model of each query whether it is understood alone, a call each."
 
 OPTIONS_OF[FilterRules] = {
+    "min_letters": Annotated[int, number(COUNT_OR_NONE, help=_SHORT, rich_help_panel=DROPPED)],
     "max_words": Annotated[
         int | None, number(COUNT, help=_MAX_WORDS, show_default=False, rich_help_panel=DROPPED)
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from labeler.data import Document, Query
 from labeler.errors import CallFailed
@@ -134,7 +134,10 @@ def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | Non
     examples = [m.content for m in turns if m.role == "assistant"]
     passage = "\n".join(document.text for document in turn.documents)
     most = writer.max_words(turn.kind)
-    reason = reason_to_reject(text, passage, examples, writer.rules, most)
+    rules = writer.rules
+    if writer.style.length(turn.document, turn.kind, writer.seed) == 1:
+        rules = replace(rules, min_letters=1)
+    reason = reason_to_reject(text, passage, examples, rules, most)
     return reason or _wrong_language(text, turn, writer)
 
 

@@ -14,6 +14,7 @@ MAX_WORDS = 10
 class FilterRules:
     """Which candidates are dropped; each bound says what lies beyond it.
 
+    One word of fewer than `min_letters` letters says too little, unless real queries are like that.
     A query of more than `max_words` words is no search; None leaves that to its kind. One that has
     more than `max_copied` words in a row from its passage favors systems that match words. One that
     shares more than `example_share` of its words with an example of the prompt was echoed. Queries
@@ -21,6 +22,7 @@ class FilterRules:
     `check_self_contained` the model is asked, once for each query, whether it is understood alone.
     """
 
+    min_letters: int = 8
     max_words: int | None = None
     max_copied: int = 5
     example_share: float = 0.5
@@ -77,7 +79,7 @@ def reason_to_reject(
 
     `examples` are the prompt's own queries, which small models echo.
     """
-    if reason := _no_query(query, max_words):
+    if reason := _no_query(query, rules.min_letters, max_words):
         return reason
     in_query = words(query)
     if longest_copy(in_query, words(passage)) > rules.max_copied:
@@ -109,12 +111,12 @@ def like_an_earlier(
     return None
 
 
-def _no_query(text: str, max_words: int) -> str | None:
+def _no_query(text: str, min_letters: int, max_words: int) -> str | None:
     """What is wrong with a text by itself."""
     if _REFUSAL.match(text):
         return "a refusal"
     count = len(words(text))
-    if count < 2 and len(text) < 8:
+    if not text or (count < 2 and len(text) < min_letters):
         return "too short"
     if count > max_words:
         return f"more than {max_words} words"

@@ -344,6 +344,17 @@ def test_of_several_candidates_the_one_as_long_as_a_real_query_is_kept(tmp_path:
     assert [len(text.split()) for text in texts] == [2, 2, 2, 2]
 
 
+def test_one_word_is_a_query_where_real_ones_are_one_word(tmp_path: Path) -> None:
+    like = tmp_path / "real.txt"
+    like.write_text("xbox\ngarmin\n")
+    llm = fake_model(lambda request: f"w{subject(request)[4:]}")
+    (tmp_path / "a").mkdir()
+    alike = generate(collection_of(tmp_path / "a"), queries=3, model=llm, like=like, topics=False)
+    assert alike.total == 3
+    plain = generate(collection_of(tmp_path), queries=3, model=llm, topics=False)
+    assert set(plain.reasons) == {"too short"}
+
+
 def test_a_line_about_nobody_is_not_shown_and_a_persona_is() -> None:
     plain = generation_requests(DOCUMENTS[0], writer_of("keyword=1"))[0]
     assert "The person:" not in plain.messages[0].content
