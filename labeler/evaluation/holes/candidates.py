@@ -48,7 +48,8 @@ class UnjudgedOfAllRuns:
             new[old] = False
             marks = marks[new]
             more = more - self._count(holes, marks)
-        self._marks = np.sort(np.concatenate([self._marks, marks]))
+        # of two sorted stretches a stable sort makes one in one go
+        self._marks = np.sort(np.concatenate([self._marks, marks]), kind="stable")
         self.total += more
 
     def _count(self, holes: Holes, new: Words) -> Integers:
