@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
-from labeler.evaluation.scores import RunScores, counted, run_scores, with_scenarios
+from labeler.evaluation.scores import RunScores, counted, run_scores
 from labeler.evaluation.summary import headline, in_order
 from labeler.evaluation.tables import (
     comparison_as_json,
@@ -253,7 +253,7 @@ def report_on(
         scored.append(run_scores(run_name, ranked, measures, options, alone=not shared))
         findings += score_findings(run_name, scored[-1].scores)
     if shared:
-        scored = [with_scenarios(run, together.joined(run.name), measures) for run in scored]
+        scored = [replace(run, scenarios=together.scenarios(run.name)) for run in scored]
     between = compared(scored, measures[0], options, findings)
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]

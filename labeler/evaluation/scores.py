@@ -56,11 +56,6 @@ def run_scores(
     )
 
 
-def with_scenarios(run: RunScores, ranked: Rankings, measures: Sequence[Measure]) -> RunScores:
-    """The same with what unjudged documents leave open, by rankings that know of other runs'."""
-    return replace(run, scenarios=scenarios(ranked, measures))
-
-
 def _mark(ranked: Rankings) -> str:
     """A hash of which grades stand where, for each query."""
     columns = (ranked.retrieved, ranked.query, ranked.rank, ranked.grade)

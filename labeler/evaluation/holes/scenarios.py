@@ -55,12 +55,18 @@ def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, 
     return pool_query[order], pool_grade[order]
 
 
-def scenarios(r: Rankings, measures: Sequence[Measure]) -> dict[str, dict[str, float]]:
+EndsByMeasure = dict[str, tuple[Floats, Floats]]
+
+
+def scenarios(
+    r: Rankings, measures: Sequence[Measure], ends_by_measure: EndsByMeasure | None = None
+) -> dict[str, dict[str, float]]:
     """A measure: its mean if all unjudged documents were irrelevant, and if all were of top grade.
 
     `low` and `high` are true bounds, where an exact way to them is known. RBP's upper bound counts
     the documents below the ranking's end too. For nDCG and whatever divides by what could be found,
-    neither scenario is a bound, because the ideal moves; see `bounds`.
+    neither scenario is a bound, because the ideal moves; see `bounds`. The ends of each query are
+    put into `ends_by_measure`.
     """
     cases = filled(r, 0) if any(map(_sees_holes, measures)) else r, filled(r, r.max_grade)
     cases_by_measure = {}
@@ -71,6 +77,8 @@ def scenarios(r: Rankings, measures: Sequence[Measure]) -> dict[str, dict[str, f
         entry = dict(zip(("unjudged_irrelevant", "unjudged_top"), both, strict=True))
         if (ends := _ends(measure, r, *values)) is not None:
             entry["low"], entry["high"] = (summed_up(measure, end) for end in ends)
+            if ends_by_measure is not None:
+                ends_by_measure[str(measure)] = ends
         if measure.name == "RBP":
             entry["residual"] = summed_up(measure, _residual(measure, r))
         cases_by_measure[str(measure)] = entry
@@ -89,12 +97,6 @@ def _ends(
     if measure.name in RISING:
         return worst, _high(measure, r, best)
     return bounds(measure, r) if 0 < level_of(measure) <= r.max_grade else (worst, best)
-
-
-def ends_of(measure: Measure, r: Rankings) -> tuple[Floats, Floats] | None:
-    """The least and the most that a measure can be for each query; `None` without an exact way."""
-    seen = filled(r, 0) if _sees_holes(measure) else r
-    return _ends(measure, r, measure.per_query(seen), measure.per_query(filled(r, r.max_grade)))
 
 
 def _sees_holes(measure: Measure) -> bool:

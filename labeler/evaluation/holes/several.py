@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Floats, Integers
+from labeler.evaluation.holes.bounds import Ends as TwoEnds
 from labeler.evaluation.holes.bounds import holes_outside
 from labeler.evaluation.holes.candidates import UnjudgedOfAllRuns
 from labeler.evaluation.holes.differences import EXACT, WORK, TwoRuns, most_difference, pair_of
-from labeler.evaluation.holes.scenarios import ends_of
+from labeler.evaluation.holes.scenarios import EndsByMeasure, scenarios
 from labeler.metrics import Measure, Rankings
 from labeler.report.table import Cell, Column, Ends, Table
 from labeler.trec.rankings import Holes
@@ -51,6 +52,8 @@ class SeveralRuns:
         self._queries = {query: index for index, query in enumerate(queries)}
         self._candidates = UnjudgedOfAllRuns(queries)
         self._own: dict[str, Integers] = {}
+        self._unjudged: dict[str, Integers] = {}
+        self._ends: dict[str, EndsByMeasure] = {}
         self._measures = measures
         self.runs: dict[str, RankedRun] = {}
 
@@ -64,27 +67,30 @@ class SeveralRuns:
         near = holes.rank < depth
         self.runs[name] = RankedRun(ranked, holes.where(near))
 
-    def joined(self, name: str) -> Rankings:
-        """A run's rankings with the other runs' candidates in its pool."""
-        return self._candidates.joined(self.runs[name].ranked, self._own[name])
+    def scenarios(self, name: str) -> dict[str, dict[str, float]]:
+        """What a run's unjudged documents leave open, and those that the other runs retrieved."""
+        joined = self._candidates.joined(self.runs[name].ranked, self._own[name])
+        self._unjudged[name] = holes_outside(joined, 0)
+        self._ends[name] = {}
+        return scenarios(joined, self._measures, self._ends[name])
 
     def difference_bounds(self, baseline: str) -> Iterator[DifferenceBounds]:
-        """Every other run against the baseline, by each measure that has bounds of its own."""
-        joined = {name: self.joined(name) for name in self.runs}
-        if len({ranked.queries for ranked in joined.values()}) > 1:
+        """Every other run against the baseline, by each measure whose scores have ends.
+
+        Those are found by `scenarios`.
+        """
+        if len({run.ranked.queries for run in self.runs.values()}) > 1:
             return
-        base = joined[baseline]
-        for name, ranked in joined.items():
-            if name == baseline:
-                continue
-            pair = pair_of(
-                (ranked, base),
-                (self._near(name, ranked), self._near(baseline, base)),
-                holes_outside(ranked, 0),
-            )
-            for measure in self._measures:
-                if measure.definition.summary in MEANS:
-                    yield from _bounds(name, baseline, measure, pair)
+        measures = [m for m in self._measures if m.definition.summary in MEANS]
+        base = self.runs[baseline].ranked
+        for name in (name for name in self.runs if name != baseline):
+            ranked = self.runs[name].ranked
+            holes = (self._near(name, ranked), self._near(baseline, base))
+            pair = pair_of((ranked, base), holes, self._unjudged[name])
+            for measure in measures:
+                first, second = (self._ends[run].get(str(measure)) for run in (name, baseline))
+                if first is not None and second is not None:
+                    yield _bounds((name, baseline), measure, pair, (first, second))
 
     def _near(self, name: str, ranked: Rankings) -> Holes:
         """A run's holes by query of its rankings, of which some of the qrels may be left out."""
@@ -96,17 +102,15 @@ class SeveralRuns:
 
 
 def _bounds(
-    name: str, baseline: str, measure: Measure, pair: TwoRuns
-) -> Iterator[DifferenceBounds]:
-    ends = [ends_of(measure, run) for run in pair.runs]
-    if ends[0] is None or ends[1] is None:
-        return
+    names: tuple[str, str], measure: Measure, pair: TwoRuns, ends: tuple[TwoEnds, TwoEnds]
+) -> DifferenceBounds:
+    """By one measure, from the ends of both scores for each query."""
+    first, second = ends
     values = [measure.per_query(run) for run in pair.runs]
-    first, second = ends[0], ends[1]
     most = most_difference(measure, pair, (first[1], second[0]))
     least = -most_difference(measure, pair.reversed, (second[1], first[0]))
     means = (_mean(values[0] - values[1]), _mean(least), _mean(most))
-    yield DifferenceBounds(name, baseline, str(measure), *means, measure.name in EXACT)
+    return DifferenceBounds(*names, str(measure), *means, measure.name in EXACT)
 
 
 def _mean(values: Floats) -> float:
