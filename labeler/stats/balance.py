@@ -11,7 +11,7 @@ from labeler.stats.resampling import in_blocks
 
 SHUFFLES = 10_000
 """How many other choices of as many queries are drawn."""
-_MOST_CELLS = 20_000_000
+_MOST_CELLS = 4_000_000
 """Of very many queries fewer choices are drawn: this many cells at the most, and 1,000 choices."""
 
 

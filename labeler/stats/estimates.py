@@ -39,7 +39,7 @@ class MeanEstimate:
 
     `parts` are people's scores and these residuals, `(rows, labelled)` each, and what all queries
     like these add to the error, `(rows, queries)`. `finite` says that the target is the mean over
-    the collection's queries.
+    the collection's queries, and `tailed` that scores may have their tail on one side.
     """
 
     parts: tuple[Floats, Floats, Floats]
@@ -47,6 +47,7 @@ class MeanEstimate:
     design: Design
     freedom: float
     finite: bool
+    tailed: bool = True
 
     def means(self, shifts: Floats, bounds: Bounds) -> list[Mean]:
         """The means, moved by `shifts`, with intervals that stay within the bounds."""
@@ -88,6 +89,7 @@ class MeanEstimate:
     def _ends(self, values: Floats) -> tuple[Floats, Floats]:
         """Student's interval, its ends moved out by what the labelled queries may not show."""
         tail = tail_shift(self.parts[1], t_of(max(self.freedom, 1.0))) * self._left_open
+        tail = tail if self.tailed else 0.0
         shift = tail * np.sqrt((self.contributions[0] ** 2).sum(axis=1) / self.design.effective)
         low = np.minimum(values - self._half + np.minimum(shift, 0.0), values - self._pile)
         high = np.maximum(values + self._half + np.maximum(shift, 0.0), values + self._pile)

@@ -84,6 +84,7 @@ class Joint:
     those of all queries. `bounds` are those of the scores. Where people graded a sample of each
     query's pairs, `human` are estimates from these, and `sampled` what the same pairs would say of
     the assessor's scores; there, the target is all queries like these.
+    `of_differences` says that scores are differences, whose tail is on no known side.
     """
 
     human: Floats
@@ -92,6 +93,7 @@ class Joint:
     target: str = LIKE_THESE
     bounds: Bounds = UNIT
     sampled: Floats | None = None
+    of_differences: bool = False
 
     @cached_property
     def weight(self) -> float:
@@ -141,7 +143,8 @@ class Joint:
         """
         others = np.arange(len(self.human)) != baseline
         rows = [scores[others] - scores[baseline] for scores in self._scores]
-        differences = replace(self, bounds=self._span)._of(_Rows(*rows), self.weight)
+        apart = replace(self, bounds=self._span, of_differences=True)
+        differences = apart._of(_Rows(*rows), self.weight)
         means = np.array([mean.value for mean in self._corrected(self._scores, self.weight)])
         exact = (means[others] - means[baseline]).tolist()
         return [_moved(own, value) for own, value in zip(differences, exact, strict=True)]
@@ -197,14 +200,18 @@ class Joint:
         if not weight:
             pull = np.broadcast_to(design.own_leverage, human.shape)
             freedom = round(design.effective, 6) - design.strata
-            return MeanEstimate((human, human, more), pull, design, freedom, finite)
+            return MeanEstimate(
+                (human, human, more), pull, design, freedom, finite, not self.of_differences
+            )
         residual = human - weight * rows.inside
         # a query that stands for many weighs as much in the tails, and few of them tell less
         weighed = design.centered(residual) * design.share * design.count
         freedom = freedom_of(weighed, design.strata + 1)
         freedom = min(freedom, max(round(design.effective, 6) - design.strata, 1.0))
         pull = np.minimum(self._pull(design.centered(rows.inside)), MOST_LEVERAGE)
-        return MeanEstimate((human, residual, more), pull, design, freedom, finite)
+        return MeanEstimate(
+            (human, residual, more), pull, design, freedom, finite, not self.of_differences
+        )
 
     def _more(self, rows: _Rows, weight: float) -> Floats:
         """What all queries like these add to each row's error, of one or of all queries each."""

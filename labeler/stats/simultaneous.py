@@ -8,9 +8,11 @@ import numpy as np
 
 from labeler.arrays import Floats
 
-DRAWS = 20_000
-"""How many sets of errors are drawn."""
-_CELLS = 4_000_000
+DRAWS = 10_000
+"""How many sets of errors are drawn; of many pairs fewer."""
+FEWEST_DRAWS = 2000
+_CELLS = 2_000_000
+"""The most |t| that are held at a time, and as many as are drawn of very many pairs."""
 
 
 def adjusted_for_all_pairs(
@@ -34,6 +36,7 @@ def _largest(parts: Floats, freedom: float, seed: int, draws: int) -> Iterator[F
     errors = np.sqrt(((parts[first] - parts[second]) ** 2).sum(axis=1))
     first, second, errors = (column[errors > 1e-12] for column in (first, second, errors))
     at_once = max(1, _CELLS // max(len(first), 1))
+    draws = min(draws, max(at_once, FEWEST_DRAWS))
     for start in range(0, draws, at_once):
         size = min(at_once, draws - start)
         # (draws, systems): errors of all systems that move together as their parts do
