@@ -24,6 +24,8 @@ from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding, Setting
 from labeler.trec.rankings import Facts, Pool, pool_of
 
+FEW = 0.05
+"""Pairs of one side alone that are a smaller share of those of both are taken out alone."""
 _ABSENT = -(2**62)
 """Stands for the grade of a pair that qrels do not hold."""
 
@@ -40,6 +42,11 @@ class PairCounts:
     def same(self) -> bool:
         """Whether the two judged the same pairs."""
         return not self.first_only and not self.second_only
+
+    @property
+    def nearly_same(self) -> bool:
+        """Whether the pairs that one of the two alone judged are few."""
+        return self.first_only + self.second_only < FEW * self.both
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +68,14 @@ class TwoQrels:
         return _regraded(ranked, self.grades[side], self.grades[side] > _ABSENT, self.tops[side])
 
     def on_shared_pairs(self, ranked: Rankings, side: int) -> Rankings:
-        """The rankings by one of the two, of the documents alone that both judged."""
-        return _regraded(ranked, self.grades[side], self.judged_by_both, self.tops[side]).condensed
+        """The rankings by one of the two, without the documents that one of them alone judged.
+
+        Without those that neither judged, too, where the former are more than a few.
+        """
+        few = self.counts.nearly_same
+        left = _without(ranked, (self.grades >= 0).sum(axis=0) == 1) if few else ranked
+        by_side = _regraded(left, self.grades[side], self.judged_by_both, self.tops[side])
+        return by_side if few else by_side.condensed
 
     @property
     def judged_by_both(self) -> Flags:
@@ -129,6 +142,24 @@ def _counted(coded: Qrels, grades: Integers) -> tuple[PairCounts, list[str]]:
         if both > before:
             queries.append(query)
     return PairCounts(both, first_only, second_only), queries
+
+
+def _without(ranked: Rankings, out: Flags) -> Rankings:
+    """The rankings without the documents of some codes; those below move up."""
+    leaves = out[ranked.grade]
+    above = np.cumsum(leaves) - leaves
+    starts = np.searchsorted(ranked.query, np.arange(ranked.n))
+    # how many of the documents above each, of the same query, leave
+    moved = above - above[np.minimum(starts, max(len(above) - 1, 0))][ranked.query]
+    stays = ~leaves
+    return replace(
+        ranked,
+        retrieved=ranked.retrieved - np.bincount(ranked.query[leaves], minlength=ranked.n),
+        query=ranked.query[stays],
+        rank=(ranked.rank - moved)[stays],
+        grade=ranked.grade[stays],
+        score=ranked.score[stays],
+    )
 
 
 def _regraded(ranked: Rankings, grades: Integers, counts: Flags, top: int) -> Rankings:
@@ -200,7 +231,8 @@ def pair_findings(counts: PairCounts, names: tuple[str, str], *, shared: bool) -
     both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
     judged = f"the two did not judge the same pairs ({both}, {which})"
     if shared:
-        how = "systems are scored on what both judged, other documents taken out of the rankings"
+        others = "the latter" if counts.nearly_same else "other documents"
+        how = f"systems are scored on what both judged, {others} taken out of the rankings"
         yield Finding(
             f"{judged}: {how} ({OWN_POOLS} scores each on all of its own)", "", (OWN_POOLS,)
         )

@@ -67,6 +67,31 @@ def test_scores_are_those_of_condensed_lists_over_the_pairs_that_both_judged(mea
 
 
 @pytest.mark.parametrize("measure", MEASURES)
+def test_a_few_failures_take_out_their_documents_and_no_others(measure: str) -> None:
+    first, _, runs = world(5)
+    first = {q: {d: max(g, 0) for d, g in row.items()} for q, row in first.items()}
+    second = {q: {d: 3 - g for d, g in row.items()} for q, row in first.items()}
+    failed = {(q, next(iter(row))) for q, row in list(second.items())[:5]}
+    for q, d in failed:
+        del second[q][d]
+    board = leaderboard_of_dicts(first, second, runs, parse(measure))
+    assert board is not None
+    assert board.shared
+    assert board.pairs.first_only == 5
+    (said,) = map(str, board.warnings)
+    assert "the latter taken out of the rankings" in said
+    graded = {q: {d: g for d, g in row.items() if (q, d) not in failed} for q, row in first.items()}
+    for place, system in enumerate(board.systems):
+        left = {
+            q: {d: score for d, score in scores.items() if (q, d) not in failed}
+            for q, scores in runs[system.run].items()
+        }
+        for side, qrels in enumerate((graded, second)):
+            expected = evaluate(qrels, left, [measure], max_grade=3).of(parse(measure))
+            assert board.scores[side, place] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
 def test_own_pools_give_the_scores_that_evaluate_gives_to_the_last_bit(measure: str) -> None:
     first, second, runs = world(2)
     board = leaderboard_of_dicts(first, second, runs, parse(measure), BoardOptions(own_pools=True))
