@@ -147,10 +147,10 @@ def _counted(coded: Qrels, grades: Integers) -> tuple[PairCounts, list[str]]:
 def _without(ranked: Rankings, out: Flags) -> Rankings:
     """The rankings without the documents of some codes; those below move up."""
     leaves = out[ranked.grade]
-    above = np.cumsum(leaves) - leaves
+    above: Integers = np.cumsum(leaves) - leaves
     starts = np.searchsorted(ranked.query, np.arange(ranked.n))
     # how many of the documents above each, of the same query, leave
-    moved = above - above[np.minimum(starts, max(len(above) - 1, 0))][ranked.query]
+    moved: Integers = above - above[np.minimum(starts, max(len(above) - 1, 0))][ranked.query]
     stays = ~leaves
     return replace(
         ranked,
