@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from labeler.agreement.align import LeftOut, Rules, grades_of_human, scale_of
 from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.calibration import Calibration, calibration, renamed
+from labeler.agreement.ceiling import MARGIN
 from labeler.agreement.compare import (
     Agreement,
     StatisticOptions,
@@ -44,7 +45,8 @@ class AgreeOptions:
 
     `width` is that of the interval for which more human grades are planned; `gated` names the
     statistics that will have to keep a gate. With `own_pools` systems are scored by each side's own
-    pairs, also where the two did not judge the same.
+    pairs, also where the two did not judge the same. An assessor worse than a colleague by less
+    than `margin` counts as as good as one.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -55,6 +57,7 @@ class AgreeOptions:
     width: float | None = None
     gated: tuple[str, ...] = ()
     own_pools: bool = False
+    margin: float = MARGIN
 
 
 def agree(
@@ -119,7 +122,7 @@ def _beside_everybody(
         replace(
             report,
             joint=together,
-            ceilings=ceilings(whole, report.assessor, options.statistics),
+            ceilings=ceilings(whole, report.assessor, options.statistics, options.margin),
             notes=(*report.notes, *whole.findings),
         )
         for report in reports

@@ -21,7 +21,8 @@ from labeler.stats.intervals import between
 from labeler.stats.resampling import Sample
 
 MARGIN = 0.05
-"""An assessor that is worse than a colleague by less than this counts as as good as one."""
+"""An assessor that is worse than a colleague by less than this counts as as good as one, unless a
+user names another margin."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,18 @@ class Ceiling:
     queries: int
     rows: tuple[BesideHuman, ...]
     overall: BesideHuman
+    margin: float = MARGIN
 
     @property
     def verdict(self) -> str:
-        """Whether the assessor is as good as a colleague, at 95 % and a margin of `MARGIN`."""
+        """Whether the assessor is as good as a colleague, at 95 % and the margin."""
         low, high = self.overall.low, self.overall.high
         if low is None or high is None:
             return "whether the assessor is as good as a colleague cannot be said"
         if low > 0:
             return "the assessor agrees with people more than they do among themselves"
-        if low > -MARGIN:
-            return f"the assessor is as good as a colleague (worse by less than {MARGIN:g})"
+        if low > -self.margin:
+            return f"the assessor is as good as a colleague (worse by less than {self.margin:g})"
         if high < 0:
             return "the assessor is not as good as a colleague"
         wide = f"its difference may be anything from {low:.2f} to {high:.2f}"

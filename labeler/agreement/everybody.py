@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from labeler.agreement.align import Rules, grades_of_assessor, grades_of_human, scale_of
-from labeler.agreement.ceiling import Ceiling, ceiling
+from labeler.agreement.ceiling import MARGIN, Ceiling, ceiling
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.consensus import copies, distinct, is_consensus
 from labeler.agreement.joint import GradeMatrix, JointAgreement, grade_matrix, joint_agreement
@@ -133,11 +133,14 @@ def part_of(sources: Sources, source: AssessorSource) -> list[Finding]:
     return [Finding(f"{what}: this is the agreement of a part with the whole")]
 
 
-def ceilings(whole: Everybody, assessor: str, options: StatisticOptions) -> tuple[Ceiling, ...]:
+def ceilings(
+    whole: Everybody, assessor: str, options: StatisticOptions, margin: float = MARGIN
+) -> tuple[Ceiling, ...]:
     """The assessor beside each of the people, against the others; `()` of fewer than two people."""
     people = [name for name in whole.people if (name, assessor) not in whole.copied]
     if len(people) < 2:
         return ()
     matrix = whole.matrix.of(*people, assessor)
     statistics = [find_statistic(name, matrix.grades) for name in CEILING_STATISTICS]
-    return tuple(ceiling(matrix, assessor, s, options) for s in statistics)
+    found = (ceiling(matrix, assessor, s, options) for s in statistics)
+    return tuple(replace(one, margin=margin) for one in found)

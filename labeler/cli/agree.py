@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from labeler.cli.numbers import DRAWS, GRADE, SEED, WIDTH, number
+from labeler.cli.numbers import DRAWS, GRADE, SEED, SHARE, WIDTH, number
 from labeler.cli.options import OUTPUT, OutputFlags, unfolded
 from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
 from labeler.cli.screen import note, say
@@ -45,6 +45,14 @@ def command(
         list[str] | None,
         typer.Option("--human", help="Another person's qrels: adds the ceiling; repeatable."),
     ] = None,
+    margin: Annotated[
+        float,
+        number(
+            SHARE,
+            metavar="KAPPA",
+            help="How much worse than a colleague still counts as as good as one.",
+        ),
+    ] = 0.05,
     unweighted: Annotated[
         bool, typer.Option("--unweighted", help="Do not weight sampled pairs back to the pool.")
     ] = False,
@@ -190,6 +198,7 @@ def command(
         how_many,
         tuple(gate.name for gate in gates),
         own_pools,
+        margin,
     )
     opened = open_sources(sources, more_humans or (), runs or ())
     name_unread_runs(sources[0], *(runs or ()))

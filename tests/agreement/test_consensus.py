@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.agree import agree
+from labeler.agreement.agree import AgreeOptions, agree
 from labeler.agreement.assessor_report import AssessorReport
+from labeler.agreement.compare import StatisticOptions
 from labeler.cli import execute
 from labeler.data import Qrels
 
@@ -106,6 +107,16 @@ def test_two_good_judges_are_no_copies() -> None:
     assert not any("copies" in str(w) for w in found.warnings)
     alone = agree(rater(7, 0.9), TRUTH).assessors[0]
     assert not any("as one person's" in str(w) for w in alone.warnings)
+
+
+def test_the_margin_of_a_colleague_can_be_named() -> None:
+    verdicts = []
+    for margin in (0.0, 0.5):
+        options = AgreeOptions(margin=margin, statistics=StatisticOptions(("kappa",), draws=200))
+        found = agree(RATERS[0], rater(7), more_humans={"ben": RATERS[1]}, options=options)
+        verdicts.append(found.assessors[0].ceilings[0].verdict)
+    assert "cannot be told" in verdicts[0]
+    assert verdicts[1].endswith("as good as a colleague (worse by less than 0.5)")
 
 
 def test_json_holds_people_and_others_apart() -> None:
