@@ -64,6 +64,11 @@ def command(
     to = output.made_from(*paths, *([chances] if chances else []))
     name_unread_runs(*paths)
     bounds = gates.score_gates()
+    if gates.margin and not gates.no_worse_than:
+        from labeler.errors import Misuse
+
+        problem = "a margin is part of a gate here, which --no-worse-than RUN asks for"
+        raise Misuse(problem, parameter="margin")
     how = Scoring(scoring.missing, ties=scoring.ties, max_grade=scoring.max_grade)
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
     options = CorrectionOptions(measures, how, base, target, _chances(chances))

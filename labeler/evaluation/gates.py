@@ -124,8 +124,13 @@ def check_corrected(
     corrected mean loses less than that against the baseline (one-sided, 5 %).
     """
     failures = [short for gate in gates for short in _short_corrections(corrections, gate)]
-    for c in corrections.comparisons if margins else ():
-        margin = (margins or {}).get(c.measure)
+    margins = margins or {}
+    scored = {c.measure for c in corrections.comparisons}
+    if unscored := [name for name in margins if scored and name not in scored]:
+        problem = f"{unscored[0]} is not scored, so that no margin can be held"
+        raise Misuse(problem, parameter="margin")
+    for c in corrections.comparisons:
+        margin = margins.get(c.measure)
         if margin is not None and not least_gain(c) > -margin:
             loss = f"{c.run}: {c.measure}, corrected, may be {-least_gain(c):.4f} worse than"
             failures.append(f"{loss} {c.baseline}'s; a loss of {margin:g} is not excluded")

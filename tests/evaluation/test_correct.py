@@ -372,7 +372,15 @@ def test_systems_are_compared_by_their_corrected_difference(
     assert one["human"]["value"] == pytest.approx(ours)
     told = one["corrected"]["low"] > 0 or one["corrected"]["high"] < 0
     assert (one["p"] < 0.05) == told
-    assert execute([*asked, "--no-worse-than", "minilm-reranker"]) in (0, 5)
+    gate = [*asked, "--no-worse-than", "minilm-reranker"]
+    assert execute([*gate, "--margin", "1"]) == 0
+    capsys.readouterr()
+    assert execute([*gate, "--margin", "1e-9"]) == 5
+    assert "a loss of 1e-09 is not excluded" in capsys.readouterr().err
+    assert execute([*gate, "--margin", "Bpref:0.1"]) == 2
+    assert "--margin: Bpref is not scored" in capsys.readouterr().err
+    assert execute([*asked, "--margin", "0.1"]) == 2
+    assert "--margin: a margin is part of a gate here" in capsys.readouterr().err
     assert execute([*asked, "--baseline", "nobody"]) == 2
 
 
