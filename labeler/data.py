@@ -52,11 +52,16 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """A pair to judge, the runs that found it and its best rank (1 is first; None if unknown)."""
+    """A pair to judge, the runs that found it and its best rank (1 is first; None if unknown).
+
+    `inclusion` is the probability with which a pair was drawn at random from what lies beyond the
+    pool; None of a pair that is in the pool for another reason.
+    """
 
     pair: Pair
     runs: tuple[str, ...] = ()
     best_rank: int | None = None
+    inclusion: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeler.cli.numbers import COUNT, number
+from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SEED, number
 from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_outcome
@@ -23,8 +23,18 @@ def command(
     folder: Folder,
     *,
     depth: Annotated[
-        int, number(COUNT, help="How many documents of each run and query to pool.")
-    ] = 10,
+        int | None,
+        number(COUNT, help="How many documents of each run and query to pool; else 10."),
+    ] = None,
+    max_pairs: Annotated[
+        int,
+        number(COUNT_OR_NONE, help="Pool by rank up to so many pairs in all; 0 is any number."),
+    ] = 0,
+    beyond: Annotated[
+        int,
+        number(COUNT_OR_NONE, help="Draw so many pairs at random from beyond the pool."),
+    ] = 0,
+    seed: Annotated[int, number(SEED, help="Which pairs are drawn.")] = 0,
     run: Annotated[
         list[Path] | None,
         typer.Option(
@@ -45,17 +55,24 @@ def command(
 ) -> None:
     """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
     from labeler.collection.layout import open_collection
+    from labeler.pools.beyond import PoolSize
     from labeler.pools.pool import pool
 
     files = [path for path in map(Path, qrels or ()) if path.exists()]  # others are its own
     to = output.made_from(open_collection(folder).folder, *(run or ()), *files)
     sources: dict[str, Any] = {"runs": run or (), "qrels": qrels or (), "only": only}
-    result = pool(folder, depth=depth, **sources, control=control_of(), force=output.force)
+    size = PoolSize(max_pairs, beyond, seed)
+    sources |= {"depth": depth, "size": size}
+    result = pool(folder, **sources, control=control_of(), force=output.force)
     show_outcome(result, _show, output, to)
 
 
 def _show(result: PoolResult) -> None:
     note_pooled(result)
+    if result.reached:
+        note(f"the pool reaches {result.reached}")
+    if result.sample:
+        note(f"{result.sample.drawn:,} of {result.sample.of:,} pairs beyond it drawn at random")
     judged = f"; qrels: {', '.join(result.qrels)}" if result.qrels else ""
     say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}{judged}")
 

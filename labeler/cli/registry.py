@@ -100,6 +100,7 @@ COMMANDS: dict[str, Command] = {
         "evaluation.leaderboard",
         "labeler leaderboard human.qrels llm.qrels runs/*.trec",
     ),
+    "missed": Command("missed", MEASURE, "pools.missed", "labeler missed coll/ --qrels llm"),
     "power": Command(
         "power",
         MEASURE,

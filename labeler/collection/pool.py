@@ -14,6 +14,7 @@ from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.jsonl import read_rows, write_rows
+from labeler.files.numbers import finite
 
 
 def read_pool(path: Path) -> list[Pooled]:
@@ -27,7 +28,8 @@ def read_pool(path: Path) -> list[Pooled]:
             if pair in pairs:
                 raise position.error(f"the pair {pair[0]} {pair[1]} stands there twice")
             pairs.add(pair)
-            pool.append(Pooled(pair, _runs(path, number, row), _rank(path, number, row)))
+            runs, rank = _runs(path, number, row), _rank(path, number, row)
+            pool.append(Pooled(pair, runs, rank, _inclusion(path, number, row)))
     return pool
 
 
@@ -67,6 +69,7 @@ def pool_pairs(
             query, document = pair_of(path, number, row)
             _runs(path, number, row)
             _rank(path, number, row)
+            _inclusion(path, number, row)
             if query not in query_numbers:
                 _check_exists(path, number, "query", query, queries)
             if document not in doc_numbers:
@@ -110,6 +113,17 @@ def _rank(path: Path, number: int, row: dict[str, Any]) -> int | None:
     return rank
 
 
+def _inclusion(path: Path, number: int, row: dict[str, Any]) -> float | None:
+    value = row.get("inclusion")
+    if value is None:
+        return None
+    share = finite(value, 0, 1)
+    if not share:
+        problem = f"expected 'inclusion' to be a probability above 0, found {value!r:.40}"
+        raise BadInput.at(path, number, problem)
+    return share
+
+
 def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
     """Write a `pool.jsonl`; it reads back as the same pairs."""
     check_locked(path.parent)
@@ -119,6 +133,7 @@ def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
             "doc_id": entry.pair.doc_id,
             "runs": list(entry.runs),
             "best_rank": entry.best_rank,
+            **({} if entry.inclusion is None else {"inclusion": entry.inclusion}),
         }
         for entry in pool
     )
@@ -128,7 +143,8 @@ def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
 def merge_pools(old: Sequence[Pooled], new: Iterable[Pooled]) -> list[Pooled]:
     """`old` with `new` added: no pair is dropped, runs are united, the better rank is kept.
 
-    Old pairs keep their place; new ones follow, sorted by query and best rank.
+    Old pairs keep their place; new ones follow, sorted by query and best rank. A pair that was
+    drawn at random, and is now pooled for another reason, is no longer one of the sample.
     """
     merged = {entry.pair: entry for entry in old}
     added: dict[Pair, Pooled] = {}
@@ -143,4 +159,6 @@ def merge_pools(old: Sequence[Pooled], new: Iterable[Pooled]) -> list[Pooled]:
 def _united(first: Pooled, second: Pooled) -> Pooled:
     runs = tuple(dict.fromkeys((*first.runs, *second.runs)))
     ranks = [rank for rank in (first.best_rank, second.best_rank) if rank is not None]
-    return Pooled(first.pair, runs, min(ranks, default=None))
+    shares = (first.inclusion, second.inclusion)
+    inclusion = None if None in shares else first.inclusion
+    return Pooled(first.pair, runs, min(ranks, default=None), inclusion)

@@ -21,19 +21,25 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.models.control import Control
+from labeler.pools.beyond import BeyondSample, PoolSize, sampled_beyond
+from labeler.pools.budget import DepthReached, within_budget
 from labeler.pools.import_qrels import read_own_qrels
 from labeler.pools.own_runs import read_own_run
-from labeler.runs.retrieve import BUILT_IN, retrieve, tag_of
+from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.text.vectors import DENSE_EXTRA, can_encode
 from labeler.trec.order import ranking
 from labeler.trec.write import write_run
+
+DEPTH = 10
+"""Documents of each run and query that are pooled, unless somebody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolResult:
     """How many pairs the pool has and how many of them are new, and what it came from.
 
-    `runs` are those of the collection; `qrels` the files whose pairs were added now.
+    `runs` are those of the collection; `qrels` the files whose pairs were added now. `reached` is
+    the depth that a budget came to, and `sample` what was drawn beyond it; None without them.
     """
 
     pool: Path
@@ -42,6 +48,8 @@ class PoolResult:
     queries: int
     runs: tuple[str, ...]
     qrels: tuple[str, ...] = ()
+    reached: DepthReached | None = None
+    sample: BeyondSample | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file, the runs by name and the qrels."""
@@ -52,26 +60,30 @@ class PoolResult:
             "queries": self.queries,
             "runs": list(self.runs),
             "qrels": list(self.qrels),
+            "reached": None if self.reached is None else self.reached.as_json(),
+            "beyond": None if self.sample is None else self.sample.as_json(),
         }
 
 
 def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     collection: Collection | Path | str,
     *,
-    depth: int = 10,
+    depth: int | None = None,
     runs: Iterable[Path | str] = (),
     qrels: Iterable[Path | str] = (),
     only: bool = False,
     control: Control | None = None,
     force: bool = False,
+    size: PoolSize | None = None,
 ) -> PoolResult:
     """Retrieve with BM25, dense vectors and their fusion, and pool what these and `runs` find.
 
     `runs` are files of runs of your own; `qrels` are files of people's judgements, or names of the
     collection's own, whose pairs are added whatever finds them. With `only`, nothing is retrieved:
     the pairs are those of `runs` and `qrels`. No pair leaves the pool: the first `depth` documents
-    of each query in each run are added to it. A run of yours that stands where one of these is
-    written is replaced with `force` alone.
+    of each query in each run (10) are added to it. With `size`, the pool is brought to a number of
+    pairs, or a random sample of what lies beyond it is added. A run of yours that stands where one
+    of these is written is replaced with `force` alone.
 
     >>> from labeler.testing import small_collection
     >>> collection = small_collection()
@@ -83,7 +95,9 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     judged = [_qrels_path(opened, path) for path in qrels]
     if only and not (own or judged):
         raise Misuse("there is nothing else to pool: neither runs nor qrels", parameter="only")
-    options = _PoolOptions(depth, own, judged, only, force)
+    size = size or PoolSize()
+    usual = RUN_DEPTH if size.max_pairs else DEPTH
+    options = _PoolOptions(usual if depth is None else depth, own, judged, only, force, size)
     with rereadable():
         for path in own + judged:  # before the lock is taken: a pipe may end at any time
             with file_problems(path):
@@ -102,6 +116,7 @@ class _PoolOptions(NamedTuple):
     qrels: list[Path]
     only: bool
     force: bool
+    size: PoolSize
 
 
 def _qrels_path(collection: Collection, qrels: Path | str) -> Path:
@@ -121,14 +136,29 @@ def _pool(collection: Collection, options: _PoolOptions, control: Control) -> Po
     if not options.only:
         runs = {**_retrieved(collection, queries, options, control), **runs}
     before = len(read_pool(collection.pool)) if collection.pool.exists() else 0
-    pairs = before
-    if runs:
-        pairs = len(add_runs(collection, runs, depth, force=options.force)[0])
+    pairs, reached, sample = before, None, None
     if judged:
         by_name = {Path(path).name: own for path, own in judged.items()}
         pairs, _ = pool_judged(collection, by_name, control.note)
+    if runs:
+        merged, reached = _add(collection, runs, options)
+        merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
+        pairs = len(merged)
     names = (collection.run_names(), tuple(judged))
-    return PoolResult(collection.pool, pairs, pairs - before, len(queries), *names)
+    counts = (pairs, pairs - before, len(queries))
+    return PoolResult(collection.pool, *counts, *names, reached, sample)
+
+
+def _add(
+    collection: Collection, runs: Mapping[str, Run], options: _PoolOptions
+) -> tuple[list[Pooled], DepthReached | None]:
+    """The pool with the runs' pairs, and how deep a budget let them go."""
+    if not options.size.max_pairs:
+        return add_runs(collection, runs, options.depth, force=options.force)[0], None
+    old = [e.pair for e in read_pool(collection.pool)] if collection.pool.exists() else []
+    pairs, reached = within_budget(runs, options.depth, old, options.size.max_pairs)
+    added = Added(pairs, reached.most)
+    return add_pairs(collection, runs, added, force=options.force)[0], reached
 
 
 def _own_qrels(collection: Collection, path: Path, control: Control) -> OwnQrels:
@@ -174,6 +204,20 @@ def add_runs(
     The card names these runs and those that were pooled before. A run of a user's own that stands
     there already is the same, and stays as it is.
     """
+    return add_pairs(collection, runs, Added(pool_runs(runs, depth), depth), force=force)
+
+
+class Added(NamedTuple):
+    """Pairs that join a pool, and the depth that the card will tell."""
+
+    pairs: list[Pooled]
+    depth: int
+
+
+def add_pairs(
+    collection: Collection, runs: Mapping[str, Run], added: Added, *, force: bool = False
+) -> tuple[list[Pooled], int]:
+    """The same with some pairs of the runs, which are written whole."""
     tags = {name: tag_of(name) for name in runs}
     paths = {name: collection.run(name) for name in runs}
     new_paths = {n: path for n, path in paths.items() if n in BUILT_IN or not path.exists()}
@@ -181,10 +225,10 @@ def add_runs(
         for name, path in new_paths.items():
             write_run(path, runs[name], tags[name])
     old = read_pool(collection.pool) if collection.pool.exists() else []
-    merged = merge_pools(old, pool_runs(runs, depth))
+    merged = merge_pools(old, added.pairs)
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")
     all_runs = {**card_section(section, "runs"), **tags}
-    entry = {**section, "depth": depth, "runs": all_runs, "pairs": len(merged)}
+    entry = {**section, "depth": added.depth, "runs": all_runs, "pairs": len(merged)}
     update_card(collection, "pool", entry)
     return merged, len(merged) - len(old)

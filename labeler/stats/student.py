@@ -55,7 +55,7 @@ def two_sided(t: float, freedom: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def chi_square_quantile(probability: float, freedom: int) -> float:
+def chi_square_quantile(probability: float, freedom: float) -> float:
     """Below it chi-square lies with this probability: Wilson and Hilferty (1931), to a percent."""
     spread = 2 / (9 * freedom)
     z = t_quantile(probability, 1e7)

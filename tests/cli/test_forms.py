@@ -138,7 +138,9 @@ REPORTS = {
     "relabel coll --from a --model similarity --as b": {"name", "judged", "changes"},
     "diff coll a a": {"pairs", "transitions", "up", "down", "agreement", "leaderboard", "moves"},
     "prompts": {"prompt", "kind", "what it asks"},
-    "pool coll --qrels human.qrels --only": {"pool", "pairs", "new", "queries", "runs", "qrels"},
+    "pool coll --qrels human.qrels --only": {
+        *("pool", "pairs", "new", "queries", "runs", "qrels", "reached", "beyond")
+    },
     "import-qrels human.qrels coll --as human": {"qrels", "pairs", "queries", "pool", "new"},
     "agree human.qrels coll/qrels/a.qrels -s kappa": {
         "pairs",

@@ -77,6 +77,7 @@ CASES = {
         "retrieve coll --as new --command 'grep -m1 -he {query} -e q1 a.trec' -o OUT", ()
     ),
     "pool": Case("pool coll --qrels a.qrels --only -o OUT", ("a.qrels",)),
+    "missed": Case("missed sampled --qrels human -o OUT", ()),
     "import-qrels": Case("import-qrels a.qrels coll --as human3 -o OUT", ("a.qrels",)),
     "status": Case("status coll -o OUT", ()),
     "diff": Case("diff coll llm human -o OUT", ()),
@@ -122,6 +123,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     (tmp_path / "yes").write_text("q1 yes\nq2 no\nq3 yes\n")
     make_collection(tmp_path / "coll")
     make_collection(tmp_path / "another")
+    if "missed" in request.node.name:
+        make_collection(tmp_path / "sampled")
+        pool = (tmp_path / "sampled" / "pool.jsonl").read_text()
+        (tmp_path / "sampled" / "pool.jsonl").write_text(pool.replace("}", ', "inclusion": 0.5}'))
     if "realism" in request.node.name:
         generated(tmp_path / "drawn")
     if "import-labels" in request.node.name:

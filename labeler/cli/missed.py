@@ -1,0 +1,35 @@
+"""`labeler missed`: how many relevant documents the pool missed, from a random sample beyond it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from labeler.cli.numbers import TOP_GRADE, number
+from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.reporting import show_outcome
+from labeler.cli.screen import say
+from labeler.errors import about
+
+
+@unfolded
+def command(
+    folder: Folder,
+    *,
+    qrels: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The collection's qrels that judged the sample."),
+    ] = None,
+    rel: Annotated[int, number(TOP_GRADE, help="The lowest grade that counts as relevant.")] = 1,
+    output: OutputFlags,
+) -> None:
+    """Estimate how many relevant documents the pool missed, from the pairs sampled beyond it."""
+    from labeler.collection.choose import collection_qrels
+    from labeler.collection.layout import open_collection
+    from labeler.pools.missed import missed
+
+    to = output.made_from(open_collection(folder).folder)
+    with about("qrels"):
+        name = collection_qrels(folder, qrels).stem
+    show_outcome(missed(folder, name, rel), lambda result: say(str(result)), output, to)
