@@ -101,6 +101,7 @@ COMMANDS: dict[str, Command] = {
         "labeler leaderboard human.qrels llm.qrels runs/*.trec",
     ),
     "missed": Command("missed", MEASURE, "pools.missed", "labeler missed coll/ --qrels llm"),
+    "reuse": Command("reuse", MEASURE, "pools.reuse", "labeler reuse coll/ --qrels llm"),
     "power": Command(
         "power",
         MEASURE,

@@ -1,0 +1,50 @@
+"""`labeler reuse`: whether a pool is fair to a system that did not help to fill it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from labeler.cli.options import Folder, OutputFlags, unfolded
+from labeler.cli.output import said_to, show, show_json
+from labeler.cli.screen import say
+from labeler.errors import about
+
+
+@unfolded
+def command(
+    folder: Folder,
+    *,
+    qrels: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The collection's qrels to score by."),
+    ] = None,
+    measure: Annotated[
+        str, typer.Option("--measure", "-m", help="What runs are scored by.")
+    ] = "nDCG@10",
+    family: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RUN,RUN", help="Runs to leave out together; repeatable."),
+    ] = None,
+    output: OutputFlags,
+) -> None:
+    """Leave each run out of the pool in turn, and say how its score and rank would change."""
+    from labeler.collection.choose import collection_qrels
+    from labeler.collection.layout import open_collection
+    from labeler.pools.reuse import reuse
+
+    to = output.made_from(open_collection(folder).folder)
+    with about("qrels"):
+        name = collection_qrels(folder, qrels).stem
+    with about("measure", "measures"):
+        result = reuse(folder, name, measure, family or ())
+    if output.format == "json":
+        show_json(result.as_json(), to)
+    elif output.format == "table":
+        with said_to(to):
+            show(result.tables())
+            for line in result.sentences():
+                say(line)
+    else:
+        show(result.tables(), output.format, to)

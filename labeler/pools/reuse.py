@@ -1,0 +1,194 @@
+"""Whether a pool judges a system fairly that did not help to fill it: each run left out in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from labeler.collection.card import card_section, read_card
+from labeler.collection.choose import collection_runs, runs_by_name
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.pool import read_pool
+from labeler.data import Pair, Qrels, Run
+from labeler.errors import Misuse
+from labeler.exchange.runs import read_run
+from labeler.metrics import evaluate
+from labeler.metrics.registry import parse_all
+from labeler.report.table import Cell, Column, Table
+from labeler.trec.order import ranking
+from labeler.trec.qrels import read_qrels
+
+DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A run with the pool's judgements, and without those that its family alone brought.
+
+    `unique` judged pairs are those, `unique_relevant` have a grade of 1 or more. Scores are means
+    over the queries of the qrels; ranks count from 1 among all runs. `judged` is the share of its
+    first 10 documents that have a grade.
+    """
+
+    run: str
+    unique: int
+    unique_relevant: int
+    score: float
+    score_left_out: float
+    rank: int
+    rank_left_out: int
+    judged: float
+    judged_left_out: float
+
+    @property
+    def change(self) -> float:
+        """What its score would lose."""
+        return self.score_left_out - self.score
+
+
+@dataclass(frozen=True, slots=True)
+class Reusability:
+    """How each run would have fared as a new system that the pool had not known."""
+
+    measure: str
+    rows: tuple[LeftOut, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The measure, and a record for each run."""
+        return {
+            "measure": self.measure,
+            "runs": [{**asdict(row), "change": row.change} for row in self.rows],
+        }
+
+    def tables(self) -> list[Table]:
+        """A row for each run, best first."""
+        columns = [
+            Column("run", align="left"),
+            Column("unique", title="unique pairs"),
+            Column("unique_relevant", title="relevant"),
+            Column("score", title=self.measure),
+            Column("score_left_out", title="left out"),
+            Column("change", format="+.4f"),
+            Column("rank"),
+            Column("rank_left_out", title="rank left out"),
+            Column("judged", title="Judged@10"),
+            Column("judged_left_out", title="Judged@10 left out"),
+        ]
+        return [Table("reuse", columns, [self._cells(row) for row in self.rows])]
+
+    @staticmethod
+    def _cells(row: LeftOut) -> Sequence[Cell]:
+        scores = (row.score, row.score_left_out, row.change)
+        counts = (row.unique, row.unique_relevant)
+        shares = (row.judged, row.judged_left_out)
+        return [row.run, *counts, *scores, row.rank, row.rank_left_out, *shares]
+
+    def sentences(self) -> list[str]:
+        """What that means for a system that comes later."""
+        worst = min(self.rows, key=lambda row: row.change)
+        moved = [row.run for row in self.rows if row.rank != row.rank_left_out]
+        ranks = f"these would change their rank: {', '.join(moved)}" if moved else "no rank changes"
+        lines = [
+            f"left out of the pool, a run would lose up to {-worst.change:.4f} of {self.measure}"
+            f" ({worst.run}, with Judged@10 {worst.judged_left_out:.3f}); {ranks}"
+        ]
+        for row in self.rows:
+            least = min(other.judged_left_out for other in self.rows if other is not row)
+            if row.judged < least:
+                lines.append(
+                    f"{row.run} has Judged@10 {row.judged:.3f}, less than any other run would have"
+                    " that was left out: too little to compare it; pool it and judge what is new"
+                )
+        return lines
+
+
+def reuse(
+    collection: Collection | Path | str,
+    qrels: str,
+    measure: str = "nDCG@10",
+    families: Iterable[str] = (),
+) -> Reusability:
+    """Leave each run, or each family of runs, out of a collection's pool, and score it again.
+
+    A family is a text of names with commas between them, as `dense,hybrid`: runs that would not
+    have been there without one another. The pairs that none of the others has within the pool's
+    depth lose their grades. After Zobel (SIGIR 1998).
+    """
+    opened = open_collection(collection)
+    grades = read_qrels(opened.existing_qrels(qrels))
+    runs = {name: read_run(p) for name, p in runs_by_name(collection_runs(opened.folder)).items()}
+    if len(runs) < 2:
+        raise Misuse("leaving a run out takes two runs or more")
+    (parsed,) = parse_all([measure])
+    finders = _finders(opened, runs)
+    groups = _families(runs, families)
+    full = {name: _scores(grades, run, str(parsed)) for name, run in runs.items()}
+    rows = []
+    for family in groups:
+        alone = {pair for pair, names in finders.items() if names <= set(family)}
+        reduced = _without(grades, alone)
+        scores = {name: _scores(reduced, run, str(parsed), grades) for name, run in runs.items()}
+        gone = [grades[q][d] for q, d in alone if d in grades.get(q, {})]
+        for name in family:
+            (score, judged), (left_out, judged_left_out) = full[name], scores[name]
+            counts = (len(gone), sum(grade >= 1 for grade in gone))
+            ranks = (_rank(full, name), _rank(scores, name))
+            shares = (judged, judged_left_out)
+            rows.append(LeftOut(name, *counts, score, left_out, *ranks, *shares))
+    return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
+
+
+def _families(runs: Mapping[str, Run], families: Iterable[str]) -> list[tuple[str, ...]]:
+    groups = [tuple(filter(None, map(str.strip, text.split(",")))) for text in families]
+    named = [name for group in groups for name in group]
+    for name in named:
+        if name not in runs:
+            known = ", ".join(runs)
+            raise Misuse(f"no run {name!r}; there are: {known}", parameter="family")
+        if named.count(name) > 1:
+            raise Misuse(f"the run {name!r} is of two families", parameter="family")
+    return [*groups, *((name,) for name in runs if name not in named)]
+
+
+def _finders(collection: Collection, runs: Mapping[str, Run]) -> dict[Pair, set[str]]:
+    """Of each pair of the pool that some run brought, the runs that have it within its depth."""
+    depth = card_section(read_card(collection), "pool").get("depth")
+    first = depth if isinstance(depth, int) and depth > 0 else DEPTH
+    tops = {
+        name: {query_id: set(ranking(scores)[:first]) for query_id, scores in run.items()}
+        for name, run in runs.items()
+    }
+    finders = {}
+    for entry in read_pool(collection.pool):
+        query_id, doc_id = entry.pair
+        now = {name for name, top in tops.items() if doc_id in top.get(query_id, ())}
+        names = now | {name for name in entry.runs if name not in runs}
+        if entry.inclusion is None and (names or entry.runs):
+            finders[entry.pair] = names or set(entry.runs)
+    return finders
+
+
+def _without(grades: Qrels, pairs: set[Pair]) -> Qrels:
+    return {
+        query_id: {d: grade for d, grade in row.items() if Pair(query_id, d) not in pairs}
+        for query_id, row in grades.items()
+    }
+
+
+def _scores(
+    grades: Qrels, run: Run, measure: str, queries: Qrels | None = None
+) -> tuple[float, float]:
+    """The mean score over the queries of the qrels, where a query without grades counts 0."""
+    judged = f"Judged@{DEPTH}"
+    values = evaluate({q: row for q, row in grades.items() if row}, run, [measure, judged])
+    by_query, of = values.per_query(), len(queries or grades)
+    return tuple(  # type: ignore[return-value]  # two of them
+        sum(row[name] for row in by_query.values() if row[name] == row[name]) / of
+        for name in (measure, judged)
+    )
+
+
+def _rank(scores: Mapping[str, tuple[float, float]], name: str) -> int:
+    return 1 + sum(score > scores[name][0] for score, _ in scores.values())
