@@ -24,7 +24,7 @@ DEPTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class RunLeftOut:
     """A run with the pool's judgements, and without those that its family alone brought.
 
     `unique` judged pairs are those, `unique_relevant` have a grade of 1 or more. Scores are means
@@ -53,7 +53,7 @@ class Reusability:
     """How each run would have fared as a new system that the pool had not known."""
 
     measure: str
-    rows: tuple[LeftOut, ...]
+    rows: tuple[RunLeftOut, ...]
 
     def as_json(self) -> dict[str, Any]:
         """The measure, and a record for each run."""
@@ -79,7 +79,7 @@ class Reusability:
         return [Table("reuse", columns, [self._cells(row) for row in self.rows])]
 
     @staticmethod
-    def _cells(row: LeftOut) -> Sequence[Cell]:
+    def _cells(row: RunLeftOut) -> Sequence[Cell]:
         scores = (row.score, row.score_left_out, row.change)
         counts = (row.unique, row.unique_relevant)
         shares = (row.judged, row.judged_left_out)
@@ -136,7 +136,7 @@ def reuse(
             counts = (len(gone), sum(grade >= 1 for grade in gone))
             ranks = (_rank(full, name), _rank(scores, name))
             shares = (judged, judged_left_out)
-            rows.append(LeftOut(name, *counts, score, left_out, *ranks, *shares))
+            rows.append(RunLeftOut(name, *counts, score, left_out, *ranks, *shares))
     return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
 
 
