@@ -171,12 +171,12 @@ def test_of_unequal_queries_no_side_is_missed_much_more_often_than_before() -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("queries", [25, 50])
 def test_coverage_is_as_nominal(shared: Path, queries: int) -> None:
-    """Between 92 and 98.5 of 100 in both worlds (93 to 98, and the noise of 1,000 repeats)."""
+    """Between 92 and 99 of 100 in both worlds (93 to 98.5, and the noise of 1,000 repeats)."""
     tables = dl19(shared / "dl19", "gpt-4o")
     for world, truth in (
         (simulated, simulated(np.random.default_rng(1), 400_000).sum(axis=0)),
         (resampled(tables), tables.sum(axis=0)),
     ):
         for shares in covered_shares(world, truth, queries, 1000, STATISTICS).values():
-            assert 0.92 <= shares["cluster-bootstrap"] <= 0.985
+            assert 0.92 <= shares["cluster-bootstrap"] <= 0.99
             assert shares["naive"] < 0.75
