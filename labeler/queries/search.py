@@ -30,6 +30,7 @@ class CorpusSearch:
     def __init__(self, documents: Sequence[Document]) -> None:
         self.documents = documents
         self._place = {document.id: place for place, document in enumerate(documents)}
+        self._neighbours: dict[str, Document | None] = {}
 
     @cached_property
     def _bm25(self) -> Bm25:
@@ -64,6 +65,11 @@ class CorpusSearch:
 
     def neighbour(self, document: Document) -> Document | None:
         """The most similar passage under another heading, by BM25; None where none is similar."""
+        if document.id not in self._neighbours:
+            self._neighbours[document.id] = self._most_similar(document)
+        return self._neighbours[document.id]
+
+    def _most_similar(self, document: Document) -> Document | None:
         text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
         scores = self._bm25.scores(f"{document.title} {text}")
         for at in np.argsort(-scores, kind="stable")[:DEPTH]:

@@ -96,8 +96,11 @@ def judged(machine: Machine) -> None:
 def corpus_alone(machine: Machine) -> None:
     folder = machine.collection.folder
     folder.mkdir()
-    text = " ".join(f"word{n}" for n in range(40))
-    rows = [{"_id": f"d{n}", "title": f"t{n}", "text": f"about d{n}; {text}"} for n in range(8)]
+    texts = [" ".join(f"word{n}x{i}" for i in range(40)) for n in range(8)]
+    rows = [
+        {"_id": f"d{n}", "title": f"t{n}", "text": f"about d{n}; {text}"}
+        for n, text in enumerate(texts)
+    ]
     machine.collection.corpus.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
