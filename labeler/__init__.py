@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
     from labeler.corpus.ingest import ingest as ingest
+    from labeler.corpus.rechunk import rechunk as rechunk
+    from labeler.corpus.update import update as update
     from labeler.errors import LabelerError as LabelerError
     from labeler.evaluation.compare import compare as compare
     from labeler.evaluation.correct import correct as correct
@@ -88,7 +90,9 @@ _PUBLIC = {
     "read_query_list": "exchange.queries:read_query_list",
     "read_run": "exchange.runs:read_run",
     "realism": "queries.realism:realism",
+    "rechunk": "corpus.rechunk:rechunk",
     "relabel": "judging.relabel:relabel",
+    "update": "corpus.update:update",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""
 

@@ -77,7 +77,7 @@ async def _explanations(
 
 def show_explanation(explanation: Explanation) -> None:
     """Print one set's judgement of a pair, and what it was made of."""
-    judged, origin = explanation.row
+    judged, origin, _ = explanation.row
     say(f"== {explanation.name}: {origin.prompt}, {origin.model}")
     say(f"now: {_outcome(judged.outcome)}")
     if explanation.history is None:

@@ -40,6 +40,8 @@ COMMANDS: dict[str, Command] = {
     "init": Command("init", BUILD, "files.settings", "labeler init"),
     "build": Command("build", BUILD, "pipeline", "labeler build docs/ -o coll/ --queries 50"),
     "ingest": Command("ingest", BUILD, "corpus.ingest", "labeler ingest docs/ -o coll/"),
+    "update": Command("update", BUILD, "corpus.update", "labeler update docs/ coll/ --dry-run"),
+    "rechunk": Command("rechunk", BUILD, "corpus.rechunk", "labeler rechunk coll/ --words 120"),
     "generate": Command(
         "generate", BUILD, "queries.generate", "labeler generate coll/ --queries 50"
     ),

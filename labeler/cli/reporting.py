@@ -114,7 +114,7 @@ def show_judging(result: JudgeResult) -> None:
     tally, spent = result.tally, result.spent
     left = result.total - tally.pairs
     say(f"{tally.judged:,} of {result.total:,} pairs judged")
-    say(_sources(tally))
+    say(_sources(tally, len(result.job.carried)))
     show_failures(tally)
     if left:
         say(f"{left:,} not asked yet")
@@ -142,15 +142,16 @@ def show_failures(tally: Tally) -> None:
                 say(f"  {pair.query_id} {pair.doc_id}: {one_line(detail, 100)}")
 
 
-def _sources(tally: Tally) -> str:
+def _sources(tally: Tally, carried: int = 0) -> str:
     """Where the outcomes come from, judged and failed, in counts that add up to them all."""
-    earlier = tally.remembered - tally.shared
+    earlier = tally.remembered - tally.shared - carried
     share = earlier / tally.pairs if tally.pairs else 0.0
     shared = (
         f"; shared with an equal pair or another process: {tally.shared:,}" if tally.shared else ""
     )
     asked = tally.pairs - tally.remembered
-    return f"from the store: {earlier:,} ({share:.0%}){shared}; asked now: {asked:,}"
+    kept = f"; carried over from earlier passages: {carried:,}" if carried else ""
+    return f"from the store: {earlier:,} ({share:.0%}){shared}{kept}; asked now: {asked:,}"
 
 
 def check_complete(result: JudgeResult, *, asked: bool = True) -> None:

@@ -29,10 +29,15 @@ class Origin:
 
 
 class JudgementRow(NamedTuple):
-    """One row: how judging the pair went, and what judged it."""
+    """One row: how judging the pair went, and what judged it.
+
+    `carried` says of a grade that was given to an earlier cut of the document what became of that:
+    its `state`, and `from` which documents the grade comes.
+    """
 
     judged: Judged
     origin: Origin
+    carried: Mapping[str, Any] | None = None
 
 
 class JudgementLines:
@@ -46,8 +51,9 @@ class JudgementLines:
         }
         self._end = _ENCODER.encode(made_by)[1:]
 
-    def line(self, judged: Judged) -> str:
+    def line(self, judged: Judged, carried: Mapping[str, Any] | None = None) -> str:
         """The line of one pair, without its end: its outcome, what that took, then the origin."""
+        more = f'"carried": {_ENCODER.encode(dict(carried))}, ' if carried else ""
         query, document = judged.outcome.pair
         cost = "null" if judged.cost is None else _ENCODER.encode(judged.cost)
         return (
@@ -55,7 +61,7 @@ class JudgementLines:
             f'{_members_of(judged.outcome)}, "attempts": {judged.attempts:d}, '
             f'"prompt_tokens": {judged.prompt_tokens:d}, '
             f'"completion_tokens": {judged.completion_tokens:d}, "cost": {cost}, '
-            f'"model": {_QUOTED(judged.model)}, {self._end}'
+            f'"model": {_QUOTED(judged.model)}, {more}{self._end}'
         )
 
 
@@ -89,7 +95,25 @@ def read_judgements(path: Path) -> Iterator[JudgementRow]:
                 amount(row.get("cost")),
                 text_of(path, number, row, "model", ""),
             )
-            yield JudgementRow(judged, _origin(path, number, row))
+            yield JudgementRow(judged, _origin(path, number, row), _carried(path, number, row))
+
+
+def _carried(path: Path, number: int, row: dict[str, Any]) -> dict[str, Any] | None:
+    carried = row.get("carried")
+    if carried is None or isinstance(carried, dict):
+        return carried
+    problem = f"expected 'carried' to be an object, found {carried!r:.80}"
+    raise BadInput.at(path, number, problem)
+
+
+def carried_rows(path: Path) -> dict[Pair, JudgementRow]:
+    """The grades of a set that were given to earlier cuts of documents; none without a file."""
+    if not path.exists():
+        return {}
+    rows = (row for row in read_judgements(path) if row.carried)
+    return {
+        row.judged.outcome.pair: row for row in rows if isinstance(row.judged.outcome, Judgement)
+    }
 
 
 def _outcome(path: Path, number: int, row: dict[str, Any], pair: Pair) -> Outcome:

@@ -21,7 +21,7 @@ EXCLUDED, NOT_INCLUDED = "exclude", "include"
 names them, a pattern of those to leave out does, or none of those to read."""
 
 _COLLECTION = re.compile(
-    r"(?:queries|rejected|unanswerable|pool)\.jsonl(?:\.gz)?|card\.json|qrels|runs|judgements"
+    r"(?:queries|rejected|unanswerable|pool)\.jsonl(?:\.gz)?|card\.json|qrels|runs|judgements|history"
 )
 """Names of a collection's files that hold no documents."""
 

@@ -172,15 +172,21 @@ def is_ignored(path: Path, above: Sequence[IgnoreRules], *, is_folder: bool) -> 
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Patterns of files to read alone, and of files and folders to leave out."""
+    """Patterns of files to read alone, and of files and folders to leave out.
+
+    `written` are both as a user wrote them.
+    """
 
     include: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
+    written: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @classmethod
     def of(cls, include: Iterable[str], exclude: Iterable[str]) -> Patterns:
         """The patterns as a user wrote them; `Misuse` of one that can match nothing."""
-        return cls(tuple(_rules(include, "include")), tuple(_rules(exclude, "exclude")))
+        written = tuple(include), tuple(exclude)
+        included, excluded = _rules(written[0], "include"), _rules(written[1], "exclude")
+        return cls(tuple(included), tuple(excluded), written)
 
     def excludes(self, relative: str, *, is_folder: bool) -> bool:
         """Whether a path relative to its input is left out."""

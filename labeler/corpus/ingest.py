@@ -18,6 +18,7 @@ from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.find import FileSelection
 from labeler.corpus.ignore import Patterns
 from labeler.corpus.read import LARGEST_FILE
+from labeler.corpus.settings import as_settings, inputs_from
 from labeler.data import Query
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.fields import FieldNames
@@ -68,7 +69,7 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
     collection = out if isinstance(out, Collection) else Collection(Path(out))
     several = [inputs] if isinstance(inputs, str | Path) else inputs
     names, own = [str(path) for path in several], [Path(queries_file)] if queries_file else []
-    _refuse_to_write_into(names, collection)
+    refuse_to_write_into(names, collection)
     fields = FieldNames(text_field, title_field, id_field, query_field)
     of_queries = {"query_field": query_field, "id_field": id_field}
     queries = read_query_list(own[0], **of_queries) if own else {}
@@ -81,11 +82,11 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
         result = read_documents(names, (collection.folder, *own), advance, how)
     result.queries = queries
     with locked(collection, control.note):
-        return _keep(collection, names, result, force=force)
+        return _keep(collection, names, result, how, force=force)
 
 
 def _keep(
-    collection: Collection, inputs: Sequence[str], result: Ingested, *, force: bool
+    collection: Collection, inputs: Sequence[str], result: Ingested, how: Reading, *, force: bool
 ) -> Ingested:
     """Write what was read into the collection, unless that would harm what is there."""
     if not force:
@@ -98,7 +99,7 @@ def _keep(
         write_corpus(collection.corpus, result.documents.values())
         if is_new:
             write_queries(collection.queries, result.queries.values())
-        update_card(collection, "ingest", _card(inputs, result))
+        update_card(collection, "ingest", card_of(collection, inputs, result, how))
     return result
 
 
@@ -122,11 +123,12 @@ def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
     if missing:
         raise Misuse(
             f"{collection.pool} names {len(missing)} documents that are edited or gone, as "
-            f"{min(missing)}; a changed corpus is another collection: choose another directory"
+            f"{min(missing)}; `update` takes edits in and keeps the grades"
         )
 
 
-def _refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
+def refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
+    """Refuse a collection that is itself among the inputs."""
     for path in map(Path, inputs):
         if path.is_dir() and true_path(collection.folder) == true_path(path):
             raise Misuse(
@@ -145,5 +147,14 @@ def _count_removed(collection: Collection, result: Ingested) -> int:
         return 0
 
 
-def _card(inputs: Sequence[str], result: Ingested) -> dict[str, object]:
-    return {"labeler": __version__, "inputs": list(inputs), **result.as_json()}
+def card_of(
+    collection: Collection, inputs: Sequence[str], result: Ingested, how: Reading
+) -> dict[str, object]:
+    """What the card says of the documents: where they came from, and how they were read."""
+    return {
+        "labeler": __version__,
+        "inputs": list(inputs),
+        "inputs_from_here": inputs_from(collection, inputs),
+        "settings": as_settings(how),
+        **result.as_json(),
+    }

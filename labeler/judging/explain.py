@@ -60,7 +60,7 @@ class Explanation:
 
     def as_record(self) -> dict[str, Any]:
         """What the set says of the pair, who said so, and what it took, by name."""
-        judged, origin = self.row
+        judged, origin, _ = self.row
         return {
             **judged.outcome.pair._asdict(),
             "name": self.name,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -13,7 +14,9 @@ from labeler.collection.claims import MadeFile, claimed
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import (
     JudgementLines,
+    JudgementRow,
     Origin,
+    carried_rows,
     grades_of,
     origin_of,
     read_judgements,
@@ -74,12 +77,31 @@ Pairs = Sequence[Pair] | PoolPairs
 
 
 class Job(NamedTuple):
-    """A set of judgements to make: where, under which name, of which pairs and texts."""
+    """A set of judgements to make: where, under which name, of which pairs and texts.
+
+    `carried` are grades of earlier cuts of the documents, which hold for further pairs.
+    """
 
     collection: Collection
     name: str
     pairs: Pairs
     texts: Texts
+    carried: Mapping[Pair, JudgementRow] = {}
+
+    @property
+    def total(self) -> int:
+        """How many pairs have a grade in the end, where none fails."""
+        return len(self.pairs) + len(self.carried)
+
+
+def job_of(collection: Collection, name: str, pairs: Pairs, texts: Texts) -> Job:
+    """The job of judging pairs, but for those whose grades are carried over."""
+    rows = carried_rows(collection.judgements(name))
+    if not rows:
+        return Job(collection, name, pairs, texts)
+    asked = [pair for pair in pairs if pair not in rows]
+    own = {pair: rows[pair] for pair in pairs if pair in rows}
+    return Job(collection, name, asked, texts, own)
 
 
 async def do_job(
@@ -99,6 +121,10 @@ async def do_job(
             check_free(job.collection, job.name, assessor)
             stack.enter_context(claimed(_judgements_made(job, assessor)))
         with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
+            for row in job.carried.values():
+                judged = replace(row.judged, remembered=True)
+                tally.add(judged)
+                out.write(rows.line(judged, row.carried) + "\n")
             try:
                 async for judged in judge_pairs(job.pairs, job.texts, assessor, options):
                     tally.add(judged)
@@ -130,7 +156,7 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "served": sorted(tally.served - {""}),
         "parameters": assessor.asked_with,
         "scale": assessor.prompt.front.scale,
-        "pairs": len(job.pairs),
+        "pairs": job.total,
         "judged": tally.judged,
         "failed": tally.failed,
         "failures": tally.failures_by_status,

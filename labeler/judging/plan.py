@@ -35,7 +35,7 @@ def plan_job(
     example = assessor.request(*job.texts.of(pair)) if pair else None
     requests = _unanswered(job, assessor, retry_failed)
     calls = plan_calls(requests, session, example, tries=TRIES)
-    return JudgingPlan(len(job.pairs), len(job.pairs) - calls.calls, calls)
+    return JudgingPlan(job.total, job.total - calls.calls, calls)
 
 
 def _unanswered(job: Job, assessor: Assessor, retry_failed: bool) -> Iterator[Request]:

@@ -42,7 +42,7 @@ class JudgeResult:
     @property
     def total(self) -> int:
         """How many pairs were to be judged."""
-        return len(self.job.pairs)
+        return self.job.total
 
     @property
     def judged(self) -> int:

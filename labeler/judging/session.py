@@ -11,7 +11,7 @@ from typing import NamedTuple
 from labeler.collection.layout import Collection
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions
-from labeler.judging.job import Job, Pairs, check_free, default_name, do_job, texts_of
+from labeler.judging.job import Job, Pairs, check_free, default_name, do_job, job_of, texts_of
 from labeler.judging.plan import JudgingPlan, plan_job
 from labeler.judging.result import JudgeResult
 from labeler.judging.tally import Tally
@@ -102,7 +102,7 @@ async def _prepared(
     selection = await select_model("judge", session_options, control)
     texts = texts_of(collection)
     name = options.name or default_name(prompt.name, selection.choice.name)
-    job = Job(collection, name, pairs_of(collection, texts), texts)
+    job = job_of(collection, name, pairs_of(collection, texts), texts)
     documents = texts.documents.values()
     with _left_uncollected():
         async with open_session(selection, documents, collection.store, control) as session:

@@ -1,0 +1,66 @@
+"""`labeler update`: edited documents into a collection whose grades are kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.ingest import note_left_out
+from labeler.cli.numbers import WORDS, number
+from labeler.cli.options import Folder, FormFlags, unfolded
+from labeler.cli.output import show
+from labeler.cli.reporting import show_outcome
+from labeler.cli.screen import note, progress, say
+from labeler.messages import count_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from labeler.corpus.update import UpdateResult
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count; write nothing.")]
+
+
+@unfolded
+def command(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help="The documents as they are now, as ingest takes."),
+    ],
+    folder: Folder,
+    *,
+    words: Annotated[
+        int | None, number(WORDS, help="Cut them into passages of another length, too.")
+    ] = None,
+    dry_run: DryRun = False,
+    shown: FormFlags,
+) -> None:
+    """Read edited documents into a collection; passages that are still there keep their grades."""
+    from labeler.corpus.update import update
+    from labeler.models.control import Control
+
+    control = Control(note=note, progress=progress)
+    result = update(inputs, folder, words=words, dry_run=dry_run, control=control)
+    note_left_out(result.ingested)
+    show_outcome(result, lambda outcome: show_update(outcome, folder), shown)
+
+
+def show_update(result: UpdateResult, folder: Path) -> None:
+    """Print what became of passages and judgements, and what comes next."""
+    carryover = result.carryover
+    show([carryover.table()])
+    say("")
+    pairs = count_of(carryover.pool, "pair", "pairs")
+    say(f"the pool has {pairs}, {carryover.unjudged:,} of them without a grade")
+    if carryover.lower_bounds:
+        grades = count_of(carryover.lower_bounds, "grade", "grades")
+        note(f"{grades} of merged passages may be higher: a part of the passage was never judged")
+    if result.history is None:
+        note("nothing was written")
+        return
+    note(f"the state before is kept: {result.history}")
+    if result.runs:
+        names = ", ".join(result.runs)
+        note(f"these runs rank the passages of before and are kept there: {names}")
+    note(f"next: labeler pool {folder}, then labeler judge {folder}")

@@ -1,0 +1,257 @@
+"""Carry a collection's queries, pool, judgements and qrels over to another cut of its documents."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labeler.collection.claims import MadeFile, claimed
+from labeler.collection.history import keep_state
+from labeler.collection.judgements import grades_of, read_judgements
+from labeler.collection.layout import Collection
+from labeler.collection.people import people_path, read_people, read_sample, write_people
+from labeler.collection.people import write_sample as write_sampled
+from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.queries import read_queries, write_queries
+from labeler.corpus.matching import CARRIED, MERGED, STATES, UNCHANGED, Match
+from labeler.data import Judgement, Pair, Pooled, Qrels, Query
+from labeler.files.jsonl import read_rows, write_rows
+from labeler.report.table import Column, Table
+from labeler.trec.qrels import read_qrels
+from labeler.trec.write import write_qrels, write_sorted_qrels
+
+Counts = Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Carryover:
+    """What became of a collection's passages and judgements, counted by state.
+
+    `passages` counts the old passages, `by_set` the graded pairs of each set of judgements and
+    qrels. `lower_bounds` are grades of merged passages of which a part was never judged. `unjudged`
+    counts the pairs of the new pool that no set of judgements has a grade of.
+    """
+
+    passages: Counts = field(default_factory=Counter)
+    by_set: Mapping[str, Counts] = field(default_factory=dict)
+    lower_bounds: int = 0
+    pool: int = 0
+    unjudged: int = 0
+
+    def table(self) -> Table:
+        """The five counts of the passages, and of the grades of each set."""
+        names = ("of", *STATES)
+        columns = [Column(n, align="left" if n == "of" else "right") for n in names]
+        rows: list[list[str | int]] = [
+            [name, *(counts[state] for state in STATES)]
+            for name, counts in [("passages", self.passages), *self.by_set.items()]
+        ]
+        return Table("carried", columns, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts by name."""
+        return {
+            "passages": _in_order(self.passages),
+            "judgements": {name: _in_order(counts) for name, counts in self.by_set.items()},
+            "lower_bounds": self.lower_bounds,
+            "pool": self.pool,
+            "unjudged": self.unjudged,
+        }
+
+
+def _in_order(counts: Counts) -> dict[str, int]:
+    return {state: counts[state] for state in STATES}
+
+
+class _Carried(NamedTuple):
+    """A graded pair in its new place: the old pairs behind it, and the one whose grade it has."""
+
+    old: Pair
+    state: str
+    sources: tuple[str, ...]
+
+
+class Carrying:
+    """The new state of what names documents, from what became of each of them."""
+
+    def __init__(self, old: Collection, matches: Mapping[str, Match]) -> None:
+        self.old, self.matches = old, matches
+        self.parts: dict[str, list[str]] = defaultdict(list)
+        for old_id, match in matches.items():
+            for new_id in match.new_ids:
+                self.parts[new_id].append(old_id)
+
+    def new_id(self, old_id: str) -> str | None:
+        """The passage for which the grades of an old one hold; `None` where there is none."""
+        match = self.matches.get(old_id)
+        return match.new_ids[0] if match and match.state in CARRIED else None
+
+    def pool(self) -> list[Pooled]:
+        """The pairs to judge: those carried over, and the parts of what was split."""
+        if not self.old.pool.exists():
+            return []
+        entries = (
+            Pooled(Pair(entry.pair.query_id, new_id), entry.runs, entry.best_rank)
+            for entry in read_pool(self.old.pool)
+            for new_id in self.matches.get(entry.pair.doc_id, Match("gone")).new_ids
+        )
+        merged: dict[Pair, Pooled] = {}
+        for entry in entries:
+            earlier = [merged[entry.pair]] if entry.pair in merged else []
+            merged[entry.pair] = merge_pools(earlier, [entry])[0]
+        return list(merged.values())
+
+    def graded(self, grades: Iterable[tuple[str, str, int]]) -> dict[Pair, tuple[_Carried, int]]:
+        """The pairs with grades that hold in the new corpus; of several in one, the highest.
+
+        A passage that holds a part of one that was judged and is split is judged anew.
+        """
+        carried: dict[Pair, tuple[_Carried, int]] = {}
+        divided: set[Pair] = set()
+        for query_id, old_id, grade in grades:
+            new_id = self.new_id(old_id)
+            if new_id is None:
+                parts = self.matches[old_id].new_ids if old_id in self.matches else ()
+                divided.update(Pair(query_id, part) for part in parts)
+                continue
+            pair, state = Pair(query_id, new_id), self.matches[old_id].state
+            earlier = carried.get(pair)
+            sources = (*(earlier[0].sources if earlier else ()), old_id)
+            if earlier and earlier[1] >= grade:
+                carried[pair] = (earlier[0]._replace(sources=sources), earlier[1])
+            else:
+                carried[pair] = (_Carried(Pair(query_id, old_id), state, sources), grade)
+        return {pair: entry for pair, entry in carried.items() if pair not in divided}
+
+    def judgement_rows(self, path: Path) -> Iterator[dict[str, Any]]:
+        """The rows of a set of judgements whose grades hold, with where each came from."""
+        carried = self.graded(grades_of(path))
+        new_pairs = {each.old: (pair, each) for pair, (each, _) in carried.items()}
+        for (_, row), read in zip(read_rows(path), read_judgements(path), strict=True):
+            outcome = read.judged.outcome
+            if isinstance(outcome, Judgement) and outcome.pair in new_pairs:
+                pair, each = new_pairs[outcome.pair]
+                origin = {"state": each.state, "from": list(each.sources)}
+                is_same = each.state == UNCHANGED and each.sources == (pair.doc_id,)
+                more = {} if is_same else {"carried": origin}
+                yield {**row, "doc_id": pair.doc_id, **more}
+
+    def qrels(self, qrels: Qrels) -> Qrels:
+        """The grades of qrels that hold."""
+        rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
+        result: Qrels = {}
+        for pair, (_, grade) in self.graded(rows).items():
+            result.setdefault(pair.query_id, {})[pair.doc_id] = grade
+        return result
+
+    def queries(self) -> list[Query]:
+        """The queries, their sources named as they are called now."""
+        if not self.old.queries.exists():
+            return []
+        return [self._moved(query) for query in read_queries(self.old.queries).values()]
+
+    def _moved(self, query: Query) -> Query:
+        sources = query.metadata.get("source")
+        if not isinstance(sources, list):
+            return query
+        moved = [self._source(each) if isinstance(each, dict) else each for each in sources]
+        return Query(query.id, query.text, {**query.metadata, "source": moved})
+
+    def _source(self, source: dict[str, Any]) -> dict[str, Any]:
+        match = self.matches.get(str(source.get("doc_id")))
+        if match is None or match.new_ids == (source["doc_id"],):
+            return source
+        if not match.new_ids:
+            return {**source, "state": match.state}
+        more = {"parts": list(match.new_ids)} if len(match.new_ids) > 1 else {}
+        return {**source, "doc_id": match.new_ids[0], "state": match.state, **more}
+
+    def outcome(self) -> Carryover:
+        """The counts of what became of passages and judgements; nothing is written."""
+        by_set, judged = {}, set[Pair]()
+        lower = 0
+        for name in self.old.qrels_names():
+            qrels = read_qrels(self.old.qrels(name))
+            by_set[name] = Counter(
+                self.matches[doc_id].state if doc_id in self.matches else "gone"
+                for grades in qrels.values()
+                for doc_id in grades
+            )
+            rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
+            carried = self.graded(rows)
+            judged |= carried.keys()
+            lower += sum(self._is_lower_bound(pair, each) for pair, (each, _) in carried.items())
+        pool = self.pool()
+        unjudged = sum(entry.pair not in judged for entry in pool)
+        states = Counter(match.state for match in self.matches.values())
+        return Carryover(states, by_set, lower, len(pool), unjudged)
+
+    def _is_lower_bound(self, pair: Pair, carried: _Carried) -> bool:
+        """Whether a part of a merged passage was never judged, so that its grade may be higher."""
+        return carried.state == MERGED and len(carried.sources) < len(self.parts[pair.doc_id])
+
+
+def write_carried(collection: Collection, carrying: Carrying) -> None:
+    """Write what names documents into a collection, from the state that it is carried over from.
+
+    The collection must be locked, and its new corpus be there. A set of which no grade holds any
+    more is in the state before alone.
+    """
+    old = carrying.old
+    if old.pool.exists():
+        write_pool(collection.pool, carrying.pool())
+    if old.queries.exists():
+        write_queries(collection.queries, carrying.queries())
+    for name in old.judgement_names():
+        rows = list(carrying.judgement_rows(old.judgements(name)))
+        path = collection.judgements(name)
+        if not rows:
+            path.unlink(missing_ok=True)
+            collection.qrels(name).unlink(missing_ok=True)
+            continue
+        write_rows(path, rows, check=lambda written: list(read_judgements(written)))
+        write_sorted_qrels(collection.qrels(name), grades_of(path))
+    for name in set(old.qrels_names()) - set(old.judgement_names()):
+        qrels = carrying.qrels(read_qrels(old.qrels(name)))
+        if qrels:
+            write_qrels(collection.qrels(name), qrels)
+        else:  # what holds no grade is no file of qrels
+            collection.qrels(name).unlink(missing_ok=True)
+    _write_people(collection, carrying)
+    for path in collection.run_files().values():
+        path.unlink()
+
+
+def _write_people(collection: Collection, carrying: Carrying) -> None:
+    """Write people's answers and the samples that they were drawn as, with the new ids."""
+    folder = carrying.old.folder
+    for path in sorted((folder / "people").glob("*.jsonl")):
+        answers = [(row, carrying.new_id(row.pair.doc_id)) for row in read_people(path)]
+        moved = {
+            Pair(row.pair.query_id, new): _with_document(row, new) for row, new in answers if new
+        }
+        write_people(people_path(collection.folder, path.stem), moved.values())
+    for path in sorted((folder / "samples").glob("*.jsonl")):
+        rows = [(row, carrying.new_id(row.pair.doc_id)) for row in read_sample(path)]
+        kept = [_with_document(row, new) for row, new in rows if new]
+        write_sampled(collection.folder / "samples" / path.name, kept)
+
+
+def _with_document(row: Any, new_id: str) -> Any:
+    from dataclasses import replace
+
+    return replace(row, pair=Pair(row.pair.query_id, new_id))
+
+
+def keep_before(collection: Collection) -> Path:
+    """Keep the state before a change; `Misuse` where a process is judging the collection now."""
+    with ExitStack() as stack:
+        for name in collection.judgement_names():
+            path = collection.judgements(name)
+            made = MadeFile(collection, path, {"change": "corpus"}, "wait until it has ended")
+            stack.enter_context(claimed(made))
+        return keep_state(collection)

@@ -1,0 +1,155 @@
+"""What became of each passage of a corpus in another cut, or another state, of the same documents.
+
+A passage is `unchanged` (the same id, title and text), `moved` (its text is a passage elsewhere, or
+under another title), `merged` (its text lies whole in a larger passage), `split` (it is divided
+among several) or `gone`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from labeler.data import Document
+from labeler.messages import Advance
+
+UNCHANGED, MOVED, MERGED, SPLIT, GONE = STATES = ("unchanged", "moved", "merged", "split", "gone")
+CARRIED = (UNCHANGED, MOVED, MERGED)
+"""The states in which a grade holds for the new passage, too."""
+
+_SHINGLE = 5
+_SPLIT_SHARE, _PART_SHARE = 0.8, 0.1
+"""A passage of an edited file is split where so much of its text stands in several new ones, of
+which each has a tenth at least."""
+
+
+class Match(NamedTuple):
+    """What became of a passage: its state, and the new passages that have its text."""
+
+    state: str
+    new_ids: tuple[str, ...] = ()
+
+
+def match_passages(
+    old: Mapping[str, Document],
+    new: Mapping[str, Document],
+    advance: Advance = lambda _done, _total: None,
+) -> dict[str, Match]:
+    """What became of each old passage by its id; all its words count, white space does not."""
+    files = _Files(new)
+    matches = {}
+    for number, document in enumerate(old.values(), start=1):
+        matches[document.id] = _match(document, new.get(document.id), files)
+        advance(number, len(old))
+    return matches
+
+
+def _match(document: Document, same_id: Document | None, files: _Files) -> Match:
+    if same_id and (same_id.title, same_id.text) == (document.title, document.text):
+        return Match(UNCHANGED, (same_id.id,))
+    text = _squeezed(document.text)
+    beside = list(files.beside(document))
+    same = files.by_text.get(text, [])
+    equal = [each for each in same if each in beside] or same
+    if equal:
+        nearest = min(equal, key=lambda each: abs(_start(each) - _start(document)))
+        return Match(MOVED, (nearest.id,))
+    in_same_text = [each for each in beside if _is_of_same_text(document, each)]
+    if in_same_text:
+        return _by_span(document, in_same_text)
+    return _by_words(text, beside, files)
+
+
+def _by_span(document: Document, beside: Sequence[Document]) -> Match:
+    """By where both stand in one and the same text."""
+    start, end = _span(document)
+    for each in beside:
+        first, last = _span(each)
+        if first <= start and end <= last:
+            return Match(MERGED, (each.id,))
+    parts = [each.id for each in beside if _span(each)[0] < end and start < _span(each)[1]]
+    return Match(SPLIT, tuple(parts)) if parts else Match(GONE)
+
+
+def _by_words(text: str, beside: Sequence[Document], files: _Files) -> Match:
+    """By the words alone, where the file was edited."""
+    within = f" {text} "
+    for each in beside:
+        if text and within in f" {files.squeezed(each)} ":
+            return Match(MERGED, (each.id,))
+    shingles = set(_shingles(text))
+    shared = {each.id: shingles & set(_shingles(files.squeezed(each))) for each in beside}
+    parts = {id_: s for id_, s in shared.items() if len(s) > _PART_SHARE * len(shingles)}
+    covered = len(set().union(*parts.values()))
+    if len(parts) > 1 and covered >= _SPLIT_SHARE * len(shingles):
+        return Match(SPLIT, tuple(parts))
+    return Match(GONE)
+
+
+class _Files:
+    """The new passages by their files and by their texts."""
+
+    def __init__(self, documents: Mapping[str, Document]) -> None:
+        self._documents = documents
+        self._texts: dict[str, str] = {}
+        self._by_file: dict[str, list[Document]] = defaultdict(list)
+        for document in documents.values():
+            for file in _files_of(document):
+                self._by_file[file].append(document)
+
+    @cached_property
+    def by_text(self) -> dict[str, list[Document]]:
+        """The passages by their words."""
+        by_text: dict[str, list[Document]] = defaultdict(list)
+        for document in self._documents.values():
+            by_text[self.squeezed(document)].append(document)
+        return dict(by_text)
+
+    def beside(self, document: Document) -> Iterator[Document]:
+        """The new passages of the file in which an old one stands."""
+        source = document.metadata.get("source")
+        yield from self._by_file.get(source, ()) if isinstance(source, str) else ()
+
+    def squeezed(self, document: Document) -> str:
+        """The words of a passage, kept since every old passage is held against them."""
+        text = self._texts.get(document.id)
+        if text is None:
+            text = self._texts[document.id] = _squeezed(document.text)
+        return text
+
+
+def _files_of(document: Document) -> Iterator[str]:
+    source, others = document.metadata.get("source"), document.metadata.get("also_in")
+    for file in (source, *(others if isinstance(others, list) else ())):
+        if isinstance(file, str):
+            yield file
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _shingles(text: str) -> Iterator[tuple[str, ...]]:
+    words = text.split()
+    return zip(*(words[n:] for n in range(_SHINGLE)), strict=False)
+
+
+def _is_of_same_text(first: Document, second: Document) -> bool:
+    """Whether two passages have spans in one and the same text."""
+    keys = ("source", "sha256", "text_sha256")
+    same = all(first.metadata.get(key) == second.metadata.get(key) for key in keys)
+    return same and all(_span(each) != _NO_SPAN for each in (first, second))
+
+
+_NO_SPAN = (-1, -1)
+
+
+def _span(document: Document) -> tuple[int, int]:
+    start, end = document.metadata.get("start"), document.metadata.get("end")
+    return (start, end) if type(start) is int and type(end) is int else _NO_SPAN
+
+
+def _start(document: Document) -> int:
+    return _span(document)[0]

@@ -1,0 +1,80 @@
+"""`rechunk`: cut a collection's documents into passages of another length, and keep the grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from labeler.collection.card import card_section, read_card
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.lock import locked
+from labeler.corpus.blocks import lengths_of
+from labeler.corpus.documents import read_documents
+from labeler.corpus.settings import inputs_of, settings_of
+from labeler.corpus.update import UpdateResult, change_corpus
+from labeler.data import Document
+from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.models.control import Control
+
+
+def rechunk(
+    collection: Collection | Path | str,
+    words: int,
+    *,
+    inputs: str | Path | Iterable[str | Path] = (),
+    dry_run: bool = False,
+    control: Control | None = None,
+) -> UpdateResult:
+    """Cut the documents of a collection into passages of about `words` words.
+
+    They are read from where they were ingested from, or from `inputs`, and must be as they were:
+    `update` takes edits in. Judgements are carried over as there.
+    """
+    opened, control = open_collection(collection), control or Control()
+    lengths = lengths_of(words)
+    section = card_section(read_card(opened), "ingest")
+    several = [inputs] if isinstance(inputs, str | Path) else inputs
+    names = [str(path) for path in several] or inputs_of(opened, section)
+    old = read_corpus(opened.corpus)
+    _check_was_cut(opened, old, names)
+    how = replace(settings_of(section), lengths=lengths)
+    try:
+        with control.progress("files") as advance:
+            ingested = read_documents(names, (opened.folder,), advance, how)
+    except FileProblem as error:
+        raise Misuse(f"{error}; where are the documents now?", parameter="inputs") from error
+    _check_unedited(old, ingested.documents)
+    with locked(opened, control.note):
+        return change_corpus(opened, names, ingested, how, dry_run=dry_run, control=control)
+
+
+def _check_was_cut(collection: Collection, old: Mapping[str, Document], names: list[str]) -> None:
+    """`Misuse` where a collection's documents are rows, which nobody cuts, or nobody knows whence
+    they came.
+    """
+    if not any("headings" in document.metadata for document in old.values()):
+        problem = "its documents were not cut from files, so that there is nothing to cut anew"
+        raise Misuse(f"{collection.folder}: {problem}")
+    if not names:
+        problem = "its card does not say where the documents are"
+        raise Misuse(f"{collection.folder}: {problem}; name them", parameter="inputs")
+
+
+def _check_unedited(old: Mapping[str, Document], new: Mapping[str, Document]) -> None:
+    """`BadInput` names a file that is not as it was when the collection was made."""
+    hashes = _hashes(new)
+    for file, sha256 in _hashes(old).items():
+        if hashes.get(file) != sha256:
+            state = "was edited" if file in hashes else "is not there any more"
+            problem = f"{file} {state} since the collection was made"
+            raise BadInput(f"{problem}; take edits in first: labeler update DOCUMENTS COLL")
+
+
+def _hashes(documents: Mapping[str, Document]) -> dict[str, str]:
+    return {
+        str(document.metadata["source"]): str(document.metadata.get("sha256"))
+        for document in documents.values()
+        if "source" in document.metadata and "headings" in document.metadata
+    }
