@@ -31,6 +31,16 @@ def rechunk(
 
     They are read from where they were ingested from, or from `inputs`, and must be as they were:
     `update` takes edits in. Judgements are carried over as there.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from labeler.corpus.ingest import ingest
+    >>> folder = TemporaryDirectory()
+    >>> page, made = Path(folder.name, "cats.md"), Path(folder.name, "collection")
+    >>> _ = page.write_text("# Cats\\n\\n" + "A cat sleeps anywhere. " * 30)
+    >>> _ = ingest(page, made)
+    >>> rechunk(made, 60)
+    UpdateResult(0 unchanged, 0 moved, 0 merged, 1 split, 0 gone)
+    >>> folder.cleanup()
     """
     opened, control = open_collection(collection), control or Control()
     lengths = lengths_of(words)
