@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from labeler.collection.export import export as export
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
+    from labeler.collection.validate import validate as validate
     from labeler.corpus.ingest import ingest as ingest
     from labeler.corpus.rechunk import rechunk as rechunk
     from labeler.corpus.update import update as update
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from labeler.pipeline import BuildOptions as BuildOptions
     from labeler.pipeline import abuild as abuild
     from labeler.pipeline import build as build
+    from labeler.pools.chunk import compare_chunkings as compare_chunkings
     from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.pool import pool as pool
     from labeler.queries.asking import Asking as Asking
@@ -73,6 +75,7 @@ _PUBLIC = {
     "arelabel": "judging.relabel:arelabel",
     "build": "pipeline:build",
     "compare": "evaluation.compare:compare",
+    "compare_chunkings": "pools.chunk:compare_chunkings",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff:diff",
     "export": "collection.export:export",
@@ -93,6 +96,7 @@ _PUBLIC = {
     "rechunk": "corpus.rechunk:rechunk",
     "relabel": "judging.relabel:relabel",
     "update": "corpus.update:update",
+    "validate": "collection.validate:validate",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""
 

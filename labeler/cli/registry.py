@@ -42,6 +42,10 @@ COMMANDS: dict[str, Command] = {
     "ingest": Command("ingest", BUILD, "corpus.ingest", "labeler ingest docs/ -o coll/"),
     "update": Command("update", BUILD, "corpus.update", "labeler update docs/ coll/ --dry-run"),
     "rechunk": Command("rechunk", BUILD, "corpus.rechunk", "labeler rechunk coll/ --words 120"),
+    "chunk": Command("chunk", BUILD, "pools.chunk", "labeler chunk coll/ --compare 100,200,400"),
+    "validate": Command(
+        "validate", BUILD, "collection.validate", "labeler validate coll/ --strict"
+    ),
     "generate": Command(
         "generate", BUILD, "queries.generate", "labeler generate coll/ --queries 50"
     ),

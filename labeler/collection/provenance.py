@@ -57,6 +57,17 @@ def making(collection: Collection, paths: Iterable[Path], *, force: bool = False
         update_card(collection, SECTION, dict(sorted({**left, **same, **now}.items())))
 
 
+def note_changed(collection: Collection) -> None:
+    """Note the files that the card knows as they are now, and forget those that are gone.
+
+    The collection must be locked, and a command of its own have changed them.
+    """
+    known = card_section(read_card(collection), SECTION)
+    paths = {key: collection.folder / key for key in known}
+    now = {key: sha256_of(path) for key, path in paths.items() if path.is_file()}
+    update_card(collection, SECTION, dict(sorted(now.items())))
+
+
 def _identity(path: Path) -> tuple[int, int] | None:
     """What changes where a file is replaced; None where there is none."""
     if not path.exists():

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.claims import MadeFile, claimed
 from labeler.collection.history import keep_state
 from labeler.collection.judgements import grades_of, read_judgements
@@ -16,6 +17,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.people import people_path, read_people, read_sample, write_people
 from labeler.collection.people import write_sample as write_sampled
 from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.provenance import note_changed
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.matching import CARRIED, MERGED, STATES, UNCHANGED, Match
 from labeler.data import Judgement, Pair, Pooled, Qrels, Query
@@ -224,6 +226,23 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
     _write_people(collection, carrying)
     for path in collection.run_files().values():
         path.unlink()
+
+
+def note_in_card(collection: Collection) -> None:
+    """Let the card count the pool and the judgements as they are now; the collection is locked."""
+    card = read_card(collection)
+    if collection.pool.exists():
+        pool = {**card_section(card, "pool"), "pairs": len(read_pool(collection.pool))}
+        update_card(collection, "pool", pool)
+    names = collection.judgement_names()
+    entries = {n: e for n, e in card_section(card, "judge").items() if n in names}
+    for name, entry in entries.items():
+        count = sum(1 for _ in grades_of(collection.judgements(name)))
+        counts = {"pairs": count, "judged": count, "failed": 0, "failures": {}}
+        entries[name] = {**entry, **counts} if isinstance(entry, dict) else counts
+    if "judge" in card:
+        update_card(collection, "judge", entries)
+    note_changed(collection)
 
 
 def _write_people(collection: Collection, carrying: Carrying) -> None:

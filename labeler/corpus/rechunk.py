@@ -55,7 +55,7 @@ def rechunk(
             ingested = read_documents(names, (opened.folder,), advance, how)
     except FileProblem as error:
         raise Misuse(f"{error}; where are the documents now?", parameter="inputs") from error
-    _check_unedited(old, ingested.documents)
+    check_unedited(old, ingested.documents)
     with locked(opened, control.note):
         return change_corpus(opened, names, ingested, how, dry_run=dry_run, control=control)
 
@@ -72,7 +72,7 @@ def _check_was_cut(collection: Collection, old: Mapping[str, Document], names: l
         raise Misuse(f"{collection.folder}: {problem}; name them", parameter="inputs")
 
 
-def _check_unedited(old: Mapping[str, Document], new: Mapping[str, Document]) -> None:
+def check_unedited(old: Mapping[str, Document], new: Mapping[str, Document]) -> None:
     """`BadInput` names a file that is not as it was when the collection was made."""
     hashes = _hashes(new)
     for file, sha256 in _hashes(old).items():

@@ -14,7 +14,7 @@ from labeler.collection.lock import locked
 from labeler.collection.provenance import making
 from labeler.collection.readme import write_readme
 from labeler.corpus.blocks import lengths_of
-from labeler.corpus.carry import Carrying, Carryover, keep_before, write_carried
+from labeler.corpus.carry import Carrying, Carryover, keep_before, note_in_card, write_carried
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.ingest import card_of, refuse_to_write_into
 from labeler.corpus.matching import match_passages
@@ -120,6 +120,7 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
         write_corpus(collection.corpus, ingested.documents.values())
         write_carried(collection, Carrying(before, matches))
     update_card(collection, "ingest", card_of(collection, names, ingested, how))
+    note_in_card(collection)
     update_card(collection, SECTION, {**note, "state": "done"})
     write_readme(collection)
     return UpdateResult(ingested, outcome, history, runs)

@@ -1,0 +1,242 @@
+"""The checks of a collection's files, one function a kind of file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from labeler.collection.card import card_section, read_card
+from labeler.collection.judgements import Origin, read_judgements
+from labeler.collection.layout import Collection
+from labeler.collection.problems import Known, Problems
+from labeler.collection.provenance import SECTION
+from labeler.collection.rows import metadata_of, pair_of
+from labeler.data import Document, Judgement, Pair
+from labeler.errors import BadInput
+from labeler.files.cache import sha256_of
+from labeler.files.jsonl import identifier, read_rows, text_of
+from labeler.trec.rows import grade_of
+from labeler.trec.rows import rows as trec_rows
+
+_CUT_ID = re.compile(r":([0-9a-f]{10})\Z")
+_QRELS, _RUN = "query iteration document grade", "query Q0 document rank score tag"
+
+
+def check_corpus(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+    """Ids stand once, passages have texts, and a text is the one that its id was made of."""
+    bad = partial(_bad_row, path, problems)
+    for number, row in read_rows(path, bad):
+        try:
+            document = _document(path, number, row)
+        except BadInput as error:
+            bad(error)
+            continue
+        if document.id in known.documents:
+            problems.add(path, number, "repeated ids", f"the id {document.id!r} stands twice")
+        known.documents.add(document.id)
+        _check_document(path, number, document, problems)
+    del collection
+
+
+def _document(path: Path, number: int, row: dict[str, Any]) -> Document:
+    return Document(
+        identifier(path, number, row, "_id"),
+        text_of(path, number, row, "text", None),
+        text_of(path, number, row, "title", ""),
+        metadata_of(path, number, row),
+    )
+
+
+def _check_document(path: Path, number: int, document: Document, problems: Problems) -> None:
+    if not document.text.strip() and not document.title.strip():
+        text = f"the document {document.id!r} has neither text nor title"
+        problems.add(path, number, "documents without text", text, "warning")
+    match = _CUT_ID.search(document.id)
+    if match and "headings" in document.metadata:
+        content = hashlib.sha256(f"{document.title}\0{document.text}".encode()).hexdigest()[:10]
+        if content != match[1]:
+            text = f"the text of {document.id!r} is not the one that its id was made of"
+            problems.add(path, number, "changed texts", text)
+    start, end = document.metadata.get("start", 0), document.metadata.get("end", 0)
+    if not (type(start) is int and type(end) is int and 0 <= start <= end):
+        text = f"the span of {document.id!r} is none: {start!r:.20} to {end!r:.20}"
+        problems.add(path, number, "spans", text)
+
+
+def check_queries(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+    """Ids and texts stand once, and sources are passages of the corpus."""
+    del collection
+    first_line: dict[str, int] = {}
+    bad = partial(_bad_row, path, problems)
+    for number, row in read_rows(path, bad):
+        try:
+            id_ = identifier(path, number, row, "_id")
+            text, metadata = (
+                text_of(path, number, row, "text", None),
+                metadata_of(path, number, row),
+            )
+        except BadInput as error:
+            bad(error)
+            continue
+        if id_ in known.queries:
+            problems.add(path, number, "repeated ids", f"the id {id_!r} stands twice")
+        known.queries.add(id_)
+        words = " ".join(text.casefold().split())
+        if not words:
+            problems.add(path, number, "queries without text", f"the query {id_!r} has no text")
+        elif first_line.setdefault(words, number) != number:
+            problem = f"the query {id_!r} has the same text as that in line {first_line[words]}"
+            problems.add(path, number, "queries that stand twice", problem, "warning")
+        _check_sources(path, number, id_, metadata, known, problems)
+
+
+def _check_sources(  # noqa: PLR0913, PLR0917  a query, and where what is wrong with it is noted
+    path: Path, number: int, id_: str, metadata: Mapping[str, Any], known: Known, problems: Problems
+) -> None:
+    listed = metadata.get("source")
+    sources = (
+        [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    )
+    unanswerable = metadata.get("answerable") is False or metadata.get("kind") == "unanswerable"
+    if unanswerable and sources:
+        problem = f"the query {id_!r} is unanswerable, and has a source"
+        problems.add(path, number, "unanswerable queries with a source", problem)
+    if not unanswerable and not sources and metadata.get("origin") == "generated":
+        problem = f"the query {id_!r} was written for a passage, and names none"
+        problems.add(path, number, "answerable queries without a source", problem)
+    for source in sources:
+        doc_id = source.get("doc_id")
+        if doc_id not in known.documents and source.get("state") == "gone":
+            problem = f"the passage that {id_!r} was written for is gone"
+            problems.add(path, number, "sources that are gone", problem, "warning")
+        elif doc_id not in known.documents:
+            problem = f"the source {doc_id!r:.100} of {id_!r} is not in the corpus"
+            problems.add(path, number, "sources that are not in the corpus", problem)
+
+
+def check_pool(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+    """Pairs stand once, and both ids are in the collection."""
+    del collection
+    pairs: set[Pair] = set()
+    bad = partial(_bad_row, path, problems)
+    for number, row in read_rows(path, bad):
+        try:
+            pair = pair_of(path, number, row)
+        except BadInput as error:
+            bad(error)
+            continue
+        _check_pair(path, number, pair, known, problems)
+        if pair in pairs:
+            problems.add(path, number, "repeated pairs", f"the pair {pair[0]} {pair[1]} again")
+        pairs.add(pair)
+    known.pool = len(pairs)
+
+
+def check_judgements(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+    """Pairs stand once, ids are in the collection, and all rows are of one origin."""
+    del collection
+    grades: dict[Pair, int] = {}
+    pairs: set[Pair] = set()
+    origins: list[Origin] = []
+    for number, row in enumerate(read_judgements(path), start=1):
+        outcome = row.judged.outcome
+        _check_pair(path, number, outcome.pair, known, problems)
+        if outcome.pair in pairs:
+            text = f"the pair {outcome.pair[0]} {outcome.pair[1]} again"
+            problems.add(path, number, "repeated pairs", text)
+        pairs.add(outcome.pair)
+        if row.origin not in origins[:1]:
+            origins.append(row.origin)
+            if len(origins) > 1:
+                text = "made by another prompt, model or parameters than the rows above"
+                problems.add(path, number, "rows of another origin", text)
+        if isinstance(outcome, Judgement):
+            grades[outcome.pair] = outcome.grade
+    known.grades[path.stem] = grades
+    known.rows[path.stem] = len(pairs), len(grades)
+
+
+def check_qrels(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+    """Ids are in the collection, pairs stand once, and grades are those of the judgements."""
+    grades: dict[Pair, int] = {}
+    for number, columns in trec_rows(path, _QRELS):
+        pair = Pair(*(text.decode("utf-8", "replace") for text in (columns[0], columns[2])))
+        grade = grade_of(path, number, columns[3])
+        _check_pair(path, number, pair, known, problems)
+        if pair in grades:
+            problems.add(path, number, "repeated pairs", f"the pair {pair[0]} {pair[1]} again")
+        grades[pair] = grade
+        judged = known.grades.get(path.stem)
+        if judged is not None and judged.get(pair) != grade:
+            is_judged = f"has {judged[pair]}" if pair in judged else "has no grade"
+            file = collection.judgements(path.stem).name
+            text = f"{pair[0]} {pair[1]} has the grade {grade}, and {is_judged} in {file}"
+            problems.add(path, number, "grades that judgements do not have", text)
+    missing = known.grades.get(path.stem, {}).keys() - grades.keys()
+    if missing:
+        query, document = min(missing)
+        text = f"{len(missing):,} judged pairs are not in it, as {query} {document}"
+        problems.add(path, 0, "judgements without a line", text)
+
+
+def check_run(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+    """The documents and the queries of a run are in the collection."""
+    del collection
+    for number, columns in trec_rows(path, _RUN):
+        pair = Pair(*(text.decode("utf-8", "replace") for text in (columns[0], columns[2])))
+        if pair.query_id not in known.queries:
+            text = f"the query {pair.query_id!r:.100} is not in the collection"
+            problems.add(path, number, "queries that are not in the collection", text, "warning")
+        if pair.doc_id not in known.documents:
+            text = f"the document {pair.doc_id!r:.100} is not in the corpus"
+            problems.add(path, number, "documents that are not in the corpus", text)
+
+
+def check_cards(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+    """The counts and hashes of the card are those of the files."""
+    card = read_card(collection)
+
+    def count(section: Mapping[str, Any], name: str, value: int | None, what: str) -> None:
+        told = section.get(name)
+        if type(told) is int and value is not None and told != value:
+            problems.add(path, 0, "counts", f"{what}: the card says {told:,}, there are {value:,}")
+
+    count(card_section(card, "ingest"), "documents", len(known.documents), "documents")
+    count(card_section(card, "pool"), "pairs", known.pool, "pairs of the pool")
+    for name, (pairs, judged) in known.rows.items():
+        section = card_section(card_section(card, "judge"), name)
+        count(section, "judged", judged, f"grades of {name}")
+        if type(section.get("failed")) is int and type(section.get("judged")) is int:
+            count({"sum": section["failed"] + section["judged"]}, "sum", pairs, f"rows of {name}")
+    _check_hashes(collection, card, problems)
+
+
+def _check_hashes(collection: Collection, card: Mapping[str, Any], problems: Problems) -> None:
+    for key, sha256 in card_section(card, SECTION).items():
+        path = collection.folder / key
+        if not sha256 or not isinstance(sha256, str):
+            continue
+        if not path.exists():
+            problems.add(
+                path, 0, "missing files", "the card knows it, and it is not there", "warning"
+            )
+        elif sha256_of(path) != sha256:
+            text = "not as the command wrote it that made it"
+            problems.add(path, 0, "changed files", text, "warning")
+
+
+def _check_pair(path: Path, number: int, pair: Pair, known: Known, problems: Problems) -> None:
+    if pair.query_id not in known.queries:
+        text = f"the query {pair.query_id!r:.100} is not in the collection"
+        problems.add(path, number, "queries that are not in the collection", text)
+    if pair.doc_id not in known.documents:
+        text = f"the document {pair.doc_id!r:.100} is not in the corpus"
+        problems.add(path, number, "documents that are not in the corpus", text)
+
+
+def _bad_row(path: Path, problems: Problems, error: BadInput) -> None:
+    problems.add_text(path, str(error))

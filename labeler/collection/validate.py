@@ -1,0 +1,122 @@
+"""`validate`: whether the files of a collection fit together, and each what its format says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from labeler.collection.checks import (
+    check_cards,
+    check_corpus,
+    check_judgements,
+    check_pool,
+    check_qrels,
+    check_queries,
+    check_run,
+)
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.problems import Known, Problem, Problems
+from labeler.errors import LabelerError
+from labeler.models.control import Control
+from labeler.report.table import Column, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What is wrong with a collection, and how much was checked.
+
+    `problems` are in the order of the files; of each kind in a file the first few are named, and
+    `more` counts the others.
+    """
+
+    problems: tuple[Problem, ...] = ()
+    more: int = 0
+    checked: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> int:
+        """How many problems make figures wrong, or keep the collection from being used."""
+        return sum(problem.count for problem in self.problems if problem.level == "error")
+
+    @property
+    def warnings(self) -> int:
+        """How many problems a person should look at."""
+        return sum(problem.count for problem in self.problems if problem.level == "warning")
+
+    def is_valid(self, *, strict: bool = False) -> bool:
+        """Whether there is no error, and with `strict` no warning either."""
+        return not self.errors and not (strict and self.warnings)
+
+    def as_json(self) -> dict[str, Any]:
+        """The problems, and how much was checked."""
+        return {
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "problems": [problem.as_json() for problem in self.problems],
+            "checked": self.checked,
+        }
+
+    def table(self) -> Table:
+        """The problems, a row each."""
+        names = ("level", "path", "line", "problem", "count")
+        columns = [Column(name, align="left") for name in names]
+        rows = [[p.level, str(p.path), p.line or None, p.text, p.count] for p in self.problems]
+        return Table("problems", columns, rows)
+
+    def __repr__(self) -> str:
+        return f"Validation({self.errors} errors, {self.warnings} warnings)"
+
+
+def validate(collection: Collection | Path | str, *, control: Control | None = None) -> Validation:
+    """Check every file of a collection, and what they say of one another; nothing is changed.
+
+    >>> from labeler.testing import small_collection
+    >>> validate(small_collection())
+    Validation(0 errors, 0 warnings)
+    """
+    opened, control = open_collection(collection), control or Control()
+    problems, known = Problems(), Known()
+    steps = list(_steps(opened))
+    with control.progress("files checked") as advance:
+        for number, (kind, path) in enumerate(steps, start=1):
+            try:
+                _CHECKS[kind](opened, path, known, problems)
+            except LabelerError as error:  # a reader's, which names the file and the line
+                problems.add_text(path, str(error))
+            advance(number, len(steps))
+    counts: Counter[str] = Counter(kind for kind, _ in steps)
+    checked = {"documents": len(known.documents), "queries": len(known.queries), **counts}
+    return Validation(tuple(problems.listed()), problems.unnamed, checked)
+
+
+Kind = Literal["corpus", "queries", "pool", "judgements", "qrels", "runs", "card"]
+
+_CHECKS: dict[Kind, Callable[[Collection, Path, Known, Problems], None]] = {
+    "corpus": check_corpus,
+    "queries": check_queries,
+    "pool": check_pool,
+    "judgements": check_judgements,
+    "qrels": check_qrels,
+    "runs": check_run,
+    "card": check_cards,
+}
+
+
+def _steps(collection: Collection) -> Iterator[tuple[Kind, Path]]:
+    """The files to check, those first whose ids the others name."""
+    yield "corpus", collection.corpus
+    if collection.queries.exists():
+        yield "queries", collection.queries
+    if collection.pool.exists():
+        yield "pool", collection.pool
+    for name in collection.judgement_names():
+        yield "judgements", collection.judgements(name)
+    for name in collection.qrels_names():
+        yield "qrels", collection.qrels(name)
+    for path in collection.run_files().values():
+        yield "runs", path
+    if collection.card.exists():
+        yield "card", collection.card

@@ -1,0 +1,244 @@
+"""`chunk`: which length of passages lets retrieval find the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labeler.collection.card import card_section, read_card
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection, is_collection, open_collection
+from labeler.collection.lock import locked
+from labeler.collection.queries import read_queries, write_queries
+from labeler.corpus.blocks import lengths_of
+from labeler.corpus.documents import Reading, read_documents
+from labeler.corpus.ingest import ingest
+from labeler.corpus.rechunk import check_unedited
+from labeler.corpus.settings import inputs_of, settings_of
+from labeler.data import Document, Query
+from labeler.errors import BadInput, Misuse
+from labeler.models.control import Control
+from labeler.queries.strata import heading_queries
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.runs.retrieve import retrieve
+from labeler.stats.means import bounded_interval
+from labeler.text.sentences import count_words
+from labeler.trec.order import ranking
+
+DEPTH = 10
+READ = 1_000
+"""So many words of the ranking are read, however many passages they are."""
+
+_HEADINGS = 50
+
+
+class Span(NamedTuple):
+    """Where in a file the passage stands that a query was written for."""
+
+    source: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """How one retriever does with passages of one length.
+
+    `right` is the share of queries with a right passage among the first ten: one that shares half
+    of the shorter of itself and the source span. `covered` is the share of the source span that the
+    first thousand words of the ranking hold. Both are means over queries with intervals.
+    """
+
+    words: int
+    passages: int
+    run: str
+    right: Interval
+    covered: Interval
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {
+            "words": self.words,
+            "passages": self.passages,
+            "run": self.run,
+            "right": self.right._asdict(),
+            "covered": self.covered._asdict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkComparison:
+    """The chunkings side by side, over so many queries; `own_words` is the collection's length.
+
+    `of_headings` says that headings stood in for queries.
+    """
+
+    chunkings: tuple[Chunking, ...]
+    queries: int
+    own_words: int
+    of_headings: bool = False
+
+    def table(self) -> Table:
+        """A row for each length and retriever."""
+        columns = [
+            Column("words"),
+            Column("passages"),
+            Column("run", align="left"),
+            Column("right", f"right in {DEPTH}", ".3f", ends=".3f"),
+            Column("covered", f"covered in {READ:,} words", ".3f", ends=".3f"),
+        ]
+        rows: list[Row] = [[c.words, c.passages, c.run, c.right, c.covered] for c in self.chunkings]
+        return Table("chunkings", columns, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        chunkings = [chunking.as_json() for chunking in self.chunkings]
+        return {"queries": self.queries, "own_words": self.own_words, "chunkings": chunkings}
+
+    def __repr__(self) -> str:
+        lengths = dict.fromkeys(chunking.words for chunking in self.chunkings)
+        return f"ChunkComparison({', '.join(map(str, lengths))} words, {self.queries} queries)"
+
+
+def compare_chunkings(
+    source: Collection | Path | str,
+    words: Sequence[int] = (100, 200, 400),
+    *,
+    control: Control | None = None,
+) -> ChunkComparison:
+    """Cut the documents of a collection in several ways, and look for the sources of its queries.
+
+    `source` is a collection that `ingest` made, whose queries name the passages that they were
+    written for; or a folder of documents, whose headings then stand in for queries. Nothing is
+    written into either. The longer a passage, the more of a source it holds, and the fewer of them
+    can be read: `covered` lets each length read as many words.
+
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "pets.md").write_text("# Cats\\n\\n" + "A cat sleeps. " * 200)
+    ...     compare_chunkings(folder, [50, 100])
+    ChunkComparison(50, 100 words, 1 queries)
+    """
+    control = control or Control()
+    if not words:
+        raise Misuse("expected one length or more", parameter="words")
+    lengths = [lengths_of(each) for each in dict.fromkeys(words)]
+    if Path(source.folder if isinstance(source, Collection) else source).is_dir() and (
+        isinstance(source, Collection) or is_collection(Path(source))
+    ):
+        opened = open_collection(source)
+        return _compared(opened, [Reading(lengths=each) for each in lengths], control)
+    with TemporaryDirectory(prefix="labeler-chunk-") as folder:
+        made = Collection(Path(folder))
+        ingest(str(source), made, control=control)
+        queries = heading_queries(read_corpus(made.corpus).values(), _HEADINGS, seed=0)
+        with locked(made):
+            write_queries(made.queries, queries)
+        compared = _compared(made, [Reading(lengths=each) for each in lengths], control)
+        return replace(compared, of_headings=True)
+
+
+def _compared(collection: Collection, hows: Sequence[Reading], control: Control) -> ChunkComparison:
+    section = card_section(read_card(collection), "ingest")
+    names, own = inputs_of(collection, section), settings_of(section)
+    old = read_corpus(collection.corpus)
+    queries = read_queries(collection.queries)
+    spans = {q.id: found for q in queries.values() if (found := list(_spans(q, old)))}
+    if not names or not spans:
+        problem = "no query names the passage that it was written for, with its place in a file"
+        missing = "its card does not say where the documents are" if not names else problem
+        raise BadInput(f"{collection.folder}: {missing}; nothing to compare chunkings by")
+    asked = {id_: queries[id_] for id_ in spans}
+    chunkings: list[Chunking] = []
+    for how in hows:
+        with control.progress(f"files for {how.lengths.usual} words") as advance:
+            read = read_documents(names, (), advance, replace(own, lengths=how.lengths))
+        check_unedited(old, read.documents)
+        with control.progress(f"retrieving, {how.lengths.usual} words") as advance:
+            runs = retrieve(read.documents, asked, advance)
+        for name, run in runs.items():
+            ranked = {id_: ranking(run.get(id_, {})) for id_ in asked}
+            chunkings.append(_scored(how.lengths.usual, name, ranked, spans, read.documents))
+    return ChunkComparison(tuple(chunkings), len(asked), own.lengths.usual)
+
+
+def _spans(query: Query, documents: Mapping[str, Document]) -> Iterator[Span]:
+    """Where the passages stand that a query was written for."""
+    listed = query.metadata.get("source")
+    for source in listed if isinstance(listed, list) else ():
+        document = documents.get(str(source.get("doc_id"))) if isinstance(source, dict) else None
+        span = _span_of(document) if document else None
+        if span:
+            yield span
+
+
+def _span_of(document: Document) -> Span | None:
+    metadata = document.metadata
+    source, start, end = (metadata.get(key) for key in ("source", "start", "end"))
+    if isinstance(source, str) and type(start) is int and type(end) is int and start < end:
+        return Span(source, start, end)
+    return None
+
+
+def _scored(
+    words: int,
+    name: str,
+    ranked: Mapping[str, Sequence[str]],
+    spans: Mapping[str, Sequence[Span]],
+    documents: Mapping[str, Document],
+) -> Chunking:
+    right, covered = [], []
+    for id_, ranking_ in ranked.items():
+        top = [_span_of(documents[doc_id]) for doc_id in ranking_[:DEPTH]]
+        right.append(float(any(_is_right(p, s) for p in top if p for s in spans[id_])))
+        read = [
+            p for doc_id in _first_words(ranking_, documents) if (p := _span_of(documents[doc_id]))
+        ]
+        covered.append(sum(_covered(s, read) for s in spans[id_]) / len(spans[id_]))
+    return Chunking(words, len(documents), name, _interval(right), _interval(covered))
+
+
+def _overlap(first: Span, second: Span) -> int:
+    if first.source != second.source:
+        return 0
+    return max(0, min(first.end, second.end) - max(first.start, second.start))
+
+
+def _is_right(passage: Span, source: Span) -> bool:
+    shorter = min(passage.end - passage.start, source.end - source.start)
+    return 2 * _overlap(passage, source) >= shorter
+
+
+def _first_words(ranked: Sequence[str], documents: Mapping[str, Document]) -> Iterator[str]:
+    """The first passages of a ranking, as long as they have no more words than are read."""
+    room = READ
+    for doc_id in ranked:
+        room -= count_words(documents[doc_id].text)
+        if room < 0:
+            return
+        yield doc_id
+
+
+def _covered(source: Span, passages: Sequence[Span]) -> float:
+    """The share of a span that passages hold, each character once."""
+    pieces = sorted(
+        (max(p.start, source.start), min(p.end, source.end))
+        for p in passages
+        if _overlap(p, source)
+    )
+    total, reached = 0, source.start
+    for start, end in pieces:
+        total += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return total / (source.end - source.start)
+
+
+def _interval(values: Sequence[float]) -> Interval:
+    array = np.asarray(values, dtype=np.float64)
+    ends = bounded_interval(array, "bootstrap", 0, (0.0, 1.0))
+    low, high = ends or (None, None)
+    return Interval(float(array.mean()), low, high)
