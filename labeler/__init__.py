@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.pool import pool as pool
     from labeler.queries.asking import Asking as Asking
+    from labeler.pools.shift import shift as shift
     from labeler.queries.generate import GenerateOptions as GenerateOptions
     from labeler.queries.generate import agenerate as agenerate
     from labeler.queries.generate import generate as generate
@@ -95,6 +96,7 @@ _PUBLIC = {
     "realism": "queries.realism:realism",
     "rechunk": "corpus.rechunk:rechunk",
     "relabel": "judging.relabel:relabel",
+    "shift": "pools.shift:shift",
     "update": "corpus.update:update",
     "validate": "collection.validate:validate",
 }

@@ -100,6 +100,7 @@ COMMANDS: dict[str, Command] = {
         "evaluation.trec_eval.program",
         "labeler trec-eval -q -m map -m P.5,10 qrels.txt run.txt",
     ),
+    "shift": Command("shift", MEASURE, "pools.shift", "labeler shift coll/ --qrels human"),
     "leaderboard": Command(
         "leaderboard",
         MEASURE,

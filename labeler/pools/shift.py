@@ -1,0 +1,208 @@
+"""`shift`: how far scores moved since a collection's documents changed, and through what.
+
+Between the state before and now both the grades and the ranking changed. One state in between tells
+them apart: the ranking of before, with each passage replaced by what became of it, scored by the
+grades of now. What separates it from before are labels; what separates it from now is retrieval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.collection.corpus import read_corpus
+from labeler.collection.history import states
+from labeler.collection.layout import Collection, open_collection
+from labeler.corpus.matching import Match, match_passages
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput, Misuse
+from labeler.metrics.registry import parse_all
+from labeler.metrics.scores import evaluate
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.stats.means import mean_interval
+from labeler.trec.order import ranking
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import read_run
+
+MEASURE = "nDCG@10"
+
+
+@dataclass(frozen=True, slots=True)
+class RunShift:
+    """How a run's mean score moved: by labels, by retrieval, and both together.
+
+    The differences have their intervals over queries; the two add up to the whole.
+    """
+
+    run: str
+    before: float
+    now: float
+    labels: Interval
+    retrieval: Interval
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {
+            "run": self.run,
+            "before": self.before,
+            "now": self.now,
+            "labels": self.labels._asdict(),
+            "retrieval": self.retrieval._asdict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How all runs of both states moved, over the queries that both have grades of.
+
+    `holes` is the share of the first ten documents, of all runs and queries, that have no grade
+    now: what they would bring counts as labels and as retrieval, and as 0 until it is judged.
+    """
+
+    runs: tuple[RunShift, ...]
+    measure: str
+    qrels: str
+    state: Path
+    queries: int
+    holes: float
+
+    def table(self) -> Table:
+        """A row for each run."""
+        columns = [
+            Column("run", align="left"),
+            Column("before"),
+            Column("labels", "through labels", "+.4f", ends="+.3f"),
+            Column("retrieval", "through retrieval", "+.4f", ends="+.3f"),
+            Column("now"),
+        ]
+        rows: list[Row] = [[r.run, r.before, r.labels, r.retrieval, r.now] for r in self.runs]
+        return Table("shift", columns, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {
+            "measure": self.measure,
+            "qrels": self.qrels,
+            "state": str(self.state),
+            "queries": self.queries,
+            "holes": self.holes,
+            "runs": [run.as_json() for run in self.runs],
+        }
+
+    def __repr__(self) -> str:
+        return f"Shift({len(self.runs)} runs, {self.measure} over {self.queries} queries)"
+
+
+def shift(
+    collection: Collection | Path | str,
+    qrels: str = "",
+    *,
+    measure: str = MEASURE,
+    state: int = 0,
+) -> Shift:
+    """How far scores moved since `state` of a collection's history (0 is the last one).
+
+    `qrels` names a set that both states have; the empty name takes the only one. The runs are those
+    that both states have: `pool` makes the built-in ones anew.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import labeler
+    >>> folder = TemporaryDirectory()
+    >>> page, asked, made = (Path(folder.name, name) for name in ("cats.md", "q.txt", "made"))
+    >>> _ = page.write_text("# Cats\\n\\n" + "A cat sleeps anywhere. " * 30)
+    >>> _ = asked.write_text("where do cats sleep\\n")
+    >>> for make in (lambda: labeler.ingest(page, made, asked), lambda: labeler.rechunk(made, 60)):
+    ...     _ = make(), labeler.pool(made), labeler.judge(made, model="similarity", name="a")
+    >>> shift(made)
+    Shift(3 runs, nDCG@10 over 1 queries)
+    >>> folder.cleanup()
+    """
+    now = open_collection(collection)
+    before = _state(now, state)
+    name = _common("qrels", before.qrels_names(), now.qrels_names(), qrels)
+    runs = sorted(set(before.run_names()) & set(now.run_names()))
+    if not runs:
+        problem = f"no run is in both states; `pool` makes the built-in ones of {now.folder} anew"
+        raise BadInput(f"{before.folder}: {problem}")
+    matches = match_passages(read_corpus(before.corpus), read_corpus(now.corpus))
+    old, new = read_qrels(before.qrels(name)), read_qrels(now.qrels(name))
+    queries = sorted(old.keys() & new.keys())
+    if not queries:
+        raise BadInput(f"{now.qrels(name)}: no query that {before.qrels(name)} has grades of")
+    old, new = ({query: grades[query] for query in queries} for grades in (old, new))
+    shifts, tops = [], 0
+    judged = 0
+    for run in runs:
+        earlier, later = read_run(before.run(run)), read_run(now.run(run))
+        between = translated(earlier, matches)
+        scored = [_scores(g, r, measure) for g, r in ((old, earlier), (new, between), (new, later))]
+        shifts.append(_shift_of(run, *scored))
+        for query in queries:
+            top = [d for each in (between, later) for d in ranking(each.get(query, {}))[:10]]
+            tops += len(top)
+            judged += sum(doc_id in new[query] for doc_id in top)
+    holes = 1 - judged / tops if tops else 0.0
+    name_of_measure = str(parse_all([measure])[0])
+    return Shift(tuple(shifts), name_of_measure, name, before.folder, len(queries), holes)
+
+
+def _state(collection: Collection, number: int) -> Collection:
+    kept = states(collection)
+    if not kept:
+        problem = "has no earlier state; `update` and `rechunk` keep one"
+        raise Misuse(f"{collection.folder} {problem}")
+    if not number:
+        return Collection(kept[-1])
+    numbered = {int(path.name): path for path in kept}
+    if number not in numbered:
+        problem = f"no state {number}; there are {', '.join(map(str, numbered))}"
+        raise Misuse(problem, parameter="state")
+    return Collection(numbered[number])
+
+
+def _common(what: str, first: tuple[str, ...], second: tuple[str, ...], name: str) -> str:
+    common = sorted(set(first) & set(second))
+    if name in common:
+        return name
+    if name or len(common) != 1:
+        listed = ", ".join(common) or "none"
+        problem = f"no {what} {name!r} in both states" if name else f"which {what}?"
+        raise Misuse(f"{problem}; both have: {listed}", parameter="qrels")
+    return common[0]
+
+
+def translated(run: Run, matches: Mapping[str, Match]) -> Run:
+    """A run with each passage replaced by what became of it: the parts of one that was split stand
+    one after another, what is gone leaves its place, and of passages that became one the best
+    ranked counts.
+    """
+    result: Run = {}
+    for query, scores in run.items():
+        new_ids = dict.fromkeys(
+            new_id
+            for doc_id in ranking(scores)
+            for new_id in matches.get(doc_id, Match("gone")).new_ids
+        )
+        result[query] = {new_id: float(len(new_ids) - n) for n, new_id in enumerate(new_ids)}
+    return result
+
+
+def _scores(qrels: Qrels, run: Run, measure: str) -> Floats:
+    """The score of each query of the qrels; that of a query without a ranking is 0."""
+    values = evaluate(qrels, run, [measure]).values[0]
+    return np.asarray(np.nan_to_num(values), dtype=np.float64)
+
+
+def _shift_of(run: str, before: Floats, between: Floats, now: Floats) -> RunShift:
+    steps = (between - before, now - between)
+    return RunShift(run, float(before.mean()), float(now.mean()), *map(_mean, steps))
+
+
+def _mean(values: Floats) -> Interval:
+    low, high = mean_interval(values) or (None, None)
+    return Interval(float(values.mean()), low, high)
