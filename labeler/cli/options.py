@@ -129,7 +129,7 @@ OPTIONS_OF: dict[type, Mapping[str, Any]] = {}
 
 ROWS = "Rows of documents and queries"
 _FIELDS = {
-    "text_field": "What rows of documents call the text; a.b is the b in a.",
+    "text_field": "What rows of documents call the text; a.b is the b in a, * all columns.",
     "title_field": "What they call the title.",
     "id_field": "What they call the id; also of queries.",
     "query_field": "What rows of queries call the query.",

@@ -20,8 +20,10 @@ from labeler.corpus.readers.plaintext import read_plaintext
 from labeler.corpus.readers.rows import (
     SourceDocument,
     SourceText,
+    check_has_text,
     documents_of_rows,
     paths_of,
+    takes_all_columns,
 )
 from labeler.corpus.readers.rst import read_rst
 from labeler.corpus.readers.source import LANGUAGES, read_source
@@ -156,13 +158,17 @@ def _documents_of_rows(path: Path, kind: str, fields: FieldNames) -> list[Source
         read = read_tsv if kind == ".tsv" else read_table
         rows = read(path, table_lines(path), problems.add)
     first = next(rows, None)
+    if first:
+        check_has_text(path, first[1], fields)
     names = ", ".join(paths_of(first[1])) if first else ""
     again: Iterator[tuple[int, dict[str, Any]]] = chain([first] if first else [], rows)
     documents = documents_of_rows(path, again, problems.add, fields)
     if problems.count:
         problem = problems.in_words(len(documents))
         raise BadInput(problem, parameter=problems.first[0].parameter)
-    tell(path, f"documents from {form} (columns {names})")
+    all_of_them = first is not None and takes_all_columns(first[1], fields)
+    more = "; none is called the text, so all are, each with its name" if all_of_them else ""
+    tell(path, f"documents from {form} (columns {names}){more}")
     if not documents:
         raise BadInput(f"{path}: empty")
     return documents

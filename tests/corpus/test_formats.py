@@ -13,6 +13,8 @@ from labeler.corpus.ignore import Patterns
 from labeler.corpus.read import read_documents_of
 from labeler.data import Document
 from labeler.errors import BadInput
+from labeler.exchange.fields import FieldNames
+from labeler.exchange.taken import told_what_files_are
 
 PDFS = Path(__file__).parents[3] / "shared" / "data" / "pdf"
 
@@ -248,3 +250,24 @@ def test_no_format_opens_the_network_or_other_files(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(BadInput, match="defines entities of XML"):
             read_documents_of(tmp_path / name)
+
+
+def test_rows_of_codes_and_numbers_ask_which_column_is_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sku,price,farbe\n1,3.5,rot\n2,4,blau\n")
+    with pytest.raises(BadInput, match=r"which column is the text\? there are sku, price, farbe"):
+        read_documents_of(path)
+    fields = FieldNames(text_field="farbe")
+    assert [d.blocks[0].text for d in read_documents_of(path, fields=fields)] == ["rot", "blau"]
+    every = read_documents_of(path, fields=FieldNames(text_field="*"))
+    assert every[0].text == "sku: 1\nprice: 3.5\nfarbe: rot"
+
+
+def test_rows_with_texts_under_other_names_say_that_all_columns_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sku,bezeichnung\n1,Ein roter Schuh\n")
+    lines: list[str] = []
+    with told_what_files_are(lines.append):
+        (document,) = read_documents_of(path)
+    assert "bezeichnung: Ein roter Schuh" in document.text
+    assert lines[0].endswith("none is called the text, so all are, each with its name")

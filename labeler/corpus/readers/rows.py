@@ -20,6 +20,9 @@ _TITLES = ("title", "name", "headline")
 _USUAL = FieldNames()
 _LISTED = 12
 
+ALL = "*"
+"""The name of the field of texts that takes all columns together, each with its name."""
+
 
 @dataclass(frozen=True)
 class SourceText:
@@ -57,9 +60,9 @@ def documents_of_rows(
     """The documents of rows, their columns known by name, or as `fields` calls them.
 
     A row's id stays as it is, and the row whole, even an empty one (public corpora have them, and
-    qrels that name them); without one, its text is cut into passages. Where no column is called
-    the text, all are, each with its name. `bad` is called with the error of each row that is no
-    document.
+    qrels that name them); without one, its text is cut into passages. Where a column is called the
+    title and none the text, or where `fields` says `*`, all others are the text, each with its
+    name. `bad` is called with the error of each row that is no document.
     """
     documents: list[SourceDocument] = []
     first_line: dict[str, int] = {}
@@ -77,6 +80,26 @@ def documents_of_rows(
     return documents
 
 
+def takes_all_columns(row: Mapping[str, Any], fields: FieldNames = _USUAL) -> bool:
+    """Whether no column is called as texts or titles are, and none is named."""
+    usual = {*_TEXTS, *_TITLES, "metadata"}
+    flat = not any(isinstance(value, Mapping) for value in row.values())
+    is_known = any(name.casefold() in usual for name in row)
+    return flat and not (is_known or fields.text_field or fields.title_field)
+
+
+def check_has_text(path: Path, row: Mapping[str, Any], fields: FieldNames = _USUAL) -> None:
+    """`BadInput` where all columns would be the text, and none looks like one: codes and numbers
+    make no document.
+    """
+    texts = (value for name, value in row.items() if name.casefold() not in _IDS)
+    is_text = any(isinstance(value, str) and len(value.split()) > 1 for value in texts)
+    if row and takes_all_columns(row, fields) and not is_text:
+        columns = ", ".join(paths_of(row))
+        problem = f"which column is the text? there are {columns}; '{ALL}' takes them all"
+        raise BadInput(f"{path}: {problem}", parameter="text_field")
+
+
 def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> SourceDocument:
     row = _named(path, number, row, fields)
     names = {name.casefold(): name for name in reversed(row)}
@@ -85,7 +108,7 @@ def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) 
         _refuse_alike(path, number, row, (id_key, title_key, text_key))
     row_id = identifier(path, number, row, id_key) if id_key else None
     title = _string(path, number, row, title_key) if title_key else ""
-    if text_key:
+    if text_key and fields.text_field != ALL:
         text = _string(path, number, row, text_key)
         rest = {k: v for k, v in row.items() if k not in (id_key, title_key, text_key)}
     else:
@@ -103,7 +126,7 @@ def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) 
 def _named(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> dict[str, Any]:
     """The row with its named fields under the usual names, and without what these were called."""
     named = {"_id": fields.id_field, "title": fields.title_field, "text": fields.text_field}
-    named = {usual: name for usual, name in named.items() if name}
+    named = {usual: name for usual, name in named.items() if name not in ("", ALL)}
     if not named:
         return row
     values = {usual: value_at(row, name) for usual, name in named.items()}
