@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from labeler.collection.card import card_section, read_card
+from labeler.collection.datasheet import datasheet
 from labeler.collection.layout import Collection
 from labeler.collection.lock import check_locked
 from labeler.collection.queries import read_queries
@@ -49,6 +50,10 @@ def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     if judged_sets:
         yield ""
         yield from _judgements(judged_sets)
+    sheet = list(datasheet(card, origins, _inline))
+    if sheet:
+        yield ""
+        yield from sheet
     for name in ("licence", "citation", "homepage"):
         if fetched.get(name):
             yield ""

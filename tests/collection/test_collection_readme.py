@@ -14,6 +14,14 @@ HOSTILE = (
     "a\x1b[2J\x07\u202e|b`c`<script>alert(1)</script>\n# head\n[x](http://evil) ![y](z) www.evil.de"
 )
 CARD = {
+    "ingest": {
+        "inputs": [HOSTILE],
+        "duplicates": 3,
+        "unread": [HOSTILE],
+        "left_out": {HOSTILE: 2},
+        "settings": {"words": 120, "include": [HOSTILE], "exclude": [HOSTILE]},
+    },
+    "carried": {"judgements": {HOSTILE: {"moved": 3}}, "lower_bounds": 2},
     "fetch": {"title": HOSTILE, "recipe": HOSTILE, "licence": HOSTILE, "citation": HOSTILE},
     "generate": {"model": HOSTILE, "prompt": HOSTILE, "queries": 3},
     "pool": {"runs": {HOSTILE: {}}, "depth": HOSTILE, "pairs": 3},
@@ -49,3 +57,29 @@ def test_a_plain_address_stays_a_link(tmp_path: Path) -> None:
     text = readme_of(tmp_path, {"fetch": {"homepage": home, "title": "a_b"}})
     assert f"Homepage: {home}\n" in text
     assert "# a_b\n" in text
+
+
+def test_the_datasheet_says_what_was_chosen_and_what_is_not_known(tmp_path: Path) -> None:
+    card = {
+        "ingest": {
+            "documents": 10, "files": 3, "unread": ["a.pdf: encrypted"], "left_out": {"hidden": 2},
+            "inputs": ["docs"], "settings": {"words": 120, "exclude": ["drafts/"]},
+        },
+        "pool": {"pairs": 8, "depth": 10, "runs": {"bm25": {}}},
+        "judge": {"llm": {"pairs": 8, "judged": 6, "failed": 2, "model": "m", "prompt": "p"}},
+        "carried": {"judgements": {"llm": {"unchanged": 4, "gone": 1}}, "lower_bounds": 1},
+    }  # fmt: skip
+    text = readme_of(tmp_path, card)
+    for line in (
+        "passages of about 120 words",
+        "files left out: drafts/",
+        "1 file could not be read",
+        "2 of 8 pairs of a set of judgements have no grade",
+        "4 unchanged, 1 gone",
+        "no person has judged a pair",
+    ):
+        assert line in text, text
+
+
+def test_a_card_that_tells_nothing_has_no_datasheet(tmp_path: Path) -> None:
+    assert "Datasheet" not in readme_of(tmp_path, {})
