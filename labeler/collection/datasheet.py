@@ -28,13 +28,10 @@ def datasheet(card: Mapping[str, Any], origins: Counter[str], shown: Shown) -> I
         "Limits": _limits(card, origins),
     }
     listed = {title: list(lines) for title, lines in parts.items()}
-    if not any(listed.values()):
-        return
-    yield "## Datasheet"
     for title, lines in listed.items():
         if lines:
             yield ""
-            yield f"### {title}"
+            yield f"{title}:"
             yield ""
             yield from (f"- {line}" for line in lines)
 

@@ -50,10 +50,7 @@ def _lines(collection: Collection, card: Mapping[str, Any]) -> Iterator[str]:
     if judged_sets:
         yield ""
         yield from _judgements(judged_sets)
-    sheet = list(datasheet(card, origins, _inline))
-    if sheet:
-        yield ""
-        yield from sheet
+    yield from datasheet(card, origins, _inline)
     for name in ("licence", "citation", "homepage"):
         if fetched.get(name):
             yield ""
