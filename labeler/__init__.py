@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from labeler.pools.chunk import compare_chunkings as compare_chunkings
     from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.pool import pool as pool
-    from labeler.queries.asking import Asking as Asking
     from labeler.pools.shift import shift as shift
+    from labeler.queries.asking import Asking as Asking
     from labeler.queries.generate import GenerateOptions as GenerateOptions
     from labeler.queries.generate import agenerate as agenerate
     from labeler.queries.generate import generate as generate

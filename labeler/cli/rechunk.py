@@ -8,7 +8,7 @@ import typer
 
 from labeler.cli.ingest import note_left_out
 from labeler.cli.numbers import WORDS, number
-from labeler.cli.options import Folder, FormFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress
 from labeler.cli.update import DryRun, show_update
@@ -24,13 +24,14 @@ def command(
         typer.Option("--from", metavar="INPUT", help="Where the documents are, if elsewhere now."),
     ] = [],  # noqa: B006  typer copies it
     dry_run: DryRun = False,
-    shown: FormFlags,
+    output: OutputFlags,
 ) -> None:
     """Cut a collection's documents anew; passages that are still there keep their grades."""
     from labeler.corpus.rechunk import rechunk
     from labeler.models.control import Control
 
+    to = output.made_from(folder)
     control = Control(note=note, progress=progress)
     result = rechunk(folder, words, inputs=inputs, dry_run=dry_run, control=control)
     note_left_out(result.ingested)
-    show_outcome(result, lambda outcome: show_update(outcome, folder), shown)
+    show_outcome(result, lambda outcome: show_update(outcome, folder), output, to)

@@ -8,7 +8,7 @@ import typer
 
 from labeler.cli.ingest import note_left_out
 from labeler.cli.numbers import WORDS, number
-from labeler.cli.options import Folder, FormFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
@@ -30,20 +30,19 @@ def command(
     ],
     folder: Folder,
     *,
-    words: Annotated[
-        int | None, number(WORDS, help="Cut them into passages of another length, too.")
-    ] = None,
+    words: Annotated[int | None, number(WORDS, help="About how many words a passage has.")] = None,
     dry_run: DryRun = False,
-    shown: FormFlags,
+    output: OutputFlags,
 ) -> None:
     """Read edited documents into a collection; passages that are still there keep their grades."""
     from labeler.corpus.update import update
     from labeler.models.control import Control
 
+    to = output.made_from(folder)
     control = Control(note=note, progress=progress)
     result = update(inputs, folder, words=words, dry_run=dry_run, control=control)
     note_left_out(result.ingested)
-    show_outcome(result, lambda outcome: show_update(outcome, folder), shown)
+    show_outcome(result, lambda outcome: show_update(outcome, folder), output, to)
 
 
 def show_update(result: UpdateResult, folder: Path) -> None:

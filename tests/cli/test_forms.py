@@ -27,6 +27,8 @@ REASONS = {
     "--from": "something is made from qrels, judgements or a format",
     "--to": "something becomes a format of runs, of qrels or of a collection",
     "--human": "it is one set of qrels, or one more",
+    "--compare": "it names lengths of passages, or systems",
+    "--dry-run": "it asks nothing, or writes nothing",
     "--map": "grades of several assessors are renamed, or ratings become grades",
     "--measure": "systems are scored, ranked or planned for",
     "--method": "intervals and fusions have different ones",

@@ -14,6 +14,10 @@ import typer
 from made import fill_sheet
 
 from labeler.cli import COMMANDS, execute, make_app
+from labeler.corpus.ingest import ingest
+from labeler.corpus.rechunk import rechunk
+from labeler.judging.judge import judge
+from labeler.pools.pool import pool
 from labeler.store.sqlite.store import open_store
 from labeler.testing import FakeServer, small_collection
 from labeler.text.vectors import can_encode
@@ -85,6 +89,11 @@ CASES = {
     "explain": Case("explain coll q1 d1 -o OUT", ()),
     "doctor": Case("doctor --model similarity -o OUT", ()),
     "prompts": Case("prompts -o OUT", ()),
+    "validate": Case("validate coll -o OUT", ()),
+    "update": Case("update pages cut --dry-run -o OUT", ()),
+    "rechunk": Case("rechunk cut --words 60 --dry-run -o OUT", ()),
+    "chunk": Case("chunk pages --compare 60 -o OUT", ()),
+    "shift": Case("shift cut -o OUT", ()),
     "judge": Case("judge coll --model similarity --dry-run -o OUT", ()),
     "relabel": Case("relabel coll --from llm --model similarity --dry-run -o OUT", ()),
     "generate": Case("generate coll --model local --dry-run -o OUT", ()),
@@ -128,6 +137,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
         make_collection(tmp_path / "sampled")
         pool = (tmp_path / "sampled" / "pool.jsonl").read_text()
         (tmp_path / "sampled" / "pool.jsonl").write_text(pool.replace("}", ', "inclusion": 0.5}'))
+    if any(f"[{name}" in request.node.name or f"-{name}" in request.node.name for name in CUT):
+        cut(tmp_path)
     if "realism" in request.node.name:
         generated(tmp_path / "drawn")
     if "import-labels" in request.node.name:
@@ -135,6 +146,22 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
         assert execute(["sample", "graded", "--pairs", "2", "-o", "sheet.csv"]) == 0
         fill_sheet(tmp_path / "sheet.csv", "1")
     return tmp_path
+
+
+CUT = ("update", "rechunk", "chunk", "shift")
+
+
+def cut(folder: Path) -> None:
+    """A folder of documents, and a collection of them that was cut twice and judged."""
+    (folder / "pages").mkdir()
+    (folder / "pages" / "a.md").write_text("# Cats\n\n" + "A cat sleeps anywhere. " * 60)
+    (folder / "asked.txt").write_text("where do cats sleep\n")
+    ingest(folder / "pages", folder / "cut", folder / "asked.txt")
+    for words in (None, 100):
+        if words:
+            rechunk(folder / "cut", words)
+        pool(folder / "cut")
+        judge(folder / "cut", model="similarity", name="a")
 
 
 def generated(folder: Path) -> None:
