@@ -144,7 +144,8 @@ def _is_changelog(passage: _Passage, _rules: PassageRules) -> bool:
     """What changed between versions is looked up by version, and outlives no release."""
     if _CHANGELOG_NAME.fullmatch(passage.path.stem):
         return True
-    headings = passage.document.title.split(" > ")
+    # the title of a row may be a product's, as "15.6 - a notebook"
+    headings = passage.document.title.split(" > ") if passage.path.name else []
     if any(_CHANGELOG_HEADING.fullmatch(heading.strip()) for heading in headings):
         return True
     items = [line for line in passage.prose if _ITEM.match(line)]

@@ -118,6 +118,10 @@ def test_prose_about_changes_is_no_release_note(title: str) -> None:
     assert set_aside([passage("guide.md", 0, WORDS, title)]) == {}
 
 
+def test_a_product_with_a_size_in_its_name_is_no_release_note() -> None:
+    assert set_aside([Document("p", WORDS, "15.6 - a notebook")]) == {}
+
+
 def test_a_list_that_says_something_is_no_table_of_contents() -> None:
     steps = "\n".join(f"- The step number {n} pushes the context onto a stack." for n in range(9))
     assert set_aside([passage("steps.md", 0, steps)]) == {}
