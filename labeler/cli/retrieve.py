@@ -78,6 +78,12 @@ class SystemFlags:
     hit_id: _path("Where a hit has its id.") = None  # type: ignore[valid-type]
     hit_score: _path("Where a hit has its score.") = None  # type: ignore[valid-type]
 
+    def check_none(self) -> None:
+        """Raise `Misuse` where a system is described beside a built-in engine."""
+        if self.url_template or self.command:
+            problem = "a built-in engine takes no --url-template and no --command"
+            raise Misuse(problem, parameter="engine")
+
     def engine(self) -> SearchEngine:
         """The system that was described."""
         if bool(self.url_template) == bool(self.command):
@@ -119,6 +125,22 @@ def command(
         ),
     ] = False,
     depth: Annotated[int, number(COUNT, help="Documents to ask for.")] = 100,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="In place of a system of yours: bm25 or dense.",
+            rich_help_panel=SYSTEM,
+        ),
+    ] = "",
+    fields: Annotated[
+        str,
+        typer.Option(
+            metavar="FIELDS",
+            help="What --engine indexes of documents, as title,text.",
+            rich_help_panel=SYSTEM,
+        ),
+    ] = "title,text",
     tag: Annotated[str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)] = "",
     concurrency: Annotated[
         int,
@@ -128,7 +150,10 @@ def command(
     tries: Tries = 4,
     output: OutputFlags,
 ) -> None:
-    """Ask your own search system for every query, and keep its run in the collection."""
+    """Ask your own search system for every query, and keep its run in the collection.
+
+    With --engine and --fields, a built-in engine over some fields of the documents instead.
+    """
     from labeler.collection.layout import open_collection
     from labeler.runs.asking import AskingLimits
     from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
@@ -136,7 +161,14 @@ def command(
     to = output.made_from(open_collection(folder).folder)
     asking = AskingLimits(concurrency, timeout, tries)
     options = RetrieveOptions(depth, match_id, drop_unknown, tag, asking, output.force)
-    result = retrieve_run(folder, system.engine(), name, options, control_of())
+    if engine:
+        from labeler.runs.field_run import FieldEngine, field_run
+
+        system.check_none()
+        names = tuple(filter(None, map(str.strip, fields.split(","))))
+        result = field_run(folder, FieldEngine(engine, names), name, options, control_of())
+    else:
+        result = retrieve_run(folder, system.engine(), name, options, control_of())
     show_outcome(result, lambda done: _show(done, folder), output, to)
     if result.failures:
         raise Incomplete(_failed(result))

@@ -99,7 +99,7 @@ def retrieve_run(
     """
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
     watch = watch or Control()
-    _check_run_name(name)
+    check_run_name(name)
     engine.check()
     queries = read_queries(opened.queries)
     if not queries:
@@ -141,7 +141,8 @@ def _nothing(engine: SearchEngine, asked: Asked) -> LabelerError:
     return BadInput(f"{engine.shown()}: {found}")
 
 
-def _check_run_name(name: str) -> None:
+def check_run_name(name: str) -> None:
+    """Raise `Misuse` where a run of a user's own may not be called so."""
     if name in BUILT_IN:
         raise Misuse(f"the name {name!r} is a built-in run's; take another", parameter="name")
     check_name(name)

@@ -1,0 +1,117 @@
+"""A built-in engine over some fields of the documents, as a run of its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from labeler.collection.card import update_card_entry
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.lock import locked
+from labeler.collection.provenance import making
+from labeler.collection.queries import read_queries
+from labeler.data import Document, Run
+from labeler.errors import BadInput, Misconfigured, Misuse
+from labeler.messages import count_of
+from labeler.models.control import Control
+from labeler.runs.retrieve import ENGINES
+from labeler.runs.retrieve_run import SECTION, RetrieveOptions, RetrieveResult, check_run_name
+from labeler.text.vectors import DENSE_EXTRA
+from labeler.trec.write import write_run
+
+FIELDS = ("title", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldEngine:
+    """One of the built-in engines, and the fields of documents that it indexes, in order.
+
+    A field is `title`, `text` or one of the metadata, as `metadata.author`.
+    """
+
+    engine: str = "bm25"
+    fields: tuple[str, ...] = FIELDS
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            known = ", ".join(ENGINES)
+            raise Misuse(f"no engine {self.engine!r}; there are: {known}", parameter="engine")
+        for name in self.fields:
+            if name not in FIELDS and not name.startswith("metadata."):
+                problem = f"no field {name!r}; there are: title, text, metadata.NAME"
+                raise Misuse(problem, parameter="fields")
+        if not self.fields:
+            raise Misuse("expected fields, as title,text", parameter="fields")
+
+    @property
+    def tag(self) -> str:
+        """The engine with its version, and the fields."""
+        return f"{ENGINES[self.engine].tag()}-{'+'.join(self.fields)}"
+
+
+def field_run(
+    collection: Collection | Path | str,
+    engine: FieldEngine,
+    name: str,
+    options: RetrieveOptions | None = None,
+    control: Control | None = None,
+) -> RetrieveResult:
+    """Rank a collection's documents by some of their fields, and write `runs/NAME.trec`.
+
+    Two runs of one engine over other fields, judged together, say what a field brings. Raises
+    `Misuse` where no document has any of the fields.
+    """
+    opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
+    watch = watch or Control()
+    check_run_name(name)
+    if not ENGINES[engine.engine].is_available():
+        raise Misconfigured(DENSE_EXTRA)
+    documents = reduced(read_corpus(opened.corpus), engine.fields)
+    without = sum(not document.text for document in documents)
+    if without == len(documents):
+        shown = ", ".join(engine.fields)
+        raise Misuse(f"no document has anything in {shown}", parameter="fields")
+    if without:
+        watch.note(f"{count_of(without, 'document has', 'documents have')} nothing in these fields")
+    queries = list(read_queries(opened.queries).values())
+    search = ENGINES[engine.engine].search
+    with watch.progress("retrieving") as advance:
+        ranked = search(documents, queries, how.depth, advance)
+    run = {query_id: scores for query_id, scores in ranked.items() if scores}
+    if not run:
+        raise BadInput(f"{engine.engine} finds no document for any of {len(queries):,} queries")
+    _write(opened, name, engine, run, how)
+    empty = tuple(query.id for query in queries if query.id not in run)
+    counts = (len(queries), len(queries), 0, sum(map(len, run.values())))
+    return RetrieveResult(opened.run(name), *counts, empty, {}, 0, 0, "the system's")
+
+
+def reduced(documents: Mapping[str, Document], fields: Sequence[str]) -> list[Document]:
+    """The documents with the values of some fields for their text, a line each, and no title."""
+    return [
+        replace(document, title="", text="\n".join(filter(None, _values(document, fields))))
+        for document in documents.values()
+    ]
+
+
+def _values(document: Document, fields: Sequence[str]) -> list[str]:
+    values = {"title": document.title, "text": document.text}
+    return [
+        values[name]
+        if name in values
+        else str(document.metadata.get(name.removeprefix("metadata.")) or "")
+        for name in fields
+    ]
+
+
+def _write(
+    collection: Collection, name: str, engine: FieldEngine, run: Run, options: RetrieveOptions
+) -> None:
+    tag = options.tag or engine.tag
+    with locked(collection):
+        with making(collection, [collection.run(name)], force=options.force):
+            write_run(collection.run(name), run, tag)
+        entry = {"engine": engine.engine, "fields": [*engine.fields], "tag": tag}
+        update_card_entry(collection, SECTION, name, {**entry, "depth": options.depth})
