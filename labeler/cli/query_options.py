@@ -54,7 +54,7 @@ OPTIONS_OF[FilterRules] = {
     ],
 }
 
-_SHARES = ",".join(f"{kind}={share:g}" for kind, share in DEFAULT_MIX.items())
+_SHARES = ", ".join(f"{kind}={share:g}" for kind, share in DEFAULT_MIX.items())
 _MIX = f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or as of --like."
 _LIKE = "Your own real queries: their mix of kinds, lengths and style are matched."
 
