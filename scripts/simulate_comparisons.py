@@ -205,7 +205,7 @@ def ranged(
         deviation = pooled(list(paired_deviations(pilot).values()))
         low, high = (deviation * np.sqrt(end) for end in variance_factors(pilot, 0.95))
         held += low <= truth <= high
-        assured += truth <= deviation * np.sqrt(variance_factors(pilot, 0.6)[1])
+        assured += truth <= deviation * np.sqrt(variance_factors(pilot, 0.8)[1])
     cells = f"held {held / repeats:.3f}  assurance of .80: {assured / repeats:.3f}"
     print(f"{systems:3} systems, pilot of {queries} queries  {cells}", flush=True)
 

@@ -37,7 +37,10 @@ def command(
         number(COUNT, "--compared", help="Plan for so many runs (default: as many as these)."),
     ] = None,
     named_baseline: Annotated[
-        bool, typer.Option("--baseline", help="Plan for each run against one, not for all pairs.")
+        bool,
+        typer.Option(
+            "--one-baseline", help="Plan for each run against one that is named, not for all pairs."
+        ),
     ] = False,
     assurance: Annotated[
         float | None,

@@ -222,7 +222,8 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
     low, high = _range(scores, spread, RANGE)
     by = {"low": low, "high": high, "pooled": spread, "widest": largest}
     if options.assurance is not None:
-        factor = _range(scores, spread, 2 * options.assurance - 1)[1] / spread
+        # the end of the two-sided interval, as a one-sided one is exceeded too often by few queries
+        factor = _range(scores, spread, options.assurance)[1] / spread
         by |= {"pooled": spread * factor, "widest": largest * factor}
     planned = {name: _Planned(by, name, runs, options) for name in by}
     numbers = sorted(set(options.queries or (queries, *NUMBERS)))

@@ -22,7 +22,6 @@ OWN_NAMES = {"trec-eval"}
 REASONS = {
     "--as": "it names judgements that are made, qrels that are made, or a set to look at",
     "--assessor": "it is a person's name, or a set of qrels",
-    "--baseline": "runs are compared with it, or a plan is for such a comparison",
     "--depth": "documents are pooled, kept or re-ranked",
     "--from": "something is made from qrels, judgements or a format",
     "--to": "something becomes a format of runs, of qrels or of a collection",
@@ -30,6 +29,7 @@ REASONS = {
     "--compare": "it names lengths of passages, or systems",
     "--dry-run": "it asks nothing, or writes nothing",
     "--map": "grades of several assessors are renamed, or ratings become grades",
+    "--margin": "a run's score may lose it, or an assessor's kappa to a colleague's",
     "--measure": "systems are scored, ranked or planned for",
     "--method": "intervals and fusions have different ones",
     "--model": "it is asked, or its replies are forgotten",
@@ -37,6 +37,7 @@ REASONS = {
     "--pairs": "they are drawn, or estimated for",
     "--prompt": "it grades, writes queries, or stands for an earlier one",
     "--qrels": "they are pooled, or chosen in a collection",
+    "--query-field": "it names a column of queries, or of what was searched for in a log",
     "--queries": "they are written, drawn, planned for or kept",
     "--queries-file": "it replaces written queries, or is all there is",
     "--plot": "each command draws its own picture",

@@ -264,7 +264,7 @@ def test_power_says_first_what_the_queries_find_and_what_a_difference_takes(
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("43 queries find a difference of 0.070 in nDCG@10 80% of the time, ")
     assert "one of 0.02 takes about 502 queries" in first
-    assert labeler([*asked, "--compared", "5", "--baseline", "--assurance", "0.8"]) == 0
+    assert labeler([*asked, "--compared", "5", "--one-baseline", "--assurance", "0.8"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert "where 4 runs are compared with a baseline named before (Holm)" in first
     assert first.endswith("queries, to be 80% sure of that.")
