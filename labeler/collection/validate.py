@@ -88,7 +88,7 @@ def validate(collection: Collection | Path | str, *, control: Control | None = N
                 problems.add_text(path, str(error))
             advance(number, len(steps))
     counts: Counter[str] = Counter(kind for kind, _ in steps)
-    checked = {"documents": len(known.documents), "queries": len(known.queries), **counts}
+    checked = {**counts, "documents": len(known.documents), "queries": len(known.queries)}
     return Validation(tuple(problems.listed()), problems.unnamed, checked)
 
 

@@ -84,7 +84,9 @@ CASES: dict[str, tuple[Callable[[Collection], object], str, str]] = {
 
 
 def test_a_collection_that_commands_made_has_no_problem(collection: Collection) -> None:
-    assert [str(problem) for problem in validate(collection).problems] == []
+    result = validate(collection)
+    assert [str(problem) for problem in result.problems] == []
+    assert (result.checked["documents"], result.checked["queries"]) == (2, 2)
 
 
 @pytest.mark.parametrize("name", CASES)
