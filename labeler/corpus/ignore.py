@@ -24,8 +24,6 @@ _MOST = 1 << 20
 _LONGEST = 500
 """The most characters of a pattern, and of the path that it is held against."""
 
-_SPACES = re.compile(r"(?<!\\)(?:\\\\)*\s+$")
-
 
 class Rule(NamedTuple):
     """One pattern: what it matches, whether folders alone, and whether it takes back earlier ones.
@@ -47,9 +45,7 @@ class Rule(NamedTuple):
 
 def rule_of(line: str) -> Rule | None:
     """The rule in a line of a `.gitignore`; `None` of blank lines, comments and nonsense."""
-    pattern = line.rstrip("\r\n")
-    trailing = _SPACES.search(pattern)
-    pattern = pattern[: trailing.start()] + trailing[0].rstrip() if trailing else pattern
+    pattern = _without_spaces(line.rstrip("\r\n"))
     if not pattern or pattern.startswith("#") or len(pattern) > _LONGEST:
         return None
     takes_back = pattern.startswith("!")
@@ -61,6 +57,13 @@ def rule_of(line: str) -> Rule | None:
     if not pattern or expression is None:
         return None
     return Rule(expression, is_tied, of_folders, takes_back)
+
+
+def _without_spaces(line: str) -> str:
+    """A line without the spaces at its end, but for one that a backslash keeps."""
+    pattern = line.rstrip()
+    slashes = len(pattern) - len(pattern.rstrip("\\"))
+    return pattern + line[len(pattern) : len(pattern) + 1] if slashes % 2 else pattern
 
 
 def _expression(pattern: str) -> re.Pattern[str] | None:

@@ -113,6 +113,10 @@ def test_a_folder_of_which_all_is_left_out_says_why(tmp_path: Path) -> None:
         )
 
 
+def test_a_line_of_spaces_takes_no_longer_than_it_is() -> None:
+    assert rule_of("a" + " " * 500_000 + "b") is None  # longer than any pattern
+
+
 @pytest.mark.parametrize("name", ["*" * 400 + "b", "**/" * 150 + "b", "*a" * 200 + "b"])
 def test_no_pattern_takes_long(name: str) -> None:
     rule = rule_of(name)
