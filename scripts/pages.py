@@ -47,7 +47,7 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _PROGRESS = re.compile(
-    r"^(retrieving|judging|generating|reading|writing|labeler): .*\d+/[\d,]+.*\n", re.M
+    r"^(files|retrieving|judging|generating|reading|writing|labeler): .*\d+/[\d,]+.*\n", re.M
 )
 
 
