@@ -140,5 +140,16 @@ def short_model(model: str) -> str:
     >>> short_model("similarity, similarity [0.3*terms; 0.4, 0.7] wordllama")
     'similarity'
     """
-    names = re.sub(r"\s*\[[^\]]*\][^,]*", "", model).split(", ")
+    names = _without_brackets(model).split(", ")
     return ", ".join(dict.fromkeys(names))
+
+
+def _without_brackets(model: str) -> str:
+    """The text less what stands in brackets, and what follows them up to a comma."""
+    kept = ""
+    while "]" in model.partition("[")[2]:
+        before, _, rest = model.partition("[")
+        after = rest.partition("]")[2]
+        kept += before.rstrip()
+        model = after[after.find(",") :] if "," in after else ""
+    return kept + model

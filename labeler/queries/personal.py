@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 
 _DIGITS = re.compile(r"\d(?:[ \-./()]?\d)+")
-_AT = re.compile(r"\S+@\S*|\S*@\S+")
-_MAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@.]{2,}")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
 _PHONE = re.compile(
     r"(?<![\w.])(?:\+|00)\d[\d \-./()]{5,}\d|\(?\b0\d{1,4}\)?[ \-./]\d[\d \-./]{3,}\d"
@@ -28,9 +26,10 @@ def personal(text: str) -> tuple[str, ...]:
 
 
 def _kinds(text: str) -> Iterator[str]:
-    if _MAIL.search(text):
+    with_at = [word for word in text.split() if "@" in word and word != "@"]
+    if any(_is_mail_address(word) for word in with_at):
         yield "mail address"
-    elif _AT.search(text):
+    elif with_at:
         yield "name with @"
     if _IBAN.search(text):
         yield "bank account"
@@ -42,6 +41,13 @@ def _kinds(text: str) -> Iterator[str]:
             yield "card number"
         elif len(digits) >= _LONG:
             yield "long number"
+
+
+def _is_mail_address(word: str) -> bool:
+    """Whether a word has a name before an @ and a domain after it."""
+    *names, domain = word.split("@")
+    *_, last = domain.rstrip(".,;:!?)>]\"'").rsplit(".", 1)
+    return bool(names[-1]) and "." in domain.strip(".") and len(last) >= 2
 
 
 def passes_luhn(digits: str) -> bool:

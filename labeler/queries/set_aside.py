@@ -136,7 +136,7 @@ _CHANGELOG_HEADING = re.compile(
     re.I,
 )
 _ISSUE = re.compile(r"#\d+|:(?:issue|pr|gh):|\b(?:GH|PR|BUG)-?\d+", re.I)
-_ITEM = re.compile(r"\s*(?:[-*•+]|\d+[.)])\s+(?=\S)")
+_ENTRY_MARK = re.compile(r"^[ \t]{0,20}(?:[-*•+]|\d{1,9}[.)])[ \t]+(?=\S)")
 
 
 @_rule("changelog")
@@ -148,7 +148,7 @@ def _is_changelog(passage: _Passage, _rules: PassageRules) -> bool:
     headings = passage.document.title.split(" > ") if passage.path.name else []
     if any(_CHANGELOG_HEADING.fullmatch(heading.strip()) for heading in headings):
         return True
-    items = [line for line in passage.prose if _ITEM.match(line)]
+    items = [line for line in passage.prose if _ENTRY_MARK.match(line)]
     cited = sum(bool(_ISSUE.search(line)) for line in items)
     return len(items) >= 3 and cited > len(items) / 2
 
@@ -196,7 +196,7 @@ def _is_contents(passage: _Passage, rules: PassageRules) -> bool:
 
 def _is_entry(line: str) -> bool:
     """Whether a line is the name of something, and says nothing of it."""
-    text = _ITEM.sub("", line, count=1).strip()
+    text = _ENTRY_MARK.sub("", line, count=1).strip()
     return len(words(text)) <= _LONGEST_ENTRY and not re.search(r"[.!?:;=|][\"'”’)`]*$|: ", text)
 
 
