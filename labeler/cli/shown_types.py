@@ -32,7 +32,8 @@ def _show_plainly(parameter: Any, context: Any) -> None:
         parameter.metavar = ""
     elif parameter.metavar is None:
         shown = re.sub(r"^<(.*)>$", r"\1", parameter.display_type_rich(ctx=context) or "")
-        parameter.metavar = WORDS.get(shown.casefold(), shown)
+        # words apart, so that a line breaks between two choices and not within one
+        parameter.metavar = WORDS.get(shown.casefold(), shown.replace("|", " | "))
 
 
 def _commands_in(command: Any) -> Iterator[Any]:

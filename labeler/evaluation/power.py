@@ -61,7 +61,7 @@ class PowerPlan:
     detectable: dict[int, tuple[float, float]]
     needed: dict[float, tuple[int, int]]
     detectable_range: dict[int, tuple[float, float]]
-    needed_range: dict[float, tuple[int, int]]
+    needed_range: dict[float, tuple[int | None, int | None]]
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -98,6 +98,8 @@ class PowerPlan:
         low, high = self.needed_range[difference]
         if self.assurance is not None:
             return f"{enough:,} queries, to be {self.assurance:.0%} sure of that"
+        if low is None or high is None:
+            return f"about {enough:,} queries or far more, as so few say little of it"
         return f"about {enough:,} queries, anything from {low:,} to {high:,}"
 
     def tables(self) -> list[Table]:
@@ -250,7 +252,7 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
         pairs("detectable", middle, numbers),
         pairs("needed", middle, differences),
         pairs("detectable", ends, numbers),
-        pairs("needed", ends, differences),
+        pairs("needed_if_any", ends, differences),
         scores.findings,
     )
 
@@ -279,3 +281,10 @@ class _Planned:
     def needed(self, difference: float) -> int:
         """The fewest queries that find a difference."""
         return queries_needed(difference, self.deviation, *self.chance, self.test)
+
+    def needed_if_any(self, difference: float) -> int | None:
+        """The same, `None` where it is more than anybody has."""
+        try:
+            return self.needed(difference)
+        except Misuse:
+            return None

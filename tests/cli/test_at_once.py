@@ -31,13 +31,17 @@ from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 
 READ_ONLY = {
-    "agree", "correct", "diff", "doctor", "evaluate", "explain", "export", "fuse", "init",
-    "leaderboard", "mmr", "power", "prompts", "qrels", "queries", "run", "status", "trec-eval",
+    "agree", "chunk", "correct", "diff", "doctor", "evaluate", "explain", "export", "fuse", "init",
+    "leaderboard", "missed", "mmr", "power", "prompts", "qrels", "queries", "reuse", "run", "shift",
+    "status", "trec-eval", "validate",
 }  # fmt: skip
 """Commands that change no collection, but for a file that `-o` names."""
 
 ELSEWHERE = {
     "demo": "takes the steps of build",
+    "rechunk": "works as a whole under the collection's lock: tests/corpus",
+    "retrieve": "writes a run of its own under the collection's lock: tests/runs",
+    "update": "works as a whole under the collection's lock: tests/corpus",
     "store": "changes the store alone, in transactions of SQLite's: tests/store",
 }
 
