@@ -142,6 +142,7 @@ class Plan(NamedTuple):
     repeats: int
     names: Sequence[str]
     methods: Sequence[str]
+    draws: int = DRAWS
 
 
 def tallies(world: World, truth: Floats, queries: int, plan: Plan) -> dict[str, dict[str, Tally]]:
@@ -151,7 +152,7 @@ def tallies(world: World, truth: Floats, queries: int, plan: Plan) -> dict[str, 
     rng = np.random.default_rng(queries)
     for repeat in range(plan.repeats):
         # one draw of queries' numbers for all repeats: what is random is the sample
-        sample = Sample(world(rng, queries), DRAWS)
+        sample = Sample(world(rng, queries), plan.draws)
         for name, statistic in statistics.items():
             compute = on_grades(statistic)
             of = Replicates(sample, compute, statistic.bounded)
@@ -205,6 +206,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--statistics", nargs="+", default=STATISTICS)
     parser.add_argument("--methods", nargs="+", default=[PLAIN, *INTERVALS, NAIVE])
+    parser.add_argument("--draws", type=int, default=DRAWS)
     given = parser.parse_args()
     started = time.perf_counter()
     for name in given.worlds:
@@ -212,7 +214,7 @@ def main() -> None:
         print(f"\n{name}: {given.repeats} nominal 95 % intervals: hold (above, below) width")
         print(f"queries  {'statistic':15s}  {'   '.join(f'{m:>26s}' for m in given.methods)}")
         for queries in given.sizes:
-            plan = Plan(given.repeats, given.statistics, given.methods)
+            plan = Plan(given.repeats, given.statistics, given.methods, given.draws)
             print_tallies(queries, tallies(world, truth, queries, plan))
     print(f"\n{time.perf_counter() - started:.0f} s")
 
