@@ -384,7 +384,9 @@ SCENARIOS: dict[str, Scenario] = {
 
 
 LONG = pytest.mark.slow
-TAKE_LONG = {"build", "relabel as one name", "judge"}
+TAKE_LONG = {
+    *("build", "relabel as one name", "judge", "generate", "relabel", "import-qrels", "fetch"),
+}
 """What others of the scenarios try in parts."""
 
 

@@ -419,6 +419,7 @@ def many_systems(folder: Path, out: Path, count: int) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_a_reversed_judge_of_many_systems_is_called_what_it_is(
     tmp_path: Path, shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

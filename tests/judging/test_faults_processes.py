@@ -130,6 +130,7 @@ def test_processes_share_the_work_and_ask_nothing_twice(tmp_path: Path, processe
     assert read_qrels(collection.qrels("a")) == expected(3, 100)
 
 
+@pytest.mark.slow
 def test_processes_ask_for_a_pair_that_fails_once(tmp_path: Path) -> None:
     make_collection(tmp_path, queries=1, documents=60)
 
@@ -148,6 +149,7 @@ def test_processes_ask_for_a_pair_that_fails_once(tmp_path: Path) -> None:
         assert sorted(Counter(pair_calls(server)).values()) == [1] * 54 + [2] * 6
 
 
+@pytest.mark.slow
 def test_the_leases_of_a_killed_process_hold_nobody_up(tmp_path: Path) -> None:
     make_collection(tmp_path, queries=1, documents=30)
     with FakeServer(slowly) as server:
@@ -292,6 +294,7 @@ def test_damage_before_the_last_commit_gives_an_earlier_one_or_is_refused(
                 assert len(there) % 10 == 0 or there == set(range(count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [1_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_many_open_pairs_need_few_files(tmp_path: Path, pairs: int) -> None:
     collection = make_collection(tmp_path, queries=10, documents=pairs // 10)

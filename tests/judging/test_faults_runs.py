@@ -122,6 +122,7 @@ def test_after_a_power_loss_in_mid_run_the_same_command_goes_on(
             assert len(stored_pairs(copy)) == 120
 
 
+@pytest.mark.slow
 def test_a_storm_of_429s_costs_few_calls_and_no_pair(tmp_path: Path) -> None:
     collection = make_collection(tmp_path, queries=5, documents=60)
     allowed = {"stock": 80.0, "at": 0.0}
@@ -171,6 +172,7 @@ JUMPING = (
 )
 
 
+@pytest.mark.slow
 def test_clocks_that_jump_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> None:
     collection = make_collection(tmp_path, queries=2, documents=40)
     with FakeServer(slowly) as server:

@@ -51,6 +51,7 @@ def nothing_was_asked_twice(server: FakeServer) -> None:
     assert Counter(pair_calls(server)).most_common(1)[0][1] == 1
 
 
+@pytest.mark.slow
 def test_a_store_that_is_locked_for_a_while_is_waited_for(collection: Collection) -> None:
     with FakeServer(slowly) as server:
         process = start(collection.folder, server, *AT_ONCE)
@@ -82,6 +83,7 @@ def test_replies_that_a_locked_store_cannot_take_in_are_saved_beside_it(
     all_is_judged(collection)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "expected"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=SLOW)]
 )
@@ -215,6 +217,7 @@ def test_a_whole_collection_that_is_removed_leaves_its_replies_in_the_temporary_
             assert len(store) == len(pair_calls(server))
 
 
+@pytest.mark.slow
 def test_room_that_another_process_gives_back_harms_no_run(collection: Collection) -> None:
     with FakeServer(slowly) as server:
         assert finish(start(collection.folder, server, *AT_ONCE))[0] == 0

@@ -173,6 +173,7 @@ def test_amounts_that_are_known_are_shown_apart_from_those_that_are_bounds(
     assert re.search(r"[0-9,]+ tokens, at most [0-9,]+ · cost \$[0-9.]+, at most", shown.err)
 
 
+@pytest.mark.slow
 def test_a_refusal_takes_nothing_of_a_budget(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -74,6 +74,7 @@ def test_nothing_is_said_of_a_server_that_answers_at_once_or_has_answered_before
     assert notes == []
 
 
+@pytest.mark.slow
 def test_the_first_interrupt_ends_the_wait_for_a_mute_server(tmp_path: Path) -> None:
     make_collection(tmp_path, 1, 2)
     with FakeServer(lambda _: MUTE) as server:
