@@ -1,5 +1,6 @@
 """A measure in another tool's spelling gives that tool's number, or says why it is not taken."""
 
+import sys
 import warnings
 from typing import Any
 
@@ -84,6 +85,10 @@ def test_names_of_ranx_give_its_numbers() -> None:
         assert of_each_query(QRELS, RUN, name) == pytest.approx(theirs[other], abs=1e-9), name
 
 
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="ir_measures' parser uses ast.Num, which Python dropped"
+)
+@pytest.mark.filterwarnings("ignore:(ast[.]|Attribute):DeprecationWarning")  # before that
 @pytest.mark.parametrize("name", IR_MEASURES)
 def test_names_of_ir_measures_give_its_numbers(name: str) -> None:
     theirs = ir_measures.iter_calc([ir_measures.parse_measure(name)], QRELS, RUN)

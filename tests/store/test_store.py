@@ -455,6 +455,7 @@ def test_a_lease_ends_with_its_call(tmp_path: Path, how: str) -> None:
     granted = other.write(WriteBatch(claimed=[key]))
     if how == "kept":
         assert granted.replies[key].text == "there"
+        one.close()
     else:
         assert granted.leases == {key}
     other.close()
