@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from labeler.agreement.agree import AgreeOptions, agree_all
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff_report import Agreeing, Diff
-from labeler.agreement.diff_shares import shares_moved
-from labeler.agreement.memory import RunSources, assessor_of, sources_of
-from labeler.agreement.sources import JUDGEMENTS, AssessorSource
+from labeler.agreement.diff_shares import moves_by_query, shares_moved
+from labeler.agreement.memory import RunSources, assessor_of, paths_of, sources_of
+from labeler.agreement.sources import JUDGEMENTS, AssessorSource, Sources
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
@@ -26,6 +26,7 @@ from labeler.judging.changes import (
     texts_of_queries,
 )
 from labeler.judging.transitions import State, judged
+from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.trec.labels import number
 from labeler.trec.memory import Source
@@ -72,16 +73,18 @@ def diff(
         raise BadInput(f"{sides.names[0]} and {sides.names[1]} have no pair")
     if people is None and sides.collection is not None:
         people = _people_beside(sides)
-    up, down = shares_moved(sides.before.states, sides.after.states, options.statistics)
-    agreeing = None if people is None else _agreeing(sides, people, runs, options)
+    moves = moves_by_query(sides.before.states, sides.after.states)
+    compared = None if people is None else _sources(sides, people, runs)
+    agreeing = None if compared is None else _agreeing(compared, options)
     findings = [] if agreeing is None else list(agreeing.findings)
-    board = _board(sides, runs, options, findings)
+    board = _board(sides, _runs(sides, runs) if compared is None else compared.runs, options)
+    findings += [] if board is None else board.findings
     return Diff(
         sides.names,
         changes,
         (sides.before, sides.after),
-        up,
-        down,
+        tuple(sorted(moves, key=lambda query: (-query.moved, query.query_id))),
+        *shares_moved(moves, options.statistics),
         agreeing,
         board,
         tuple(dict.fromkeys([*_findings(sides), *findings])),
@@ -156,48 +159,43 @@ def _judged_set(source: AssessorSource) -> JudgedSet:
     return JudgedSet(states)
 
 
-def _agreeing(
-    sides: _Sides, people: Source, runs: RunSources, options: DiffOptions
-) -> Agreeing | None:
-    """How far both agree with people; `None` where neither shares a pair with them."""
+def _sources(sides: _Sides, people: Source, runs: RunSources) -> Sources:
+    """What `agree` compares with people, the two sets under their names here."""
     if sides.collection is not None:
         sources = sources_of(os.fspath(sides.collection.folder), [str(people), *sides.names], runs)
     else:
         sources = sources_of(people, sides.sources, runs)
-    sources = replace(
-        sources,
-        assessors=tuple(
-            replace(source, name=name)
-            for source, name in zip(sources.assessors, sides.names, strict=True)
-        ),
-    )
+    named = zip(sources.assessors, sides.names, strict=True)
+    return replace(sources, assessors=tuple(replace(side, name=name) for side, name in named))
+
+
+def _agreeing(sources: Sources, options: DiffOptions) -> Agreeing:
+    """How far both agree with people."""
     asked = AgreeOptions(statistics=options.statistics, measure=options.measure)
     before, after = agree_all(sources, asked)
     findings = dict.fromkeys([*before.warnings, *after.warnings])
     return Agreeing(sources.human_name, before, after, tuple(findings))
 
 
-def _board(
-    sides: _Sides, runs: RunSources, options: DiffOptions, findings: list[Finding]
-) -> Leaderboard | None:
-    """The systems by both sets; `None` where there are fewer than two of them."""
+def _runs(sides: _Sides, runs: RunSources) -> Mapping[str, Any]:
+    """The runs by name, by default those of the collection."""
     from labeler.collection.choose import run_paths, runs_by_name
-    from labeler.evaluation.inputs import runs_from
+
+    if isinstance(runs, Mapping):
+        return runs
+    if not runs:
+        return {} if sides.collection is None else sides.collection.run_files()
+    return runs_by_name(run_paths(paths_of(runs)))
+
+
+def _board(sides: _Sides, runs: Mapping[str, Any], options: DiffOptions) -> Leaderboard | None:
+    """The systems by both sets; `None` where there are fewer than two of them."""
     from labeler.evaluation.leaderboard import leaderboard
 
-    if not runs and sides.collection is not None:
-        runs = [*sides.collection.run_files().values()]
-    if not isinstance(runs, Mapping):
-        paths = [runs] if isinstance(runs, str | os.PathLike) else runs
-        runs = dict(runs_by_name(run_paths([Path(path) for path in paths])))
-    if len(runs) < 2:
-        return None
     before, after = _grades(sides.before), _grades(sides.after)
-    if not before.keys() & after.keys():
+    if len(runs) < 2 or not before.keys() & after.keys():
         return None
-    board = leaderboard(before, after, runs_from(runs, before), options.measure)
-    findings += board.findings
-    return replace(board, qrels=sides.names)
+    return replace(leaderboard(before, after, runs, options.measure), qrels=sides.names)
 
 
 def _grades(side: JudgedSet) -> Qrels:
@@ -215,7 +213,6 @@ def _findings(sides: _Sides) -> list[Finding]:
         return [Finding("the two sets have no pair in common")]
     queries = len({pair.query_id for pair in both})
     if queries < FEW_QUERIES:
-        return [
-            Finding(f"only {queries} queries: how far moves differ from query to query is guessed")
-        ]
+        few = count_of(queries, "query", "queries")
+        return [Finding(f"only {few}: how far moves differ from query to query is guessed")]
     return []

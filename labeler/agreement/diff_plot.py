@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from labeler.agreement.diff_report import Diff
 from labeler.agreement.sentences import short
 from labeler.collection.outputs import Output
@@ -43,10 +41,9 @@ def _draw(changes: Diff, figure: Figure) -> None:
 
 
 def _grades(panel: Axes, changes: Diff) -> None:
-    figures = changes.as_json()
     before, after = map(shortened, changes.names)
-    counts = np.array(figures["transitions"], dtype=np.float64).reshape(len(figures["grades"]), -1)
-    matrix(panel, counts, list(map(str, figures["grades"])), f"grade by {before}", f"by {after}")
+    grades = list(map(str, changes.grades))
+    matrix(panel, changes.grade_table, grades, f"grade by {before}", f"by {after}")
     panel.set_title(f"from {before} to {after}", fontsize=10)
 
 

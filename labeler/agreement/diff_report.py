@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.compare import Estimate
-from labeler.agreement.diff_shares import QueryMoves, Share, moves_by_query
+from labeler.agreement.diff_shares import QueryMoves, Share
+from labeler.agreement.differences import Difference
 from labeler.agreement.sentences import hundred, plain, short, signed
+from labeler.agreement.tables import closer
+from labeler.arrays import Floats
 from labeler.judging.changes import JudgedSet
 from labeler.judging.transitions import Move, Transitions
 from labeler.messages import count_of
@@ -42,18 +45,25 @@ class Agreeing:
         """How many pairs people and both sets graded."""
         return max((difference.pairs for difference in self.after.differences), default=0)
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two sets are called, the earlier one first."""
+        return short(self.before.assessor), short(self.after.assessor)
+
+    def verdict(self, change: Difference) -> str:
+        """Who is closer to people by one statistic, by name; the later set stands first in it."""
+        return closer(change.verdict, self.names[::-1])
+
     def table(self) -> Table:
         """A row for each statistic: both sets' values, their difference, and who is closer."""
         columns = [
             Column("statistic", align="left"),
-            *(Column(name, format=".3f", ends=".3f") for name in SIDES),
+            *(Column(*side, ".3f", ".3f") for side in zip(SIDES, self.names, strict=True)),
             Column("difference", format="+.3f", ends="+.3f"),
             Column("verdict"),
         ]
-        names = {"a": short(self.before.assessor), "b": short(self.after.assessor)}
-        titled = [Column(c.name, names.get(c.name, ""), c.format, c.ends, c.align) for c in columns]
         title = f"agreement with {short(self.human)}; the difference is on common pairs"
-        return Table("agreement", titled, list(self._rows()), title)
+        return Table("agreement", columns, list(self._rows()), title)
 
     def _rows(self) -> Iterator[Row]:
         for change in self.after.differences:
@@ -61,7 +71,7 @@ class Agreeing:
             sides = (report.agreement.statistics[name] for report in (self.before, self.after))
             ends = [Interval(e.value, e.low, e.high) for e in sides]
             difference = Interval(change.value, change.low, change.high)
-            yield [name, *ends, difference, _verdict(change.verdict, self)]
+            yield [name, *ends, difference, self.verdict(change)]
 
     def as_json(self) -> dict[str, Any]:
         """The statistics of both sets by name, and the second's less the first's."""
@@ -75,7 +85,7 @@ class Agreeing:
                     "value": change.value,
                     "low": change.low,
                     "high": change.high,
-                    "verdict": _verdict(change.verdict, self),
+                    "verdict": self.verdict(change),
                 }
                 for change in self.after.differences
             },
@@ -89,25 +99,19 @@ def _estimates(statistics: Any) -> dict[str, dict[str, float | None]]:
     return {name: entry(estimate) for name, estimate in statistics.items()}
 
 
-def _verdict(verdict: str, agreeing: Agreeing) -> str:
-    """A verdict on first and second with their names: the first of a difference is the later."""
-    which, space, rest = verdict.partition(" is ")
-    later = which == "first"
-    report = agreeing.after if later else agreeing.before
-    return f"{short(report.assessor)}{space}{rest}" if space else verdict
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Diff:
     """Two sets of grades of the same pairs: what moved, what it brought, and what it cost.
 
-    `up` and `down` are shares of the pairs that both grade. `agreeing` is None where nobody's
+    `by_query` are the moves of each query, most moved pairs first; `up` and `down` the shares of
+    the pairs that both grade. `agreeing` is None where nobody's
     human qrels are known, `board` where fewer than two runs are.
     """
 
     names: tuple[str, str]
     transitions: Transitions
     sides: tuple[JudgedSet, JudgedSet]
+    by_query: tuple[QueryMoves, ...]
     up: Share
     down: Share
     agreeing: Agreeing | None = None
@@ -120,10 +124,16 @@ class Diff:
         return self.transitions.moved
 
     @property
-    def by_query(self) -> list[QueryMoves]:
-        """The moves of each query, those with most moved pairs first."""
-        moves = moves_by_query(*(side.states for side in self.sides))
-        return sorted(moves, key=lambda query: (-query.moved, query.query_id))
+    def grades(self) -> list[int]:
+        """The grades that stand in either set."""
+        return [state.grade for state in self.transitions.states if state.grade is not None]
+
+    @property
+    def grade_table(self) -> Floats:
+        """How many pairs went from each of these grades, in rows, to each other; grades come first
+        among the states.
+        """
+        return self.transitions.table[: len(self.grades), : len(self.grades)]
 
     @property
     def pairs(self) -> int:
@@ -166,8 +176,7 @@ class Diff:
         agreeing, names = self.agreeing, self.names
         if agreeing is None:
             return "Which of the two is closer to people is not known: no human qrels were named."
-        changes = {change.statistic.name: change for change in agreeing.after.differences}
-        change = next(iter(changes.values()), None)
+        change = next(iter(agreeing.after.differences), None)
         if change is None or change.value is None:
             return f"The two share too few pairs with {short(agreeing.human)} to be compared."
         human, name = short(agreeing.human), change.statistic.name
@@ -179,7 +188,7 @@ class Diff:
         )
         difference = f"{signed(change.value, 2)}{ends}"
         said = f"by {name} over {count_of(change.pairs, 'pair', 'pairs')}"
-        verdict = _verdict(change.verdict, agreeing)
+        verdict = agreeing.verdict(change)
         if verdict.endswith("is closer"):
             return (
                 f"{verdict} to {human} {said}: {values[0]} of {names[0]}, {values[1]} of"
@@ -248,14 +257,12 @@ class Diff:
 
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `diff`; `a` is the earlier set, `b` the later one."""
-        grades = [state for state in self.transitions.states if state.grade is not None]
-        places = [self.transitions.states.index(grade) for grade in grades]
         whole = self.transitions.as_json()
         return {
             "names": dict(zip(SIDES, self.names, strict=True)),
             "pairs": self.pairs,
-            "grades": [state.grade for state in grades],
-            "transitions": [[int(self.transitions.table[i, j]) for j in places] for i in places],
+            "grades": self.grades,
+            "transitions": [[int(count) for count in row] for row in self.grade_table],
             "up": self.up._asdict(),
             "down": self.down._asdict(),
             "states": whole["states"],

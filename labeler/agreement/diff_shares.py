@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,11 +52,8 @@ def moves_by_query(before: Mapping[Pair, State], after: Mapping[Pair, State]) ->
     return [QueryMoves(query_id, *of_query) for query_id, of_query in counts.items()]
 
 
-def shares_moved(
-    before: Mapping[Pair, State], after: Mapping[Pair, State], options: StatisticOptions
-) -> tuple[Share, Share]:
+def shares_moved(moves: Sequence[QueryMoves], options: StatisticOptions) -> tuple[Share, Share]:
     """The shares of pairs graded by both that moved up, and down."""
-    moves = moves_by_query(before, after)
     if not moves:
         return Share(None, None, None), Share(None, None, None)
     pairs, up, down = (

@@ -38,7 +38,7 @@ def sources_of(
     What is no file is called `human` and `assessor`; of several, `assessor 1`, `assessor 2`, ...
     """
     everybody = [human, *assessors, *([] if isinstance(more_humans, Mapping) else more_humans)]
-    files = [] if isinstance(runs, Mapping) else _paths(runs)
+    files = [] if isinstance(runs, Mapping) else paths_of(runs)
     if _all_paths(everybody) and not isinstance(more_humans, Mapping):
         names = [os.fspath(path) for path in everybody[: 1 + len(assessors)]]
         sources = open_sources(names, more_humans, files)
@@ -100,7 +100,8 @@ def _labels(source: Mapping[Any, Any], name: str) -> Labels:
     }
 
 
-def _paths(runs: FilePath | Sequence[FilePath]) -> list[Path]:
+def paths_of(runs: FilePath | Sequence[FilePath]) -> list[Path]:
+    """One path, or several, as paths."""
     if isinstance(runs, str | os.PathLike):
         return [Path(runs)]
     return [Path(path) for path in runs]

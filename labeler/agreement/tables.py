@@ -237,7 +237,7 @@ def differences_table(report: AssessorReport) -> Table:
     rows: list[Row] = [
         [
             *(d.statistic.name, d.first, d.second, Interval(d.value, d.low, d.high)),
-            *(d.verdict, _closer(d.verdict, names)),
+            *(d.verdict, closer(d.verdict, names)),
         ]
         for d in report.differences
     ]
@@ -246,7 +246,7 @@ def differences_table(report: AssessorReport) -> Table:
     return Table("differences", columns, rows, title)
 
 
-def _closer(verdict: str, names: tuple[str, str]) -> str:
+def closer(verdict: str, names: tuple[str, str]) -> str:
     """A verdict with the assessor's name in place of its number."""
     which, space, rest = verdict.partition(" is ")
     return f"{names[which == 'second']}{space}{rest}" if space else verdict

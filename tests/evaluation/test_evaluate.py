@@ -606,11 +606,7 @@ def test_verdicts_on_other_queries_are_named(
 
 def sized(folder: Path, queries: int, **first_places: int) -> list[str]:
     """Qrels of so many queries, and runs that have the relevant document first in some of them."""
-    (folder / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(queries)))
-    for name, right in first_places.items():
-        lines = [f"q{q} Q0 {'a' if q < right else 'b'} 1 1 t\n" for q in range(queries)]
-        (folder / f"{name}.trec").write_text("".join(lines))
-    return [str(folder / "h.qrels"), *(str(folder / f"{name}.trec") for name in first_places)]
+    return crossed(folder, queries, **{n: k.__gt__ for n, k in first_places.items()})
 
 
 def test_a_sentence_first_says_who_leads_and_how_sure_that_is(
