@@ -42,14 +42,17 @@ def finish(process: subprocess.Popen[str], seconds: float = 60) -> tuple[int, st
 
 
 def with_little_room(words: Sequence[str], largest: int, **more: str) -> tuple[int, str]:
-    """The exit code and stderr of a command that can write no file of more bytes than `largest`."""
+    """The exit code and stderr of a command that can write no file of more bytes than `largest`.
+
+    Nor does Python keep what it compiles: it would keep half of it, for every process to come.
+    """
     limited = (
         "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest}, {largest}));"
         "sys.argv = ['labeler', *sys.argv[1:]]; runpy.run_module('labeler', run_name='__main__')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", limited, *words],
+        [sys.executable, "-B", "-c", limited, *words],
         env=environment(**more),
         capture_output=True,
         text=True,
