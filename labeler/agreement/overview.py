@@ -87,8 +87,8 @@ def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
         cells.append(report.agreement.pairs)
         cells += [float(report.agreement.left_out.missing.sum())] if missing else []
         if board:
-            tau_b = report.board.statistics["tau_b"] if report.board else (None, None, None)
-            cells.append(Interval(*tau_b))
+            tau_b = report.board.statistics["tau_b"] if report.board else None
+            cells.append(Interval(tau_b.value, tau_b.low, tau_b.high) if tau_b else None)
         rows.append(cells)
     over = f", {count_of(pairs.pop(), 'pair', 'pairs')}" if alike else ""
     return Table("assessors", columns, rows, f"each beside {short(ordered[0].human)}{over}")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import execute
-from labeler.trec.write import write_qrels
+from labeler.trec.write import write_qrels, write_run
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 3 for d in range(8)} for q in range(8)}
 
@@ -93,3 +93,18 @@ def test_who_an_assessor_is_compared_with_is_named_and_human_grades_are_peoples(
         assert f"rater2 gives the same grade as {named} to 90 of 90 pairs" in said
         assert f"neither stricter nor more generous than {named}." in said
     assert "as people do is not known" in said
+
+
+def test_the_order_of_systems_stands_beside_each_of_several(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for shift in range(3):
+        run = {
+            q: {d: float((len(d) + int(d[1:]) * (shift + 1)) % 8) for d in HUMAN[q]} for q in HUMAN
+        }
+        write_run(tmp_path / "runs" / f"{shift}.trec", run, "r")
+    asked = ["agree", *files, "-s", "kappa", "--run", str(tmp_path / "runs")]
+    assert execute(asked) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3].split() == ["assessor", "kappa", "tau-b", "of", "systems"]
+    assert all(len(line.split()) > 2 for line in lines[4:7])
