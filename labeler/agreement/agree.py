@@ -27,7 +27,7 @@ from labeler.agreement.result import AgreementResult
 from labeler.agreement.sources import AssessorSource, Sources
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
-from labeler.errors import BadInput, about
+from labeler.errors import BadInput, Misuse, about
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
 from labeler.report.finding import Finding, Setting, as_findings
@@ -99,6 +99,8 @@ def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
         raise BadInput(no_pair_in_common(names[0], sources.human, names[1], labels))
     with about("measure"):
         parse(options.measure)
+    if len(sources.runs) == 1:
+        raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
     for source in sources.assessors:
         _check_gates(sources, source, options)
     reports = [_report(sources, source, options) for source in sources.assessors]

@@ -108,3 +108,13 @@ def test_the_order_of_systems_stands_beside_each_of_several(
     lines = capsys.readouterr().out.splitlines()
     assert lines[3].split() == ["assessor", "kappa", "tau-b", "of", "systems"]
     assert all(len(line.split()) > 2 for line in lines[4:7])
+
+
+def test_one_run_has_no_order_to_compare(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(tmp_path / "only.trec", {q: {"d0": 1.0} for q in HUMAN}, "r")
+    assert execute(["agree", *files, "--run", str(tmp_path / "only.trec")]) == 2
+    assert capsys.readouterr().err == (
+        "labeler: --run: an order takes two runs or more, and there is one\n"
+    )
