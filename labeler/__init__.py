@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions as AgreeOptions
     from labeler.agreement.agree import agree as agree
-    from labeler.agreement.diff import diff as diff
+    from labeler.agreement.diff.diff import diff as diff
     from labeler.collection.export import ExportOptions as ExportOptions
     from labeler.collection.export import export as export
     from labeler.collection.layout import Collection as Collection
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from labeler.judging.session import JudgeOptions as JudgeOptions
     from labeler.models.control import Control as Control
     from labeler.models.limits import Limits as Limits
-    from labeler.pipeline import BuildOptions as BuildOptions
-    from labeler.pipeline import abuild as abuild
-    from labeler.pipeline import build as build
+    from labeler.pipeline.build import abuild as abuild
+    from labeler.pipeline.build import build as build
+    from labeler.pipeline.options import BuildOptions as BuildOptions
     from labeler.pools.chunk import compare_chunkings as compare_chunkings
     from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.pool import pool as pool
@@ -61,7 +61,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "AgreeOptions": "agreement.agree:AgreeOptions",
     "Asking": "queries.asking:Asking",
-    "BuildOptions": "pipeline:BuildOptions",
+    "BuildOptions": "pipeline.options:BuildOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.control:Control",
     "ExportOptions": "collection.export:ExportOptions",
@@ -69,16 +69,16 @@ _PUBLIC = {
     "JudgeOptions": "judging.session:JudgeOptions",
     "LabelerError": "errors:LabelerError",
     "Limits": "models.limits:Limits",
-    "abuild": "pipeline:abuild",
+    "abuild": "pipeline.build:abuild",
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",
     "arelabel": "judging.relabel:arelabel",
-    "build": "pipeline:build",
+    "build": "pipeline.build:build",
     "compare": "evaluation.compare:compare",
     "compare_chunkings": "pools.chunk:compare_chunkings",
     "correct": "evaluation.correct:correct",
-    "diff": "agreement.diff:diff",
+    "diff": "agreement.diff.diff:diff",
     "export": "collection.export:export",
     "evaluate": "evaluation.evaluate:evaluate",
     "from_log": "queries.traffic:from_log",

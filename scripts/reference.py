@@ -19,7 +19,7 @@ import typer
 
 import labeler
 from labeler import errors
-from labeler.agreement.registry import STATISTICS
+from labeler.agreement.statistics.registry import STATISTICS
 from labeler.catalog.recipes import read_recipe, recipe_files
 from labeler.cli import COMMANDS, summary_of
 from labeler.exchange.export.formats import EXPORTS

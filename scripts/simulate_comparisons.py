@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.evaluation.equivalence import most_lost
+from labeler.evaluation.comparison.equivalence import most_lost
 from labeler.metrics import score
 from labeler.stats.equivalence import chance_to_show, lower_bound, spread_of
 from labeler.stats.hsd import randomised_hsd
@@ -40,7 +40,8 @@ from labeler.stats.power import (
     variance_factors,
 )
 from labeler.stats.randomization import holm, randomization_test
-from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.pool import read_pool
+from labeler.trec.rankings import read_rankings
 
 SIZES = (10, 25, 43)
 SYSTEMS = (3, 5, 11, 20)

@@ -17,7 +17,7 @@ selection  queries that people chose by ease or difficulty: how often the balanc
            what intervals then cover
 chances    easy queries are likelier to be drawn: coverage without and with these chances
 pairs      people grade a random sample of pairs of queries like DL 2019's: coverage and width
-table      the table that `labeler/evaluation/correction_coverage.py` keeps
+table      the table that `labeler/evaluation/correction/coverage.py` keeps
 
 Usage: simulate_correction.py [coverage ...] [--draws 1000] [--data ../shared/data/dl19]
 """

@@ -17,8 +17,8 @@ import numpy as np
 from simulate_leaderboards import blends
 
 from labeler.arrays import Floats
+from labeler.evaluation.boards.judge_bias import FEWEST_OTHERS
 from labeler.evaluation.inputs import runs_from
-from labeler.evaluation.judge_bias import FEWEST_OTHERS
 from labeler.evaluation.system_scores import scores_of
 from labeler.stats.intervals import cluster_bootstrap
 from labeler.stats.means import replicates_of_mean

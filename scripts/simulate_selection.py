@@ -11,7 +11,7 @@ from correction_worlds import JUDGES, dl19
 
 from labeler.arrays import Floats
 from labeler.data import Pair, Run
-from labeler.evaluation.corrected import CorrectedDifference
+from labeler.evaluation.correction.corrected import CorrectedDifference
 from labeler.evaluation.gates import least_gain
 from labeler.people.draw import draw
 from labeler.stats.balance import balance

@@ -15,7 +15,8 @@ from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.files.jsonl import read_rows
 from labeler.judging.session import JudgeOptions
-from labeler.pipeline import BuildOptions, abuild, aplan_build
+from labeler.pipeline.build import abuild, aplan_build
+from labeler.pipeline.options import BuildOptions
 from labeler.testing import Answer, FakeServer
 from labeler.testing.fake_server import Call
 from labeler.trec.qrels import read_qrels

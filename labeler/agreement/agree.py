@@ -9,21 +9,16 @@ from typing import TYPE_CHECKING
 from labeler.agreement.align import LeftOut, Rules, grades_of_human, scale_of
 from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.calibration import Calibration, calibration, renamed
-from labeler.agreement.ceiling import MARGIN
-from labeler.agreement.compare import (
-    Agreement,
-    StatisticOptions,
-    agreement_of,
-    selected_statistics,
-)
+from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, selected_statistics
 from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
-from labeler.agreement.everybody import ceilings, everybody, mapped, part_of
 from labeler.agreement.memory import MoreHumans, RunSources, sources_of
 from labeler.agreement.mismatch import share_a_pair
 from labeler.agreement.options import ASSESSOR, HUMAN, parse_maps, rules_for
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.result import AgreementResult
+from labeler.agreement.several.ceiling import MARGIN
+from labeler.agreement.several.everybody import ceilings, everybody, mapped, part_of
 from labeler.agreement.sources import AssessorSource, Sources
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
@@ -34,7 +29,7 @@ from labeler.report.finding import Finding, Setting, as_findings
 from labeler.trec.memory import Source as QrelsSource
 
 if TYPE_CHECKING:  # scores are not needed without runs, and take a third of the time to import
-    from labeler.evaluation.board import Leaderboard
+    from labeler.evaluation.boards.board import Leaderboard
 
 PLANNED = ("kappa", "kappa-quadratic")
 
@@ -182,8 +177,8 @@ def _leaderboard(
     if sources.weights is not None or not sources.runs:
         return None
 
-    from labeler.evaluation.board import BoardOptions, leaderboard_of_dicts
-    from labeler.evaluation.judge_bias import kin_of
+    from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
+    from labeler.evaluation.boards.judge_bias import kin_of
 
     human, assessor = mapped(sources, source, rules)
     how = BoardOptions(options.own_pools, seed=options.statistics.seed)

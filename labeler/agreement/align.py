@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.contingency import GradedPairs
+from labeler.agreement.statistics.contingency import GradedPairs
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labeler.agreement.calibration import Calibration
-from labeler.agreement.ceiling import Ceiling
 from labeler.agreement.compare import Agreement
 from labeler.agreement.details import ClassFigures, GradeBias, QueryFigures
 from labeler.agreement.differences import Difference
-from labeler.agreement.joint import JointAgreement
 from labeler.agreement.plan import SampleSizePlan
+from labeler.agreement.several.ceiling import Ceiling
+from labeler.agreement.several.joint import JointAgreement
 from labeler.report.finding import Finding
 
 if TYPE_CHECKING:
-    from labeler.evaluation.board import Leaderboard
+    from labeler.evaluation.boards.board import Leaderboard
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.align import AssessorLabels, Labels, LeftOut, Rules, align
-from labeler.agreement.contingency import GradedPairs, query_tables
 from labeler.agreement.estimate import Estimate, Naive, StatisticOptions, estimate, value_of
 from labeler.agreement.mismatch import suspicions
-from labeler.agreement.registry import Statistic, default_names
 from labeler.agreement.statistics import STATISTICS, find_statistic
+from labeler.agreement.statistics.contingency import GradedPairs, query_tables
+from labeler.agreement.statistics.registry import Statistic, default_names
 from labeler.agreement.warnings import cautions, unused_cuts
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.contingency import GradedPairs, query_tables, restricted
 from labeler.agreement.estimate import defined
-from labeler.agreement.registry import Statistic
+from labeler.agreement.statistics.contingency import GradedPairs, query_tables, restricted
+from labeler.agreement.statistics.registry import Statistic
 from labeler.arrays import Floats
 from labeler.stats.intervals import METHODS, Compute, Replicates, degrees
 from labeler.stats.levels import LEVEL, NORMAL_QUANTILE

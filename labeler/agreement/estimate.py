@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.registry import Statistic
+from labeler.agreement.statistics.registry import Statistic
 from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import METHODS, Ends, Interval, Replicates, naive

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
     from labeler.agreement.assessor_report import AssessorReport
     from labeler.agreement.compare import Estimate, StatisticOptions
-    from labeler.agreement.registry import Statistic
+    from labeler.agreement.statistics.registry import Statistic
 from labeler.errors import about
 from labeler.evaluation.gates import parse_limits, raise_failed
 

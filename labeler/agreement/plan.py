@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.agreement.compare import Agreement, StatisticOptions, estimated
-from labeler.agreement.contingency import GradedPairs
 from labeler.agreement.estimate import DEFAULT_METHOD
-from labeler.agreement.registry import Statistic
+from labeler.agreement.statistics.contingency import GradedPairs
+from labeler.agreement.statistics.registry import Statistic
 from labeler.arrays import Floats
 from labeler.stats.intervals import errors_reached, jackknife_error, naive
 from labeler.stats.levels import LEVEL

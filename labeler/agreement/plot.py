@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from labeler.evaluation.board import Leaderboard
+    from labeler.evaluation.boards.board import Leaderboard
 
 MOST_DETAILED = 8
 WIDTH = 8.6

@@ -10,15 +10,15 @@ import numpy as np
 
 from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.calibration import Bin
-from labeler.agreement.ceiling import Ceiling
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.differences import Difference
-from labeler.agreement.joint import JointAgreement, Together
+from labeler.agreement.several.ceiling import Ceiling
+from labeler.agreement.several.joint import JointAgreement, Together
 from labeler.arrays import Floats
 
 if TYPE_CHECKING:
-    from labeler.evaluation.board import Leaderboard
-    from labeler.evaluation.systems import System
+    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.boards.systems import System
 
 Json = dict[str, Any]
 
@@ -88,7 +88,9 @@ def numbers(table: Floats) -> list[list[float]]:
 
 
 def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
-    from labeler.evaluation.board import correlation_as_json  # needs numpy's tables of metrics
+    from labeler.evaluation.boards.board import (
+        correlation_as_json,  # needs numpy's tables of metrics
+    )
 
     swaps = sorted(board.swaps, key=lambda swap: swap.p_first)
     return {

@@ -15,7 +15,7 @@ from labeler.messages import count_of
 from labeler.report.table import number_text
 
 if TYPE_CHECKING:
-    from labeler.evaluation.board import Leaderboard
+    from labeler.evaluation.boards.board import Leaderboard
 
 FEW = 100
 """Of fewer pairs counts are said as they are, of more as so many of 100."""
@@ -175,7 +175,7 @@ def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: boo
         )
     if board is None:
         return f"{whether} is not known: no runs were given."
-    from labeler.evaluation.board_sentences import board_sentences
+    from labeler.evaluation.boards.sentences import board_sentences
 
     of_order = board_sentences(board, human, assessor)
     return "\n".join([*of_order, *board.bias.sentences(human, assessor)])

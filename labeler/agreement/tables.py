@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.calibration import Calibration
-from labeler.agreement.ceiling import BesideHuman, Ceiling
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.agreement.details import QueryFigures
-from labeler.agreement.joint import JOINT, JointAgreement, Together
 from labeler.agreement.sentences import between, figure, grade_name, short, signed
+from labeler.agreement.several.ceiling import BesideHuman, Ceiling
+from labeler.agreement.several.joint import JOINT, JointAgreement, Together
 from labeler.report.table import Cell, Column, Ends, Interval, Row, Table
 
 if TYPE_CHECKING:
-    from labeler.evaluation.board import Leaderboard
-    from labeler.evaluation.systems import Swap
+    from labeler.evaluation.boards.board import Leaderboard
+    from labeler.evaluation.boards.systems import Swap
 
 WIDEST = 50
 """So many columns of a terminal are given to a query's id and text."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from labeler.agreement.estimate import DEFAULT_METHOD, Estimate
-from labeler.agreement.registry import NO_PAIRS, Statistic
+from labeler.agreement.statistics.registry import NO_PAIRS, Statistic
 from labeler.arrays import Floats
 from labeler.report.finding import Finding
 from labeler.stats.resampling import Sample

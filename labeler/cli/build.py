@@ -29,7 +29,9 @@ from labeler.queries.filter import FilterRules
 from labeler.queries.set_aside import PassageRules
 
 if TYPE_CHECKING:
-    from labeler.pipeline import Build, BuildPlan, BuildResult, Rehearsal
+    from labeler.pipeline.rehearsal import Rehearsal
+    from labeler.pipeline.result import BuildPlan, BuildResult
+    from labeler.pipeline.steps import Build
 
 
 @options.unfolded
@@ -66,7 +68,9 @@ def command(
     from labeler.collection.layout import Collection
     from labeler.judging.session import JudgeOptions
     from labeler.models.choose import model_in
-    from labeler.pipeline import Build, BuildOptions, rehearsal
+    from labeler.pipeline.options import BuildOptions
+    from labeler.pipeline.rehearsal import rehearsal
+    from labeler.pipeline.steps import Build
 
     model = model_in(model, model_file)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
@@ -88,7 +92,7 @@ def command(
 
 def build(steps: Build) -> BuildResult:
     """Take the four steps, and say after each what it gave."""
-    from labeler.pipeline import BuildResult
+    from labeler.pipeline.result import BuildResult
 
     ingested = steps.ingest()
     note_ingested(ingested)
@@ -103,7 +107,7 @@ def build(steps: Build) -> BuildResult:
 
 def rehearse(steps: Rehearsal) -> BuildPlan:
     """What the steps would ask."""
-    from labeler.pipeline import BuildPlan
+    from labeler.pipeline.result import BuildPlan
 
     ingested = steps.build.ingest()
     note_ingested(ingested)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.collection.outputs import Output
     from labeler.judging.result import JudgeResult
-    from labeler.pipeline import Build
+    from labeler.pipeline.steps import Build
 
 DEPTH = 5
 MEASURES = ("nDCG@5", "P@5", "RR@5")
@@ -52,7 +52,8 @@ def command(
     from labeler.collection.layout import Collection
     from labeler.corpus.python_docs import write_python_documents
     from labeler.judging.session import JudgeOptions
-    from labeler.pipeline import Build, BuildOptions
+    from labeler.pipeline.options import BuildOptions
+    from labeler.pipeline.steps import Build
     from labeler.text.vectors import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:

@@ -14,7 +14,7 @@ from labeler.cli.scoring import Plot
 from labeler.cli.screen import note, say, terminal_width
 
 if TYPE_CHECKING:
-    from labeler.agreement.diff_report import Diff
+    from labeler.agreement.diff.report import Diff
     from labeler.collection.layout import Collection
 
 LISTED = 20
@@ -52,7 +52,7 @@ def command(
 
     Each pair that moved is listed with its query and with the reasons that were given.
     """
-    from labeler.agreement.diff import DiffOptions, diff
+    from labeler.agreement.diff.diff import DiffOptions, diff
     from labeler.collection.layout import open_collection
 
     inputs = [Path(name) for name in (*sources, *([people] if people else []), *(run or ()))]
@@ -70,7 +70,7 @@ def command(
     else:
         show([changes.moved_table(), *changes.tables()], output.format, to)
     if drawing is not None:
-        from labeler.agreement.diff_plot import plot_diff
+        from labeler.agreement.diff.plot import plot_diff
 
         say_drawn(drawing, plot_diff(changes, drawing))
     if Path(sources[0]).is_dir():

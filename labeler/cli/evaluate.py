@@ -25,8 +25,8 @@ from labeler.evaluation.options import IntervalKind, Unanswerable
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
+    from labeler.evaluation.comparison.movers import Mover
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.movers import Mover
     from labeler.report.forms import FormName
     from labeler.report.table import Table
 
@@ -215,7 +215,7 @@ def _shown(
     report: Report, flags: TableFlags, movers: Sequence[Mover], form: FormName
 ) -> list[Table]:
     """The tables that were asked for; a program gets one, the last of them."""
-    from labeler.evaluation.movers import mover_table
+    from labeler.evaluation.comparison.movers import mover_table
     from labeler.report.render import FORMS
 
     tables = {table.name: table for table in report.tables()}

@@ -44,9 +44,9 @@ def command(
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
     from labeler.cli.output import name_unread_runs, say_drawn, show, show_json, warn
     from labeler.errors import Misuse
+    from labeler.evaluation.boards.systems import SHOWN
     from labeler.evaluation.inputs import qrels_and_runs
     from labeler.evaluation.leaderboard import leaderboard
-    from labeler.evaluation.systems import SHOWN
 
     qrels, runs = qrels_and_runs(sources, 2)
     if len(qrels) < 2:

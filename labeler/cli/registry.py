@@ -84,7 +84,9 @@ COMMANDS: dict[str, Command] = {
         "judging.relabel",
         "labeler relabel coll/ --from first --prompt basic --as second",
     ),
-    "diff": Command("diff", JUDGE, "agreement.diff", "labeler diff coll/ umbrela-gpt basic-gpt"),
+    "diff": Command(
+        "diff", JUDGE, "agreement.diff.diff", "labeler diff coll/ umbrela-gpt basic-gpt"
+    ),
     "evaluate": Command(
         "evaluate", MEASURE, "evaluation.evaluate", "labeler evaluate qrels/human.qrels runs/*.trec"
     ),

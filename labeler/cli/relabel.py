@@ -9,12 +9,7 @@ import typer
 from labeler.cli import model_options, options
 from labeler.cli.diff import note_next, show_diff
 from labeler.cli.progress import control_of
-from labeler.cli.reporting import (
-    check_complete,
-    show_judging,
-    show_judging_plan,
-    show_outcome,
-)
+from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
 from labeler.cli.screen import say, terminal_width
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
@@ -84,7 +79,7 @@ def _checked(name: str | None, model: str | None) -> str:
 
 def show_result(result: RelabelResult, source: str) -> None:
     """Print what was done, and what moved from the old judgements to the new ones."""
-    from labeler.agreement.diff import diff
+    from labeler.agreement.diff.diff import diff
 
     show_judging(result.judging)
     say()

@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.comparison import Comparison
-from labeler.evaluation.discrimination import Discrimination, discrimination_table
-from labeler.evaluation.equivalence import (
-    Equivalence,
-    Margin,
-    equivalence_table,
-    margins_by_measure,
-)
+from labeler.evaluation.comparison.discrimination import Discrimination, discrimination_table
+from labeler.evaluation.comparison.equivalence import Equivalence, equivalence_table
+from labeler.evaluation.comparison.margins import Margin, margins_by_measure
+from labeler.evaluation.comparison.paired import Comparison
 from labeler.evaluation.evaluate import report_on
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, runs_from
 from labeler.evaluation.options import (

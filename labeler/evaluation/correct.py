@@ -10,16 +10,23 @@ from labeler.collection.people import people_path
 from labeler.collection.scale import card_top_grade
 from labeler.data import Run
 from labeler.errors import BadInput, Misuse, about
-from labeler.evaluation.comparison import MEANS
-from labeler.evaluation.corrected import Corrections
-from labeler.evaluation.correction import (
+from labeler.evaluation.comparison.paired import MEANS
+from labeler.evaluation.correction.corrected import Corrections
+from labeler.evaluation.correction.means import (
     Aim,
     corrected_differences,
     corrected_scores,
     over_common_queries,
     scored_by_both,
 )
-from labeler.evaluation.correction_warnings import correction_findings
+from labeler.evaluation.correction.pair_sample import (
+    check_additive,
+    pair_sample,
+    sample_findings,
+    scored_by_pairs,
+)
+from labeler.evaluation.correction.selection import selection_findings, turning_finding
+from labeler.evaluation.correction.warnings import correction_findings
 from labeler.evaluation.evaluate import check_baseline
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -42,20 +49,14 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.origin import origin_findings
-from labeler.evaluation.pair_sample import (
-    check_additive,
-    pair_sample,
-    sample_findings,
-    scored_by_pairs,
-)
 from labeler.evaluation.scores import counted
-from labeler.evaluation.selection import selection_findings, turning_finding
 from labeler.evaluation.warnings import common_queries_finding, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all
 from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST, CorrectedMean
-from labeler.trec.rankings import Facts, Pool, pool_of
+from labeler.trec.pool import Pool, pool_of
+from labeler.trec.rankings import Facts
 
 NOT_OF_GRADES = {
     "LGTM": "is a person's verdict",

@@ -8,25 +8,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about
-from labeler.evaluation.compared import compared
-from labeler.evaluation.comparison import Comparison
-from labeler.evaluation.discrimination import (
+from labeler.evaluation.comparison.compared import compared
+from labeler.evaluation.comparison.discrimination import (
     Discrimination,
     discrimination_as_json,
     discrimination_table,
 )
-from labeler.evaluation.equivalence import (
+from labeler.evaluation.comparison.equivalence import (
     Equivalence,
-    Margin,
     equivalence_as_json,
     equivalence_table,
-    margins_by_measure,
 )
-from labeler.evaluation.holes.several import (
-    DifferenceBounds,
-    SeveralRuns,
-    difference_bounds_table,
-)
+from labeler.evaluation.comparison.margins import Margin, margins_by_measure
+from labeler.evaluation.comparison.paired import Comparison
+from labeler.evaluation.holes.several import DifferenceBounds, SeveralRuns, difference_bounds_table
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -75,7 +70,7 @@ from labeler.report.table import Table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from labeler.evaluation.movers import Mover
+    from labeler.evaluation.comparison.movers import Mover
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +139,7 @@ class Report:
 
     def movers(self, count: int, texts: Mapping[str, str] | None = None) -> list[Mover]:
         """So many queries that gained most, and that lost most, against the baseline, by run."""
-        from labeler.evaluation.movers import movers
+        from labeler.evaluation.comparison.movers import movers
 
         baseline = self.comparisons[0].baseline if self.comparisons else None
         return movers(self.runs, baseline, count, texts or {})

@@ -13,7 +13,7 @@ from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.student import t_quantile
 
 if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
-    from labeler.evaluation.corrected import CorrectedDifference, Corrections
+    from labeler.evaluation.correction.corrected import CorrectedDifference, Corrections
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.scores import RunScores
 
@@ -72,7 +72,9 @@ def check_scores(
     """
     failures = [short for run in report.runs for short in _short_scores(run, gates)]
     if no_worse_than:
-        from labeler.evaluation.equivalence import check_equivalences  # agreement needs none of it
+        from labeler.evaluation.comparison.equivalence import (
+            check_equivalences,  # agreement needs none of it
+        )
 
         failures += check_equivalences(report.equivalences)
     raise_failed(failures)

@@ -24,7 +24,8 @@ from labeler.exchange.runs import hold_run
 from labeler.files.paths import check_existing, true_path
 from labeler.files.read import rereadable
 from labeler.metrics import Rankings
-from labeler.trec.rankings import Facts, Pool, pool_of, rankings_of, read_pool, read_rankings
+from labeler.trec.pool import Pool, pool_of, read_pool
+from labeler.trec.rankings import Facts, rankings_of, read_rankings
 
 if TYPE_CHECKING:
     from labeler.trec.memory import Source

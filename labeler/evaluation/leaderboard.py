@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.board import Leaderboard, leaderboard_of
-from labeler.evaluation.comparison import summary_interval
+from labeler.evaluation.boards.board import Leaderboard, leaderboard_of
+from labeler.evaluation.boards.two_sided import OWN_POOLS, TwoQrels, score_twice, two_qrels
+from labeler.evaluation.comparison.paired import summary_interval
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -22,17 +23,11 @@ from labeler.evaluation.options import Scoring
 from labeler.evaluation.origin import kin_behind, origin_findings
 from labeler.evaluation.scores import RunScores
 from labeler.evaluation.system_scores import mean_measure
-from labeler.evaluation.two_sided import OWN_POOLS, TwoQrels, score_twice, two_qrels
-from labeler.evaluation.warnings import (
-    few_queries,
-    name_findings,
-    qrels_findings,
-    run_findings,
-)
+from labeler.evaluation.warnings import few_queries, name_findings, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.report.finding import Finding
-from labeler.trec.rankings import pool_of
+from labeler.trec.pool import pool_of
 
 
 def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are needed

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from labeler.data import Run
-from labeler.evaluation.families import families
+from labeler.evaluation.boards.families import families
+from labeler.evaluation.boards.judge_bias import Kin, kin_of, together
 from labeler.evaluation.inputs import AnyQrels, qrels_path, short_name
-from labeler.evaluation.judge_bias import Kin, kin_of, together
 from labeler.evaluation.warnings import judgement_findings
 from labeler.report.finding import Finding
 from labeler.trec.tags import read_tag

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labeler.collection.outputs import Output
-from labeler.evaluation.bias_plot import draw_bias
+from labeler.evaluation.boards.bias_plot import draw_bias
 from labeler.files.atomic import replacing_bytes
 from labeler.report.picture import (
     MOST_ROWS,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from labeler.evaluation.board import Leaderboard
+    from labeler.evaluation.boards.board import Leaderboard
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.scores import RunScores
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import BadInput
-from labeler.evaluation.comparison import summary_interval
+from labeler.evaluation.comparison.paired import summary_interval
 from labeler.evaluation.holes.scenarios import scenarios
 from labeler.evaluation.options import EvaluationOptions, Scoring
 from labeler.metrics import Measure, Rankings, Scores, parse, score

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from labeler.evaluation.comparison import Comparison, mean_of
+from labeler.evaluation.comparison.paired import Comparison, mean_of
 from labeler.evaluation.scores import RunScores
 from labeler.messages import count_of
 from labeler.metrics import parse

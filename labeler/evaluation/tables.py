@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from labeler.evaluation.comparison import Comparison
-from labeler.evaluation.discrimination import Discrimination
+from labeler.evaluation.comparison.discrimination import Discrimination
+from labeler.evaluation.comparison.paired import Comparison
 from labeler.evaluation.scores import RunScores
 from labeler.evaluation.summary import COLORS, verdict_text
 from labeler.metrics import parse

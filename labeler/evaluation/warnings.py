@@ -17,7 +17,8 @@ from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Measure, Scores
 from labeler.metrics.registry import renamed
 from labeler.report.finding import Finding, Setting
-from labeler.trec.rankings import Facts, Pool
+from labeler.trec.pool import Pool
+from labeler.trec.rankings import Facts
 
 FEW_QUERIES = 25
 WELL_JUDGED = 0.95

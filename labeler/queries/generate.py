@@ -22,17 +22,17 @@ from labeler.models.loop import run_to_end
 from labeler.models.session import Session, SessionOptions, open_session, select_model
 from labeler.prompt import find_prompt
 from labeler.queries.asking import Asking
-from labeler.queries.candidates import Generated
 from labeler.queries.filter import FilterRules
 from labeler.queries.keep import generated_before, keep_generated, real_queries
 from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix
 from labeler.queries.plan import planned
 from labeler.queries.result import GenerateResult, GenerationPlan
-from labeler.queries.search import CorpusSearch
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.strata import PassageChoice, choose_passages
-from labeler.queries.write import closeness, generate_queries
-from labeler.queries.writer import FurtherPrompts, Writer
+from labeler.queries.writing.candidates import Generated
+from labeler.queries.writing.search import CorpusSearch
+from labeler.queries.writing.write import closeness, generate_queries
+from labeler.queries.writing.writer import FurtherPrompts, Writer
 from labeler.text.vectors import can_encode, encode
 
 EMBEDDED_SAMPLES = 5

@@ -16,10 +16,10 @@ from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.files.jsonl import write_rows
-from labeler.queries.candidates import Generated
 from labeler.queries.kinds import UNANSWERABLE
 from labeler.queries.strata import heading_queries
-from labeler.queries.writer import Writer
+from labeler.queries.writing.candidates import Generated
+from labeler.queries.writing.writer import Writer
 
 
 def generated_before(collection: Collection, writer: Writer) -> list[Query]:

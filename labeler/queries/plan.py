@@ -9,13 +9,13 @@ from labeler.data import Document
 from labeler.model import Request
 from labeler.models.call_plan import plan_calls
 from labeler.models.session import Session
-from labeler.queries.asked import CHECKED, topic_request, verdict_request
-from labeler.queries.candidates import PassageTurn
 from labeler.queries.kinds import UNANSWERABLE, turns
 from labeler.queries.result import GenerationPlan
-from labeler.queries.turns import Turns, used_passages
-from labeler.queries.write import is_no_query, most_passages
-from labeler.queries.writer import Writer, generation_requests
+from labeler.queries.writing.asked import CHECKED, topic_request, verdict_request
+from labeler.queries.writing.candidates import PassageTurn
+from labeler.queries.writing.turns import Turns, used_passages
+from labeler.queries.writing.write import is_no_query, most_passages
+from labeler.queries.writing.writer import Writer, generation_requests
 
 _RETRIEVERS = 2
 

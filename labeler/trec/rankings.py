@@ -1,4 +1,4 @@
-"""Qrels and runs from their files straight to `Rankings`, without a Python object a line.
+"""Runs from their files straight to `Rankings`, without a Python object a line.
 
 The same answers as `rankings(read_qrels(…), read_run(…))`, to the last bit, and the same errors.
 """
@@ -6,103 +6,26 @@ The same answers as `rankings(read_qrels(…), read_run(…))`, to the last bit,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats, Integers
-from labeler.data import Qrels, Run
+from labeler.arrays import Floats, Integers
+from labeler.data import Run
 from labeler.errors import BadInput
-from labeler.metrics.rankings import Rankings, ordinals, rankings, top_grade
+from labeler.metrics.rankings import Rankings, ordinals, rankings
 from labeler.trec.blocks import Batch, Scattered, batches, streamed
-from labeler.trec.columns import (
-    Irregular,
-    Keys,
-    Stretches,
-    Words,
-    fields,
-    joined,
-    keys,
-    keys_of,
-    mixed,
-    widened,
-)
+from labeler.trec.columns import Irregular, Words, mixed, widened
+from labeler.trec.holes import NO_HOLES, Holes, all_holes, holes_in, holes_of
 from labeler.trec.index import RUN, indexed
-from labeler.trec.numbers import integers
-from labeler.trec.qrels import read_qrels
-from labeler.trec.rows import QRELS_COLUMNS
+from labeler.trec.pool import BLOCK, Pool, refuse_collisions
 from labeler.trec.runs import read_run
 from labeler.trec.ties import contradictions, in_order, tied_pairs
 
-BLOCK = 1 << 22
 SOME = 1000
 """How many ids of a run's queries are kept, for a guess why the qrels have none of them."""
-
-
-@dataclass(frozen=True)
-class Pool:
-    """The pairs of some qrels, by query (sorted by id), then by grade, best first.
-
-    `source` is the file that they were read from, or the dict itself.
-    """
-
-    source: Path | Qrels
-    queries: tuple[str, ...]
-    query: Integers
-    grade: Integers
-    documents: Keys
-    name: str
-    """What messages call them."""
-    has_collisions: bool = False
-    """Two pairs share a hash, so that runs must be read the slow way."""
-
-    @cached_property
-    def number(self) -> dict[bytes, int]:
-        """The index in `queries` of each query id."""
-        return {query.encode(): index for index, query in enumerate(self.queries)}
-
-    @cached_property
-    def starts(self) -> Integers:
-        """Where each query's pairs begin, and where the last one's end."""
-        return np.searchsorted(self.query, np.arange(len(self.queries) + 1))
-
-    @cached_property
-    def qrels(self) -> Qrels:
-        """The same as a dict; a file is read again, by the slow reader."""
-        return read_qrels(self.source) if isinstance(self.source, Path) else self.source
-
-    @cached_property
-    def max_grade(self) -> int:
-        """The largest grade."""
-        return top_grade(self.grade)
-
-
-class Holes(NamedTuple):
-    """A run's documents without a grade: queries, ranks from 0, hashes of ids, by query and rank.
-
-    `outside` says which stand outside the qrels; the others have a negative grade there.
-    """
-
-    query: Integers
-    rank: Integers
-    mark: Words
-    outside: Flags
-
-    def where(self, mask: Flags) -> Holes:
-        """Those in the mask."""
-        return Holes(self.query[mask], self.rank[mask], self.mark[mask], self.outside[mask])
-
-
-NO_HOLES = Holes(
-    np.zeros(0, dtype=np.int64),
-    np.zeros(0, dtype=np.int64),
-    np.zeros(0, dtype=np.uint64),
-    np.zeros(0, dtype=np.bool_),
-)
 
 
 @dataclass
@@ -116,46 +39,6 @@ class Facts:
     tied_pairs: int = 0
     contradictions: int = 0
     holes: Holes | None = None
-
-
-def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Pool:
-    """The pairs of a qrels file; repeated pairs and bad lines as `read_qrels` has them."""
-    try:
-        blocks = fields(path, QRELS_COLUMNS, block)
-        pool = _pool(
-            path, str(path), [(Stretches.of(b), integers(b, 3), keys(b, 2)) for b in blocks]
-        )
-        _refuse_collisions(pool.documents.hashes + mixed(pool.query))
-    except (Irregular, BadInput):  # of several bad lines the slow reader names the first
-        pool = replace(pool_of(read_qrels(path, warn), str(path)), source=path)
-    return pool
-
-
-def _pool(source: Path | Qrels, name: str, parts: list[tuple[Stretches, Integers, Keys]]) -> Pool:
-    names = sorted({query_id for stretches, _, _ in parts for query_id in stretches.names})
-    number = {query_id: i for i, query_id in enumerate(names)}
-    query = np.concatenate([np.array([number[q] for q in s.names])[s.of_line] for s, _, _ in parts])
-    grade = np.concatenate([grades for _, grades, _ in parts])
-    order = np.lexsort((-grade, query))
-    documents = joined([documents for _, _, documents in parts]).take(order)
-    queries = tuple(query_id.decode() for query_id in names)
-    return Pool(source, queries, query[order], grade[order], documents, name)
-
-
-def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
-    """The pool of qrels that a program holds; queries without a pair are none of it."""
-    qrels = {query_id: grades for query_id, grades in qrels.items() if grades}
-    sizes = [len(grades) for grades in qrels.values()]
-    edges = np.cumsum([0, *sizes])
-    stretches = Stretches([query_id.encode() for query_id in qrels], edges)
-    grades = np.array([grade for grades in qrels.values() for grade in grades.values()])
-    ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
-    pool = _pool(qrels, name, [(stretches, grades, keys_of(ids))])
-    try:
-        _refuse_collisions(pool.documents.hashes + mixed(pool.query))
-    except Irregular:
-        return replace(pool, has_collisions=True)
-    return pool
 
 
 def read_rankings(
@@ -183,27 +66,8 @@ def rankings_of(
     tied = sum(_tied(list(scores.values())) for scores in run.values())
     facts = Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query), tied)
     if holes:
-        facts.holes = _holes_of(run, pool, ties)
+        facts.holes = holes_of(run, pool, ties)
     return ranked, facts
-
-
-def _holes_of(run: Run, pool: Pool, ties: str) -> Holes:
-    """The documents without a grade, in the order of the ranking."""
-    rows: list[tuple[int, int, bool]] = []
-    ids: list[bytes] = []
-    for number, query in enumerate(pool.queries):
-        scores, grades = run.get(query, {}), pool.qrels[query]
-        order = list(scores)
-        if ties != "file":
-            order.sort(key=lambda doc: (scores[doc], doc.encode()), reverse=True)
-        unjudged = [(rank, doc) for rank, doc in enumerate(order) if grades.get(doc, -1) < 0]
-        rows += [(number, rank, doc not in grades) for rank, doc in unjudged]
-        ids += [doc.encode() for _, doc in unjudged]
-    if not rows:
-        return NO_HOLES
-    numbers, ranks, outside = zip(*rows, strict=True)
-    marks = keys_of(ids).hashes
-    return Holes(np.array(numbers), np.array(ranks), marks, np.array(outside))
 
 
 def _tied(scores: Sequence[float]) -> int:
@@ -232,7 +96,7 @@ def _ranked(
     facts = Facts()
     placed = [_placed(lines, pool, ties, facts, holes=holes) for lines in parts]
     if holes:
-        facts.holes = _all_holes([part.holes for part in placed])
+        facts.holes = all_holes([part.holes for part in placed])
     n = len(pool.queries)
     retrieved = np.zeros(n, dtype=np.int64)
     for part in placed:
@@ -260,7 +124,7 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts, *, holes: bool) -
     )  # -1: not in the pool
     _note(facts, lines, pool_query)
     marks = lines.documents.hashes + mixed(lines.query)  # a 64-bit mark for each pair
-    _refuse_collisions(marks)
+    refuse_collisions(marks)
     hits, pairs = _matches(lines, marks, pool, pool_query)
     facts.matched += len(hits)
     # `order` lists the lines by query and rank; ties without a hit need not be broken
@@ -285,32 +149,7 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts, *, holes: bool) -
         rank[sort],
         pool.grade[pairs][sort],
         lines.score[hits][sort],
-        _holes(lines, pool_query, position - starts[lines.query], judged) if holes else NO_HOLES,
-    )
-
-
-def _holes(
-    lines: Batch, pool_query: Integers, ranks: Integers, judged: tuple[Integers, Integers]
-) -> Holes:
-    """The lines of the pool's queries but those judged; `judged` are these, and all in the pool."""
-    unjudged = (pool_query >= 0)[lines.query]
-    outside = unjudged.copy()
-    unjudged[judged[0]] = False
-    outside[judged[1]] = False
-    at = np.flatnonzero(unjudged)
-    query = pool_query[lines.query[at]]
-    sort = np.lexsort((ranks[at], query))
-    at = at[sort]
-    return Holes(query[sort], ranks[at], lines.documents.hashes[at], outside[at])
-
-
-def _all_holes(parts: Sequence[Holes]) -> Holes:
-    """The holes of all parts."""
-    return Holes(
-        np.concatenate([NO_HOLES.query, *(part.query for part in parts)]),
-        np.concatenate([NO_HOLES.rank, *(part.rank for part in parts)]),
-        np.concatenate([NO_HOLES.mark, *(part.mark for part in parts)]),
-        np.concatenate([NO_HOLES.outside, *(part.outside for part in parts)]),
+        holes_in(lines, pool_query, position - starts[lines.query], judged) if holes else NO_HOLES,
     )
 
 
@@ -319,13 +158,6 @@ def _note(facts: Facts, lines: Batch, pool_query: Integers) -> None:
     facts.extra += int((pool_query < 0).sum())
     free = SOME - len(facts.some_ids)
     facts.some_ids += [name.decode() for name in lines.names[:free]]
-
-
-def _refuse_collisions(marks: Words) -> None:
-    """`Irregular` where two lines look like one pair; the slow reader tells whether they are."""
-    ordered = np.sort(marks)
-    if (ordered[1:] == ordered[:-1]).any():
-        raise Irregular
 
 
 def _matches(

@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 
 from labeler.agreement.compare import StatisticOptions, compare_qrels
-from labeler.agreement.contingency import query_tables, restricted
 from labeler.agreement.differences import differences
 from labeler.agreement.statistics import find_statistic
+from labeler.agreement.statistics.contingency import query_tables, restricted
 from labeler.agreement.warnings import COVERED_BY_FEW, COVERED_BY_MORE
 from labeler.arrays import Floats
 from labeler.data import Qrels
-from labeler.stats.intervals import (
-    METHODS,
-)
+from labeler.stats.intervals import METHODS
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 

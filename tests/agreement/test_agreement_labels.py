@@ -8,8 +8,8 @@ import pytest
 
 from labeler.agreement.align import AssessorLabels, Rules, align, scale_of
 from labeler.agreement.compare import StatisticOptions, agreement_of, compare_qrels
-from labeler.agreement.contingency import query_tables
 from labeler.agreement.statistics import STATISTICS
+from labeler.agreement.statistics.contingency import query_tables
 from labeler.cli import execute
 from labeler.cli.agree import MAPS
 from labeler.data import Pair

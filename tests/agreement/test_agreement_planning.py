@@ -11,8 +11,8 @@ import pytest
 from labeler.agreement.align import AssessorLabels, Rules
 from labeler.agreement.compare import StatisticOptions, agreement_of, compare_qrels
 from labeler.agreement.plan import SampleSizePlan, in_words, plan
-from labeler.agreement.registry import Statistic
 from labeler.agreement.statistics import find_statistic
+from labeler.agreement.statistics.registry import Statistic
 from labeler.cli import execute
 from labeler.data import Pair, Qrels
 from labeler.stats.student import f_quantile

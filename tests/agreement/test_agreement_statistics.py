@@ -10,8 +10,8 @@ from statsmodels.stats import inter_rater
 
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import compare_qrels
-from labeler.agreement.registry import ALIASES, STATISTICS, default_names
 from labeler.agreement.statistics import find_statistic
+from labeler.agreement.statistics.registry import ALIASES, STATISTICS, default_names
 from labeler.errors import Misuse
 from labeler.stats.correlation import tau_ap_b
 

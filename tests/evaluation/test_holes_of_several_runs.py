@@ -14,7 +14,8 @@ from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.holes.differences import EXACT
 from labeler.evaluation.inputs import pool_from
 from labeler.metrics import evaluate as scored
-from labeler.trec.rankings import rankings_of, read_pool, read_rankings
+from labeler.trec.pool import read_pool
+from labeler.trec.rankings import rankings_of, read_rankings
 
 TOP = 2
 MEASURES = (

@@ -11,8 +11,8 @@ from scipy import stats
 from labeler.arrays import Floats
 from labeler.cli import execute
 from labeler.data import Qrels, Run
-from labeler.evaluation.board import leaderboard_of_dicts
-from labeler.evaluation.judge_bias import Kin, kin_of
+from labeler.evaluation.boards.board import leaderboard_of_dicts
+from labeler.evaluation.boards.judge_bias import Kin, kin_of
 from labeler.metrics import parse
 from labeler.stats.trend import components, trend
 from labeler.trec.write import write_qrels, write_run

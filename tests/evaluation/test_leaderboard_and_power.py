@@ -15,7 +15,7 @@ from labeler.arrays import Floats
 from labeler.cli import execute as labeler
 from labeler.data import Run
 from labeler.errors import Misuse
-from labeler.evaluation.comparison import ComparisonOptions, compare_scores
+from labeler.evaluation.comparison.paired import ComparisonOptions, compare_scores
 from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import leaderboard
 from labeler.evaluation.power import power as power_of_runs

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from labeler.cli import execute
+from labeler.evaluation.boards.judge_bias import kin_of
 from labeler.evaluation.evaluate import evaluate
-from labeler.evaluation.judge_bias import kin_of
 from labeler.evaluation.leaderboard import leaderboard
 from labeler.evaluation.plot import plot_leaderboard, plot_scores
 from labeler.report.picture import Bar, most_rows, shortened

@@ -10,7 +10,7 @@ import labeler
 from labeler.cli import execute
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
-from labeler.evaluation.board import BoardOptions, leaderboard_of_dicts
+from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.agreement import alphas
 from labeler.agreement.align import AssessorLabels, Rules, align
-from labeler.agreement.ceiling import ceiling
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.contingency import query_tables
 from labeler.agreement.differences import differences
-from labeler.agreement.joint import grade_matrix, query_coincidences
-from labeler.agreement.statistics import find_statistic
+from labeler.agreement.several.ceiling import ceiling
+from labeler.agreement.several.joint import grade_matrix, query_coincidences
+from labeler.agreement.statistics import alphas, find_statistic
+from labeler.agreement.statistics.contingency import query_tables
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection

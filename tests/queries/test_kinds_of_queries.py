@@ -19,14 +19,14 @@ from labeler.data import Document, Query
 from labeler.errors import BadInput, Incomplete, Misuse
 from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt, prompt_files, read_prompt
-from labeler.queries.candidates import Generated
 from labeler.queries.filter import FilterRules, reason_to_reject
 from labeler.queries.generate import generate
 from labeler.queries.kinds import DEFAULT_MIX, KINDS, dealt, kind_of, mix_of, parse_mix
 from labeler.queries.style import Style, read_personas
-from labeler.queries.typos import with_typos
-from labeler.queries.write import generate_queries
-from labeler.queries.writer import Writer, generation_requests
+from labeler.queries.writing.candidates import Generated
+from labeler.queries.writing.typos import with_typos
+from labeler.queries.writing.write import generate_queries
+from labeler.queries.writing.writer import Writer, generation_requests
 from labeler.testing import fake_model
 from labeler.text.languages import code_of, language_of
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
-from labeler.evaluation.board import BoardOptions, leaderboard_of_dicts
-from labeler.evaluation.comparison import ComparisonOptions, compare_scores, summary_interval
+from labeler.evaluation.boards.board import BoardOptions, leaderboard_of_dicts
+from labeler.evaluation.comparison.paired import ComparisonOptions, compare_scores, summary_interval
 from labeler.metrics import evaluate, parse
 from labeler.stats.intervals import (
     Replicates,

@@ -14,7 +14,7 @@ import numpy as np
 from labeler.arrays import Integers
 from labeler.metrics import Rankings
 from labeler.trec.columns import Words, mixed
-from labeler.trec.rankings import Holes
+from labeler.trec.holes import Holes
 
 MOST = 8_000_000
 """So many unjudged documents are told apart by their ids; of more their numbers are added up."""

@@ -22,7 +22,7 @@ from labeler.metrics.binary import relevant
 from labeler.metrics.graded import dcg_sums, gains
 from labeler.metrics.registry import Measure
 from labeler.trec.columns import mixed
-from labeler.trec.rankings import Holes
+from labeler.trec.holes import Holes
 
 EXACT = frozenset({"P", "Success", "RR", "DCG", "CG", "R"})
 """The measures whose differences have exact ends here."""

@@ -17,7 +17,7 @@ from labeler.evaluation.holes.differences import EXACT, WORK, TwoRuns, most_diff
 from labeler.evaluation.holes.scenarios import EndsByMeasure, scenarios
 from labeler.metrics import Measure, Rankings
 from labeler.report.table import Cell, Column, Ends, Table
-from labeler.trec.rankings import Holes
+from labeler.trec.holes import Holes
 
 MEANS = ("mean", "share")
 

@@ -15,7 +15,8 @@ from labeler.evaluation.trec_eval.names import RUN_ID, lines
 from labeler.messages import no_query_in_common
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
-from labeler.trec.rankings import read_pool, read_rankings
+from labeler.trec.pool import read_pool
+from labeler.trec.rankings import read_rankings
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.runs import read_loose_run
 from labeler.trec.tags import last_tag

@@ -1,0 +1,1 @@
+"""What changed between two sets of grades, and whether it brought them closer to people."""

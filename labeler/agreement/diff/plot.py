@@ -1,0 +1,63 @@
+"""The picture of a diff: where grades went, how many moved, and who is closer to people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labeler.agreement.diff.report import Diff
+from labeler.agreement.sentences import short
+from labeler.collection.outputs import Output
+from labeler.evaluation.plot import write_picture
+from labeler.report.picture import INK, Bar, check_ending, forest, height_of, matrix, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, MATRIX = 9.0, 4.2
+"""Inches."""
+
+
+def plot_diff(changes: Diff, output: Output | Path) -> list[str]:
+    """Draw the matrix of grades, the shares that moved, and agreement with people before and after.
+
+    Returns what a reader of the picture should know.
+    """
+    picture = Output.of(output)
+    check_ending(picture.path)
+    return write_picture(lambda figure: _draw(changes, figure), picture)
+
+
+def _draw(changes: Diff, figure: Figure) -> None:
+    groups = {f"share of {changes.pairs:,} pairs": _shares(changes), **_differences(changes)}
+    heights = [MATRIX, *(height_of(len(bars)) for bars in groups.values())]
+    figure.set_size_inches(WIDTH, sum(heights))
+    panels = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    _grades(panels[0], changes)
+    for panel, (label, bars) in zip(panels[1:], groups.items(), strict=True):
+        forest(panel, bars, f"{label}\ndot and number: value; line: 95 % interval over queries")
+        panel.axvline(0, color=INK, linewidth=0.6, zorder=0)
+
+
+def _grades(panel: Axes, changes: Diff) -> None:
+    before, after = map(shortened, changes.names)
+    grades = list(map(str, changes.grades))
+    matrix(panel, changes.grade_table, grades, f"grade by {before}", f"by {after}")
+    panel.set_title(f"from {before} to {after}", fontsize=10)
+
+
+def _shares(changes: Diff) -> list[Bar]:
+    return [Bar("moved up", *changes.up), Bar("moved down", *changes.down)]
+
+
+def _differences(changes: Diff) -> dict[str, list[Bar]]:
+    """The differences of agreement with people, the later set's less the earlier one's."""
+    if changes.agreeing is None:
+        return {}
+    bars = [
+        Bar(change.statistic.name, change.value, change.low, change.high)
+        for change in changes.agreeing.after.differences
+    ]
+    human = shortened(short(changes.agreeing.human))
+    return {f"agreement with {human}: {shortened(changes.names[1])} less the other": bars}

@@ -1,0 +1,220 @@
+"""More than two assessors: their grades side by side, and the statistics of any number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from labeler.agreement.compare import Estimate, StatisticOptions
+from labeler.agreement.estimate import defined
+from labeler.agreement.statistics import alphas, find_statistic
+from labeler.agreement.statistics.registry import Statistic
+from labeler.arrays import Floats, Integers
+from labeler.data import Pair, Qrels
+from labeler.stats.intervals import between
+from labeler.stats.resampling import Sample
+
+UNGRADED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class GradeMatrix:
+    """`values[i, a]` is the place in `grades` of assessor `a`'s grade of pair `i`, or `UNGRADED`.
+
+    `query` holds the pairs' places in `queries`; `weight` is one over the pair's inclusion
+    probability, `None` where every pair of the pool was graded.
+    """
+
+    assessors: tuple[str, ...]
+    queries: tuple[str, ...]
+    grades: tuple[int, ...]
+    query: Integers
+    values: Integers
+    weight: Floats | None = None
+
+    @property
+    def weights(self) -> Floats:
+        """Each pair's weight, 1 where none is known."""
+        return np.ones(len(self.query)) if self.weight is None else self.weight
+
+    def complete(self) -> GradeMatrix:
+        """The pairs that every assessor graded, and their queries."""
+        return self._keep((self.values != UNGRADED).all(axis=1))
+
+    def of(self, *names: str) -> GradeMatrix:
+        """The columns of some assessors, on the pairs that at least two of them graded."""
+        columns = [self.assessors.index(name) for name in names]
+        part = replace(self, assessors=tuple(names), values=self.values[:, columns])
+        return part._keep((part.values != UNGRADED).sum(axis=1) >= min(2, len(columns)))
+
+    def _keep(self, rows: Floats) -> GradeMatrix:
+        used, query = np.unique(self.query[rows], return_inverse=True)
+        queries = tuple(self.queries[index] for index in used)
+        return replace(
+            self,
+            queries=queries,
+            query=query.astype(np.int64),
+            values=self.values[rows],
+            weight=None if self.weight is None else self.weight[rows],
+        )
+
+
+def grade_matrix(
+    assessors: Mapping[str, Qrels],
+    grades: Sequence[int],
+    weights: Mapping[Pair, float] | None = None,
+) -> GradeMatrix:
+    """The grades of several assessors on every pair that at least one of them graded in the scale.
+
+    With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
+    """
+    grade_index = {grade: index for index, grade in enumerate(grades)}
+    rows: dict[tuple[str, str], list[int]] = {}
+    for column, qrels in enumerate(assessors.values()):
+        for query_id, graded in qrels.items():
+            for doc_id, grade in graded.items():
+                if grade in grade_index and (weights is None or (query_id, doc_id) in weights):
+                    row = rows.setdefault((query_id, doc_id), [UNGRADED] * len(assessors))
+                    row[column] = grade_index[grade]
+    queries = {query_id: None for query_id, _ in rows}
+    index = {query_id: number for number, query_id in enumerate(queries)}
+    return GradeMatrix(
+        tuple(assessors),
+        tuple(queries),
+        tuple(grades),
+        np.array([index[query_id] for query_id, _ in rows], dtype=np.int64),
+        np.array(list(rows.values()), dtype=np.int64).reshape(-1, len(assessors)),
+        None if weights is None else np.array([weights[Pair(*pair)] for pair in rows]),
+    )
+
+
+def query_coincidences(matrix: GradeMatrix) -> Floats:
+    """One `(k, k)` coincidence matrix a query; a pair that one assessor graded adds nothing."""
+    k = len(matrix.grades)
+    # (pairs, k): how many assessors gave each grade
+    counts = np.stack([(matrix.values == grade).sum(axis=1) for grade in range(k)], axis=1)
+    counts = counts.astype(np.float64)
+    assessors = counts.sum(axis=1)
+    # 1 / (m - 1) for each ordered pair of the m grades of one pair
+    share = np.where(assessors > 1, matrix.weights / np.maximum(assessors - 1, 1), 0.0)
+    # (pairs, k, k): ordered pairs of grades, a grade with itself left out
+    within = counts[:, :, None] * counts[:, None, :]
+    within[:, range(k), range(k)] -= counts
+    matrices = np.zeros((len(matrix.queries), k, k))
+    np.add.at(matrices, matrix.query, within * share[:, None, None])
+    return matrices
+
+
+def tables_of_two(matrix: GradeMatrix, first: int, second: int) -> Floats:
+    """One `(k, k)` contingency table a query of two of the assessors, the first one's in rows."""
+    k = len(matrix.grades)
+    a, b = matrix.values[:, first], matrix.values[:, second]
+    both = (a != UNGRADED) & (b != UNGRADED)
+    # a number for each cell of all queries' tables, counted at once
+    cell = (matrix.query[both] * k + a[both]) * k + b[both]
+    size = len(matrix.queries) * k * k
+    counts = np.bincount(cell, weights=matrix.weights[both], minlength=size)
+    return counts.astype(np.float64).reshape(len(matrix.queries), k, k)
+
+
+JOINT = {
+    "alpha-nominal": alphas.nominal,
+    "alpha-ordinal": alphas.ordinal,
+    "alpha-interval": alphas.interval,
+    "fleiss": alphas.fleiss,
+}
+"""Statistics of any number of assessors, from coincidences and grades."""
+PAIRWISE = ("kappa", "kappa-quadratic")
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several people, or several assessors, and the statistics of all of them together."""
+
+    assessors: tuple[str, ...]
+    statistics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class JointAgreement:
+    """People among themselves, the other assessors among themselves, and every two of them all.
+
+    The two are never pooled: assessors that agree with each other, as copies of one do, would lift
+    a figure that is read as agreement with people. `None` stands for fewer than two.
+    """
+
+    assessors: tuple[str, ...]
+    people: Together | None
+    others: Together | None
+    pairwise: Mapping[str, list[list[float | None]]]
+
+
+def joint_agreement(
+    matrix: GradeMatrix, people: Sequence[str], others: Sequence[str], options: StatisticOptions
+) -> JointAgreement:
+    """The statistics of people and of the other assessors, and the matrices of every two."""
+    groups = [_together(matrix, names, options) for names in (people, others)]
+    pairwise = {name: _by_two(matrix, find_statistic(name, matrix.grades)) for name in PAIRWISE}
+    return JointAgreement(matrix.assessors, groups[0], groups[1], pairwise)
+
+
+def _together(
+    matrix: GradeMatrix, names: Sequence[str], options: StatisticOptions
+) -> Together | None:
+    """Statistics of any number of assessors with intervals, and ICC; `None` of fewer than two."""
+    if len(names) < 2:
+        return None
+    part = matrix.of(*names)
+    sample = Sample(query_coincidences(part), options.draws, options.seed)
+    grades = np.array(part.grades, dtype=np.float64)
+    statistics = {
+        name: _estimate(sample, partial(compute, grades=grades), options.method)
+        for name, compute in JOINT.items()
+    }
+    statistics["icc"] = Estimate(defined(icc_of_many(part)), None, None, options.method)
+    return Together(tuple(names), statistics)
+
+
+def _estimate(sample: Sample, compute: Callable[[Floats], Floats], method: str) -> Estimate:
+    value = float(compute(sample.total))
+    if not np.isfinite(value):
+        return Estimate(None, None, None, method)
+    low, high = between(method, sample, compute, bounded=True)
+    return Estimate(value, low, high, method)
+
+
+def _by_two(matrix: GradeMatrix, statistic: Statistic) -> list[list[float | None]]:
+    """The statistic of every two assessors, each on the pairs that both graded."""
+    grades = np.array(matrix.grades, dtype=np.float64)
+    columns = range(len(matrix.assessors))
+    rows = []
+    for first in columns:
+        tables = [tables_of_two(matrix, first, second).sum(axis=0) for second in columns]
+        rows.append([defined(statistic.compute(table, grades)) for table in tables])
+    return rows
+
+
+def icc_of_many(matrix: GradeMatrix) -> float:
+    """ICC(A,1) of the pairs that all assessors graded; McGraw and Wong (1996).
+
+    `nan` for fewer than two pairs or without any variance.
+    """
+    whole = matrix.complete()
+    x = np.asarray(matrix.grades, dtype=np.float64)[whole.values]
+    n, k = x.shape
+    if n < 2 or k < 2:
+        return float("nan")
+    # weights that sum to n; means over all, by assessor and by pair
+    w = (whole.weights * n / whole.weights.sum())[:, None]
+    mean, by_assessor = (w * x).sum() / (n * k), (w * x).sum(axis=0) / n
+    own = x.mean(axis=1, keepdims=True)
+    # mean squares of pairs, of assessors, and of what is left
+    rows = float(k * (w * (own - mean) ** 2).sum() / (n - 1))
+    columns = float(n * ((by_assessor - mean) ** 2).sum() / (k - 1))
+    error = float((w * (x - own - by_assessor + mean) ** 2).sum() / ((n - 1) * (k - 1)))
+    # ICC(A,1) = (MSR - MSE) / (MSR + (k - 1) MSE + k / n (MSC - MSE))
+    below = rows + (k - 1) * error + k / n * (columns - error)
+    return float((rows - error) / below) if below > 0 else float("nan")

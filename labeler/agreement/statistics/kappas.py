@@ -1,0 +1,149 @@
+"""Agreement corrected for chance, as two assessors' own habits make it: kappa, pi, AC1, AC2."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labeler.agreement.statistics.contingency import distances, ratio, within_use
+from labeler.agreement.statistics.registry import NO_PAIRS, SINGLE_GRADE, statistic
+from labeler.arrays import Floats
+
+
+def shares(tables: Floats) -> Floats:
+    """Tables of counts as tables of shares; `nan` throughout an empty one."""
+    return ratio(tables, tables.sum(axis=(-2, -1), keepdims=True))
+
+
+def _expected(rows: Floats, apart: Floats, columns: Floats) -> Floats:
+    return np.asarray(np.einsum("...i,ij,...j->...", rows, apart, columns), dtype=np.float64)
+
+
+def cohen(tables: Floats, apart: Floats) -> Floats:
+    """Cohen's kappa with disagreements counted as `apart` says.
+
+    Cohen (1968), Psychological Bulletin 70(4): one minus observed over expected disagreement.
+    """
+    p = shares(tables)
+    expected = _expected(p.sum(axis=-1), apart, p.sum(axis=-2))
+    observed = (p * apart).sum(axis=(-2, -1))
+    return 1.0 - ratio(observed, expected)
+
+
+@statistic("agreement", "share of pairs with the same grade", NO_PAIRS, (0.0, 1.0))
+def agreement(tables: Floats, _grades: Floats) -> Floats:
+    """Raw agreement."""
+    return np.asarray(np.trace(shares(tables), axis1=-2, axis2=-1), dtype=np.float64)
+
+
+@statistic("kappa", "Cohen's kappa, every disagreement alike", SINGLE_GRADE)
+def kappa(tables: Floats, grades: Floats) -> Floats:
+    """Cohen (1960), Educational and Psychological Measurement 20(1)."""
+    return cohen(tables, distances(grades.tolist(), 0))
+
+
+@statistic("kappa-linear", "Cohen's kappa, disagreements by their distance", SINGLE_GRADE)
+def kappa_linear(tables: Floats, grades: Floats) -> Floats:
+    """Cohen's kappa with linear weights."""
+    return cohen(tables, distances(grades.tolist(), 1))
+
+
+@statistic(
+    "kappa-quadratic", "Cohen's kappa, disagreements by their squared distance", SINGLE_GRADE
+)
+def kappa_quadratic(tables: Floats, grades: Floats) -> Floats:
+    """Cohen's kappa with quadratic weights ("QWK")."""
+    return cohen(tables, distances(grades.tolist(), 2))
+
+
+@statistic("pi", "Scott's pi: chance as both assessors' pooled grades make it", SINGLE_GRADE)
+def scott_pi(tables: Floats, grades: Floats) -> Floats:
+    """Scott (1955), Public Opinion Quarterly 19(3)."""
+    p = shares(tables)
+    pooled = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
+    apart = distances(grades.tolist(), 0)
+    return 1.0 - ratio((p * apart).sum(axis=(-2, -1)), _expected(pooled, apart, pooled))
+
+
+def gwet(tables: Floats, grades: Floats, exponent: int) -> Floats:
+    """Gwet's AC with disagreements by their distance to an `exponent`; AC1 where it is 0.
+
+    AC depends on how many categories there are: here those from the lowest to the highest grade
+    in use, for two assessors of 0 and 1 have but two, however long the scale. Gwet (2008), British
+    Journal of Mathematical and Statistical Psychology 61(1).
+    """
+    # (..., k, k): the cells of grades in use, and how alike each two of these are, 0 to 1
+    p, inside = shares(tables), within_use(tables)
+    both = inside[..., :, None] & inside[..., None, :]
+    apart = distances(grades.tolist(), exponent) * both
+    widest = apart.max(axis=(-2, -1), keepdims=True)
+    alike = (1.0 - apart / np.where(widest > 0, widest, 1.0)) * both
+    # chance: sum of the weights / (k (k - 1)) * sum of pi (1 - pi), pi the pooled shares
+    k = inside.sum(axis=-1)
+    pooled = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
+    agreed = (p * alike).sum(axis=(-2, -1))
+    spread = (pooled * (1.0 - pooled)).sum(axis=-1)
+    chance = ratio(alike.sum(axis=(-2, -1)), k * np.maximum(k - 1.0, 1.0)) * spread
+    return ratio(agreed - chance, 1.0 - chance)
+
+
+@statistic("ac1", "Gwet's AC1: chance as if assessors guess at hard pairs only", NO_PAIRS)
+def ac1(tables: Floats, grades: Floats) -> Floats:
+    """Gwet's AC1."""
+    return gwet(tables, grades, 0)
+
+
+@statistic("ac2-linear", "Gwet's AC2, disagreements by their distance", NO_PAIRS, (None, 1.0))
+def ac2_linear(tables: Floats, grades: Floats) -> Floats:
+    """Gwet's AC2 with linear weights."""
+    return gwet(tables, grades, 1)
+
+
+@statistic(
+    "ac2-quadratic", "Gwet's AC2, disagreements by their squared distance", NO_PAIRS, (None, 1.0)
+)
+def ac2_quadratic(tables: Floats, grades: Floats) -> Floats:
+    """Gwet's AC2 with quadratic weights."""
+    return gwet(tables, grades, 2)
+
+
+@statistic(
+    "kappa-max",
+    "the highest kappa that these two distributions of grades allow",
+    SINGLE_GRADE,
+    better=0,
+)
+def kappa_max(tables: Floats, _grades: Floats) -> Floats:
+    """Cohen's kappa, had the assessors agreed as often as their marginals let them."""
+    p = shares(tables)
+    rows, columns = p.sum(axis=-1), p.sum(axis=-2)
+    chance = (rows * columns).sum(axis=-1)
+    return ratio(np.minimum(rows, columns).sum(axis=-1) - chance, 1.0 - chance)
+
+
+@statistic(
+    "prevalence", "prevalence index: how unevenly the grades are used", NO_PAIRS, (0.0, 1.0), 0
+)
+def prevalence_index(tables: Floats, _grades: Floats) -> Floats:
+    """The share of the commonest agreed grade minus the rarest's of those in use.
+
+    Of two grades it is the prevalence index of Byrt, Bishop and Carlin (1993), Journal of Clinical
+    Epidemiology 46(5), without its sign.
+    """
+    agreed = np.diagonal(shares(tables), axis1=-2, axis2=-1)
+    inside = within_use(tables)
+    rarest = np.where(inside, agreed, 1.0).min(axis=-1) * (inside.sum(axis=-1) > 1)
+    return np.asarray(agreed.max(axis=-1) - rarest, dtype=np.float64)
+
+
+@statistic(
+    "bias-index",
+    "bias index: how differently the assessors use the grades",
+    NO_PAIRS,
+    (0.0, 1.0),
+    -1,
+)
+def bias_index(tables: Floats, _grades: Floats) -> Floats:
+    """Half the sum of the marginals' differences; of two grades, Byrt, Bishop and Carlin's."""
+    p = shares(tables)
+    apart = np.abs(p.sum(axis=-1) - p.sum(axis=-2))
+    return np.asarray(apart.sum(axis=-1) / 2, dtype=np.float64)

@@ -1,0 +1,199 @@
+"""The registry of statistics: a decorator on a dict, from which every list of names is read."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from labeler.agreement.statistics.contingency import cut
+from labeler.arrays import Floats
+from labeler.errors import Misuse
+
+Compute = Callable[[Floats, Floats], Floats]
+"""`(..., k, k)` tables and the `k` grades to `(...)` values, `nan` where undefined."""
+
+_CUT = re.compile(r"(?P<name>.+)>=(?P<grade>-?\d+)")
+ON_AN_EDGE = ("kappa-max", "bias-index")
+"""Where both assessors use the grades alike, these are 1 and 0, and no draw of queries shows that.
+
+Their intervals covered .06 to .09 and .79 to .85 in the world of scripts/simulate_coverage.py.
+"""
+ALIASES = {
+    "accuracy": "agreement",
+    "alpha": "alpha-ordinal",
+    "cohen": "kappa",
+    "cohen-kappa": "kappa",
+    "fleiss-kappa": "fleiss",
+    "gwet": "ac1",
+    "gwet-ac1": "ac1",
+    "icc(2,1)": "icc",
+    "icc(a,1)": "icc",
+    "icc2": "icc",
+    "kendall": "tau-b",
+    "kendall-tau": "tau-b",
+    "kendalltau": "tau-b",
+    "krippendorff": "alpha-ordinal",
+    "krippendorff-alpha": "alpha-ordinal",
+    "linear-kappa": "kappa-linear",
+    "linear-weighted-kappa": "kappa-linear",
+    "mean-absolute-error": "mae",
+    "pearsonr": "pearson",
+    "percent-agreement": "agreement",
+    "quadratic-kappa": "kappa-quadratic",
+    "quadratic-weighted-kappa": "kappa-quadratic",
+    "qwk": "kappa-quadratic",
+    "scott": "pi",
+    "scott-pi": "pi",
+    "spearman-rho": "spearman",
+    "spearmanr": "spearman",
+    "tau": "tau-b",
+}
+"""What sklearn, scipy, statsmodels and papers call statistics; grades are ordered, so alpha is."""
+
+_POSSESSIVE = re.compile(
+    r"['’]s?(?=-)|(?<=cohen)s(?=-)|(?<=scott)s(?=-)|(?<=krippendorff)s(?=-)|(?<=gwet)s(?=-)"
+)
+"""What is left out of Cohen's kappa and cohens_kappa."""
+_REFUSED = {
+    "weighted-kappa": "its weights are kappa-linear or kappa-quadratic",
+    "ac2": "its weights are ac2-linear or ac2-quadratic",
+    "gwet-ac2": "its weights are ac2-linear or ac2-quadratic",
+}
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A function of a contingency table, what it says, and when it is undefined.
+
+    `low` and `high` bound its values (`None`: nothing simple does), so that no interval leaves
+    them. `better` is 1 where more means closer to people, -1 where less does, 0 where neither.
+    `cut` is the grade at which the scale is cut first.
+    """
+
+    name: str
+    compute: Compute
+    about: str
+    undefined: str
+    low: float | None = -1.0
+    high: float | None = 1.0
+    better: int = 1
+    cut: int | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is a share or a coefficient that cannot exceed 1."""
+        return self.high == 1.0
+
+    @property
+    def sampled(self) -> bool:
+        """Whether an interval over queries can be had of it."""
+        return self.name.partition(">=")[0] not in ON_AN_EDGE
+
+
+STATISTICS: dict[str, Statistic] = {}
+
+SINGLE_GRADE = (
+    "both assessors used one and the same grade throughout, so agreement by chance is certain"
+)
+CONSTANT = "one of the assessors used one grade throughout, so there is no order to compare"
+NO_PAIRS = "there are no pairs"
+
+CUTTABLE = ("kappa", "alpha")
+
+
+def statistic(
+    name: str,
+    about: str,
+    undefined: str,
+    bounds: tuple[float | None, float | None] = (-1.0, 1.0),
+    better: int = 1,
+) -> Callable[[Compute], Compute]:
+    """Register a function under `name`."""
+
+    def register(compute: Compute) -> Compute:
+        STATISTICS[name] = Statistic(name, compute, about, undefined, *bounds, better)
+        return compute
+
+    return register
+
+
+def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
+    """The statistic called `name`; `kappa>=2` is kappa after cutting the scale at grade 2."""
+    inner, grade = parse_name(name)
+    if grade is None:
+        return STATISTICS[inner]
+    name = f"{inner.removesuffix('-nominal')}>={grade}"
+    if grade not in grades[1:]:
+        cuts = ", ".join(map(str, grades[1:])) or "none"
+        raise Misuse(f"cannot cut at {grade} in {name!r}; this scale's cuts: {cuts}")
+    return _cut_statistic(name, STATISTICS[inner], grade)
+
+
+def parse_name(name: str) -> tuple[str, int | None]:
+    """The registered statistic that a name stands for, and the grade at which `kappa>=G` cuts."""
+    whole = _registered(name)
+    if whole in STATISTICS:
+        return whole, None
+    if whole in _REFUSED:
+        raise Misuse(f"no statistic {name!r} alone: {_REFUSED[whole]}")
+    match = _CUT.fullmatch(name)
+    inner = _registered(match["name"]) if match else ""
+    # two classes have one order: all of Krippendorff's alphas are the nominal one there
+    inner = "alpha-nominal" if inner.startswith("alpha-") else inner
+    if match is None or inner not in STATISTICS:
+        raise Misuse(f"no statistic {name!r}{_nearest(name)}; known: {', '.join(all_names())}")
+    return inner, int(match["grade"])
+
+
+def _registered(name: str) -> str:
+    """A name in the registry's spelling, if it is one in anybody's; else as it was given."""
+    plain = re.sub(r"[\s_-]+", "-", name.strip().lower())
+    plain = plain.removesuffix("-score")
+    return ALIASES.get(_POSSESSIVE.sub("", plain), plain)
+
+
+def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
+    def compute(tables: Floats, grades: Floats) -> Floats:
+        position = int(grades.tolist().index(grade))
+        import numpy as np
+
+        return inner.compute(cut(tables, position), np.array([0.0, 1.0]))
+
+    about = f"{inner.about}, after cutting the scale at {grade}"
+    undefined = f"{inner.undefined} (cut at {grade})"
+    described = replace(inner, about=about, undefined=undefined)
+    return replace(described, name=name, compute=compute, cut=grade)
+
+
+def all_names() -> list[str]:
+    """Every registered name, and the cuts as `kappa>=G`."""
+    return [*STATISTICS, *(f"{name}>=G" for name in CUTTABLE)]
+
+
+def _nearest(name: str) -> str:
+    close = difflib.get_close_matches(name, [*all_names(), *ALIASES], n=1)
+    return f"; did you mean {close[0]!r}" if close else ""
+
+
+DEFAULT_BEFORE_CUTS = (
+    "agreement",
+    "kappa",
+    "kappa-linear",
+    "kappa-quadratic",
+    "pi",
+    "ac1",
+    "ac2-linear",
+    "ac2-quadratic",
+    "alpha-nominal",
+    "alpha-ordinal",
+    "alpha-interval",
+)
+DEFAULT_AFTER_CUTS = ("tau-b", "spearman", "mae", "bias")
+
+
+def default_names(grades: Sequence[int]) -> list[str]:
+    """The statistics that are reported on this scale by default, in their order."""
+    cuts = [f"{name}>={grade}" for name in CUTTABLE for grade in grades[1:]]
+    return [*DEFAULT_BEFORE_CUTS, *cuts, *DEFAULT_AFTER_CUTS]

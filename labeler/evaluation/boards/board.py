@@ -1,0 +1,297 @@
+"""Two leaderboards of the same systems: means, ranks, how alike these are, which pairs swap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeler.arrays import Flags, Floats
+from labeler.data import Qrels, Run
+from labeler.evaluation.boards.judge_bias import JudgeBias, Kin, favour_findings, judge_bias
+from labeler.evaluation.boards.sentences import board_sentences
+from labeler.evaluation.boards.systems import (
+    SHOWN,
+    Swap,
+    System,
+    decisions_as_json,
+    significance_table,
+    statistic_table,
+    swap_table,
+    system_table,
+)
+from labeler.evaluation.boards.two_sided import (
+    PairCounts,
+    TwoQrels,
+    TwoScores,
+    judged_name,
+    pair_findings,
+    score_twice,
+    two_qrels,
+)
+from labeler.evaluation.comparison.paired import difference_interval
+from labeler.evaluation.inputs import short_name
+from labeler.messages import count_of
+from labeler.metrics import Measure, parse
+from labeler.report.finding import Finding
+from labeler.report.notebook import notebook_html
+from labeler.report.table import Table
+from labeler.stats.correlation import competition_ranks, swapped_pairs
+from labeler.stats.hsd import randomised_hsd
+from labeler.stats.pairwise import Decisions, decisions, pairwise_p
+from labeler.stats.rankings import Correlation, correlations, noise_ceiling
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SAME, NO_BIAS = PairCounts(0, 0, 0), JudgeBias(None, None, {})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard:
+    """Two leaderboards of the same systems over the same queries, and how alike they are.
+
+    `systems` are in the order of the runs; `scores` is `(2, systems, queries)`, by the first qrels
+    and by the second. Queries of which the measure is undefined for some run are left out;
+    `undefined` counts them. `pairs` counts what the two judged; where that differs, scores are on
+    the pairs that both judged (`shared`), or each side's on all of its own. `decisions` says how
+    far the two agree on which pairs of systems differ, each pair tested `alone` or allowing for all
+    pairs (`hsd`); `ceiling` is the tau-b of two sets of as many queries by the first qrels,
+    `bias` what the second does to systems' scores.
+    """
+
+    measure: str
+    queries: tuple[str, ...]
+    systems: tuple[System, ...]
+    statistics: Mapping[str, Correlation]
+    swaps: tuple[Swap, ...]
+    decisions: Mapping[str, Decisions]
+    scores: Floats
+    undefined: int = 0
+    pairs: PairCounts = SAME
+    shared: bool = False
+    ceiling: float | None = None
+    bias: JudgeBias = NO_BIAS
+    qrels: tuple[str, str] = ("the first qrels", "the second qrels")
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What tables call the two qrels: their files' names, numbered where these are the same."""
+        first, second = (short_name(qrels) for qrels in self.qrels)
+        return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
+
+    @property
+    def sentences(self) -> list[str]:
+        """How alike the two orders are, and on which differences of systems the two agree."""
+        first, second = self.names
+        return [*board_sentences(self, first, second), *self.bias.sentences(first, second)]
+
+    def tables(self, most_swaps: int | None = None) -> list[Table]:
+        """The tables `runs`, `statistics`, `significance` and `swaps`, of these the surest."""
+        return [
+            system_table(
+                self.systems,
+                self.measure,
+                self.names,
+                judged="" if self.pairs.same else self.judged_name,
+            ),
+            statistic_table(self.statistics, len(self.queries), self.names),
+            significance_table(self.decisions, self.names),
+            swap_table(self.swaps, self.measure, self.names, most_swaps),
+        ]
+
+    def frame(self) -> DataFrame:
+        """The runs as a pandas DataFrame, with their means and ranks by both qrels."""
+        return self.tables()[0].frame()
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the command `leaderboard`."""
+        return {
+            "qrels": list(self.qrels),
+            "measure": self.measure,
+            "queries": len(self.queries),
+            "pairs": self.pairs_as_json(),
+            "runs": [_system_as_json(system) for system in self.systems],
+            "statistics": {
+                name: correlation_as_json(correlation)
+                for name, correlation in self.statistics.items()
+            },
+            "noise_ceiling": self.ceiling,
+            "significance": self.decisions_as_json(),
+            "judge_bias": self.bias.as_json(),
+            "circular": [favour.as_json() for favour in self.bias.favours],
+            "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in self.swaps],
+            "warnings": [str(finding) for finding in self.findings],
+        }
+
+    def decisions_as_json(self) -> dict[str, Any]:
+        """The counts of pairs that either tells apart, by how pairs were tested."""
+        return {name: decisions_as_json(of) for name, of in self.decisions.items()}
+
+    def pairs_as_json(self) -> dict[str, Any]:
+        """How many pairs the two judged, and whether scores are on those that both judged."""
+        return {**vars(self.pairs), "on_shared_pairs": self.shared}
+
+    def __repr__(self) -> str:
+        tau = self.statistics["tau_b"].value
+        alike = None if tau is None else round(tau, 4)
+        return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
+
+    def _repr_html_(self) -> str:
+        said = (Finding(sentence, level="note") for sentence in self.sentences)
+        return notebook_html(self.tables(SHOWN), [*said, *self.findings])
+
+    @property
+    def judged_name(self) -> str:
+        """The measure of how much of each run's first documents was judged."""
+        return judged_name(parse(self.measure))
+
+    @property
+    def order(self) -> list[int]:
+        """The systems' places in `systems`, from the first qrels' best to their worst."""
+        ranks = [system.first_rank for system in self.systems]
+        return sorted(range(len(ranks)), key=ranks.__getitem__)
+
+    @property
+    def ranked(self) -> tuple[System, ...]:
+        """The systems in that order."""
+        return tuple(self.systems[i] for i in self.order)
+
+    @property
+    def difference(self) -> float:
+        """The mean over systems of the second's mean minus the first's."""
+        return float(np.mean([system.difference for system in self.systems]))
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What was left out of the comparison."""
+        findings = list(pair_findings(self.pairs, self.names, shared=self.shared))
+        if self.undefined:
+            left_out = count_of(self.undefined, "query", "queries")
+            text = f"{self.measure} is undefined for some run in {left_out}: left out"
+            findings.append(Finding(text))
+        return (*findings, *favour_findings(self.bias.favours))
+
+    def against_kin(self, kin: Sequence[Kin]) -> Leaderboard:
+        """The same, with the assessor's bias seen from the systems that are no kin to it."""
+        return replace(self, bias=judge_bias(self, kin)) if kin else self
+
+
+def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
+    """The value and its ends; `open` where the interval would say nothing."""
+    row = correlation._asdict()
+    return row if row.pop("open") is False else {**row, "open": True}
+
+
+def _system_as_json(system: System) -> dict[str, Any]:
+    return {
+        "run": system.run,
+        "first": system.first,
+        "second": system.second,
+        "rank_first": system.first_rank,
+        "rank_second": system.second_rank,
+        "judged_first": system.judged[0],
+        "judged_second": system.judged[1],
+    }
+
+
+@dataclass(frozen=True)
+class BoardOptions:
+    """How two leaderboards are made: the scales' top grades, and on which pairs they stand.
+
+    With `own_pools` each side is scored on all that it judged, else on the pairs that both did.
+    """
+
+    own_pools: bool = False
+    tops: tuple[int | None, int | None] = (None, None)
+    seed: int = 0
+
+
+PLAIN = BoardOptions()
+
+
+def leaderboard_of_dicts(
+    first: Qrels,
+    second: Qrels,
+    runs: Mapping[str, Path | Run],
+    measure: Measure,
+    options: BoardOptions = PLAIN,
+) -> Leaderboard | None:
+    """Score runs by two qrels over the queries that both judge; `None` where nothing is scored."""
+    two = two_qrels(first, second, options.tops, own_pools=options.own_pools)
+    if two is None or not runs:
+        return None
+    return leaderboard_of(list(runs), two, score_twice(two, runs, measure), measure, options.seed)
+
+
+def leaderboard_of(
+    runs: Sequence[str], two: TwoQrels, scored: TwoScores, measure: Measure, seed: int = 0
+) -> Leaderboard | None:
+    """The leaderboard of runs scored by both; `None` where the measure is nowhere defined."""
+    defined: Flags = np.logical_not(np.isnan(scored.values).any(axis=(0, 1)))
+    if not defined.any():
+        return None
+    scores = np.ascontiguousarray(scored.values[:, :, defined])
+    # lower is better for some measures: turned over, higher is, as correlations and ranks take it
+    sign = -1.0 if measure.definition.lower_is_better else 1.0
+    first, second = sign * scores
+    p = [pairwise_p(side, seed) for side in (first, second)]
+    # no p that allows for several tests is below that of the one test
+    p_hsd = [
+        np.maximum(alone, randomised_hsd(side, seed).p)
+        for alone, side in zip(p, (first, second), strict=True)
+    ]
+    means = np.array([first.mean(axis=1), second.mean(axis=1)])
+    board = Leaderboard(
+        str(measure),
+        tuple(q for q, is_defined in zip(scored.queries, defined, strict=True) if is_defined),
+        _systems(runs, replace(scored, values=scores), sign, measure, seed),
+        correlations(first, second, seed),
+        _swaps(runs, means, p, sign),
+        {"alone": decisions(means, p), "hsd": decisions(means, p_hsd)},
+        scores,
+        int((~defined).sum()),
+        two.counts,
+        two.shared,
+        noise_ceiling(first, seed),
+    )
+    return replace(board, bias=judge_bias(board))
+
+
+def _systems(
+    runs: Sequence[str], scored: TwoScores, sign: float, measure: Measure, seed: int
+) -> tuple[System, ...]:
+    scores = scored.values
+    first, second = scores.mean(axis=2)
+    first_ranks, second_ranks = (
+        competition_ranks(sign * side).tolist() for side in (first, second)
+    )
+    systems = []
+    for i, run in enumerate(runs):
+        change = scores[1, i] - scores[0, i]
+        ends = difference_interval(measure, change, "bootstrap", seed)
+        low, high = (None if np.isnan(end) else end for end in ends)
+        means = float(first[i]), float(second[i])
+        ranks = first_ranks[i], second_ranks[i]
+        judged = float(scored.judged[0, i]), float(scored.judged[1, i])
+        systems.append(System(run, *means, *ranks, means[1] - means[0], low, high, judged))
+    return tuple(systems)
+
+
+def _swaps(
+    runs: Sequence[str], means: Floats, p: Sequence[Floats], sign: float
+) -> tuple[Swap, ...]:
+    """The pairs of which the two sides put another system first, from each side's means and p."""
+    return tuple(
+        Swap(
+            runs[i],
+            runs[j],
+            *(sign * float(side[i] - side[j]) for side in means),
+            *(float(of_side[i, j]) for of_side in p),
+        )
+        for i, j in swapped_pairs(*means)
+    )

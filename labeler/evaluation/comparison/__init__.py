@@ -1,0 +1,1 @@
+"""Runs against each other, query by query: differences, tests, and margins that are held."""

@@ -1,0 +1,249 @@
+"""Paired comparison of runs: differences, intervals, tests, and what to say about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.metrics.registry import Measure, parse
+from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
+from labeler.stats.hsd import AllPairs, randomised_hsd
+from labeler.stats.levels import SIGNIFICANT
+from labeler.stats.means import bounded_interval, mean_interval, paired_interval, share_interval
+from labeler.stats.randomization import holm, randomization_test, smallest_p, wins_ties_losses
+from labeler.stats.student import paired_t_test, smallest_paired_t
+
+MEANS = ("mean", "share")
+"""How measures that are means over queries are summed up."""
+UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
+"""Measures whose values have no highest one, and their lowest; all others lie between 0 and 1."""
+UNDEFINED = (math.nan, math.nan)
+
+Correction = Literal["holm", "hsd"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One run against the baseline by one measure, over the queries where both are defined.
+
+    `p` is of this pair alone; `p_holm` and `p_max_t` allow for all runs compared with a baseline
+    that was named beforehand, `p_hsd` for all pairs of runs, so that the best of the same scores
+    may be the baseline. `correction` says which of `p_holm` and `p_hsd` the verdict goes by.
+    `p_least` is the smallest that this p could be with so few queries and so many runs;
+    `p_attainable` the smallest where only these queries differ, whatever their differences are.
+    """
+
+    run: str
+    baseline: str
+    measure: str
+    queries: int
+    difference: float
+    percent: float
+    low: float
+    high: float
+    wins: int
+    ties: int
+    losses: int
+    p: float
+    p_holm: float
+    p_max_t: float
+    p_hsd: float
+    correction: Correction = "holm"
+    p_least: float = 0.0
+    p_attainable: float = 0.0
+
+    @property
+    def p_corrected(self) -> float:
+        """The p that the verdict goes by."""
+        return self.p_hsd if self.correction == "hsd" else self.p_holm
+
+    @property
+    def decidable(self) -> bool:
+        """Whether there are queries enough for a difference to be told from chance at all."""
+        return self.queries > 0 and self.p_least < SIGNIFICANT
+
+    @property
+    def verdict(self) -> str:
+        """In words, at the 5 % level after the correction."""
+        if not self.queries:
+            return "undefined"
+        if self.ties < self.queries and not self.p_attainable < SIGNIFICANT:
+            return "unresolvable"
+        if not self.p_corrected < SIGNIFICANT:
+            return "cannot tell apart"
+        higher = self.difference > 0
+        return "better" if higher != parse(self.measure).definition.lower_is_better else "worse"
+
+
+def summary_interval(measure: Measure, values: Floats, kind: str, seed: int) -> tuple[float, float]:
+    """The interval of what a measure's queries are summed up to; `nan` for counts."""
+    summary = measure.definition.summary
+    if summary == "sum":
+        return UNDEFINED
+    if summary == "geometric":
+        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
+        low, high = mean_interval(logs, kind, seed) or UNDEFINED
+        return math.exp(low), math.exp(high)
+    if summary == "share":
+        return share_interval(values)
+    if measure.name in UNBOUNDED:
+        low, high = mean_interval(values, kind, seed) or UNDEFINED
+        return max(low, UNBOUNDED[measure.name]), high
+    return bounded_interval(values, kind, seed, (0.0, 1.0)) or UNDEFINED
+
+
+def difference_interval(
+    measure: Measure, values: Floats, kind: str, seed: int
+) -> tuple[float, float]:
+    """The interval of the mean of paired differences; `nan` for fewer than two."""
+    return paired_interval(values, kind, seed, most_difference(measure)) or UNDEFINED
+
+
+def most_difference(measure: Measure) -> float:
+    """The most by which two values of a measure can differ."""
+    return math.inf if measure.name in UNBOUNDED else 1.0
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """The kind of interval, the seed, and the correction that verdicts go by.
+
+    Holm's is for a baseline that was named beforehand, `hsd` for the best of the same scores.
+    """
+
+    kind: str = "bootstrap"
+    seed: int = 0
+    correction: Correction = "holm"
+
+
+PLAIN = ComparisonOptions()
+
+
+def compare_all_pairs(runs: Mapping[str, Scores], seed: int = 0) -> dict[str, AllPairs]:
+    """The randomised HSD test of the runs, over the same queries, by each measure that is a mean.
+
+    After Carterette (2012), ACM TOIS 30(1).
+    """
+    measures = next(iter(runs.values())).measures
+    return {
+        str(measure): randomised_hsd(np.array([s.of(measure) for s in runs.values()]), seed)
+        for measure in measures
+        if measure.definition.summary in MEANS
+    }
+
+
+def compare_scores(
+    runs: Mapping[str, Scores],
+    baseline: str,
+    options: ComparisonOptions = PLAIN,
+    pairs: Mapping[str, AllPairs] | None = None,
+) -> list[Comparison]:
+    """Every other run against the baseline, by every measure that is a mean over queries.
+
+    `pairs` are the tests of all pairs of these runs by each measure, where they are there already.
+    """
+    compared = [name for name in runs if name != baseline]
+    tests = compare_all_pairs(runs, options.seed) if pairs is None else pairs
+    comparisons: list[Comparison] = []
+    for measure in runs[baseline].measures:
+        if measure.definition.summary in MEANS and compared:
+            comparisons += _by_measure(runs, baseline, measure, tests[str(measure)], options)
+    return comparisons
+
+
+class _Chances(NamedTuple):
+    """Of each row: its p alone, after each correction, and the least that two could have been."""
+
+    p: Floats
+    p_holm: Floats
+    p_max_t: Floats
+    p_hsd: Floats
+    least: Floats
+    attainable: Floats
+
+
+def _by_measure(
+    runs: Mapping[str, Scores],
+    baseline: str,
+    measure: Measure,
+    pairs: AllPairs,
+    options: ComparisonOptions,
+) -> Iterator[Comparison]:
+    names = list(runs)
+    compared = [name for name in names if name != baseline]
+    base = runs[baseline].of(measure)
+    differences = np.array([runs[name].of(measure) - base for name in compared])
+    hsd = pairs.p[names.index(baseline)][[names.index(name) for name in compared]]
+    chances = _chances(differences, hsd, options)
+    for i, (name, row) in enumerate(zip(compared, differences, strict=True)):
+        both = ~np.isnan(row)
+        defined = row[both]
+        start = summed_up(measure, base[both])
+        difference = float(defined.mean()) if len(defined) else math.nan
+        low, high = difference_interval(measure, row, options.kind, options.seed)
+        better = -defined if measure.definition.lower_is_better else defined
+        wins, ties, losses = wins_ties_losses(better)
+        yield Comparison(
+            name,
+            baseline,
+            str(measure),
+            len(defined),
+            difference,
+            100 * difference / start if start else math.nan,
+            low,
+            high,
+            wins,
+            ties,
+            losses,
+            float(chances.p[i]),
+            float(chances.p_holm[i]),
+            float(chances.p_max_t[i]),
+            float(chances.p_hsd[i]),
+            options.correction,
+            float(chances.least[i]),
+            float(chances.attainable[i]),
+        )
+
+
+def _chances(differences: Floats, p_of_pairs: Floats, options: ComparisonOptions) -> _Chances:
+    """The chances of the rows; a query undefined for a row says nothing about it.
+
+    No p that allows for several tests is below that of the one test.
+    """
+    p, p_max = randomization_test(np.nan_to_num(differences), options.seed)
+    defined = [row[~np.isnan(row)] for row in differences]
+    by_t = options.kind == "t"
+    if by_t:
+        p = np.array([paired_t_test(row) for row in defined])
+    p_hsd = p if len(differences) == 1 else np.maximum(p, p_of_pairs)
+    alone = np.array([0.0 if by_t else smallest_p(len(row)) for row in defined])
+    several = len(differences) if options.correction == "holm" else 1
+    attainable = _attainable(defined, by_t=by_t)
+    if options.correction == "holm":
+        attainable = holm(attainable)
+    return _Chances(p, holm(p), p_max, p_hsd, np.minimum(alone * several, 1.0), attainable)
+
+
+def _attainable(rows: Sequence[Floats], *, by_t: bool) -> Floats:
+    """The smallest p that each row's queries allow alone, given which of them differ."""
+    differing = [sum(wins_ties_losses(row)[::2]) for row in rows]
+    if by_t:
+        return np.array(list(map(smallest_paired_t, differing, map(len, rows))))
+    return np.array([smallest_p(count) for count in differing])
+
+
+def mean_of(value: float, sign: int) -> tuple[bool, float]:
+    """A key that sorts by a mean times a sign, with undefined means last."""
+    return (math.isnan(value), 0.0 if math.isnan(value) else sign * value)
+
+
+def best(runs: Mapping[str, Scores], measure: Measure) -> str:
+    """The run with the best mean, the first of equals."""
+    by_name = {name: summed_up(measure, scores.of(measure)) for name, scores in runs.items()}
+    sign = -1 if measure.definition.lower_is_better else 1
+    return max(by_name, key=lambda name: (not math.isnan(by_name[name]), sign * by_name[name]))

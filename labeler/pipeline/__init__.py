@@ -1,0 +1,1 @@
+"""From documents to judged collections in one call."""

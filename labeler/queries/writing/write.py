@@ -1,0 +1,276 @@
+"""Writing queries: ask a model for candidates about a passage, and keep the best of them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from labeler.data import Document, Query
+from labeler.errors import CallFailed, ProviderError
+from labeler.messages import Advance
+from labeler.model import Reply, Request
+from labeler.queries.filter import like_an_earlier
+from labeler.queries.kinds import TYPOS, UNANSWERABLE
+from labeler.queries.writing.asked import check_self_contained, check_unanswerable, topic_of
+from labeler.queries.writing.candidates import (
+    BEATEN,
+    IN_A_ROW,
+    Candidates,
+    Generated,
+    PassageTurn,
+    candidate_of,
+    candidates_of,
+    expected_language,
+)
+from labeler.queries.writing.turns import Turns, used_passages
+from labeler.queries.writing.typos import with_typos
+from labeler.queries.writing.writer import Closeness, Writer, generation_requests
+from labeler.text.terms import TermStatistics, matched_share, terms
+from labeler.text.vectors import can_encode, encode
+
+T = TypeVar("T")
+
+PASSAGES_OF_A_QUERY = 3
+"""So many passages for each missing query, and `IN_A_ROW` more, are asked about at most."""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is known while queries are written: `candidates` of turns that have not come yet."""
+
+    writer: Writer
+    turns: Turns
+    result: Generated
+    earlier: list[frozenset[str]]
+    candidates: dict[str, Candidates] = field(default_factory=dict)
+    new: list[tuple[Query, Document]] = field(default_factory=list)
+
+
+async def generate_queries(
+    documents: Iterable[Document],
+    writer: Writer,
+    total: int,
+    concurrency: int = 1,
+    advance: Advance = lambda done, total: None,
+) -> Generated:
+    """Write queries until there are `total` with those that the writer has `already`.
+
+    `documents` are those to ask about, in order. At most one a passage; fewer where the passages
+    run out, or many in a row give next to none. What comes out does not depend on `concurrency`:
+    what is asked ahead waits until its turn comes.
+    """
+    passages = list(documents)
+    result = Generated(list(writer.already))
+    earlier = [_term_set(text) for text in (*writer.real, *(q.text for q in writer.already))]
+    now = _Progress(writer, Turns.of(passages, writer), result, earlier)
+    most, asked = most_passages(total - len(writer.already)), 0
+    limit = asyncio.Semaphore(concurrency)
+    while len(result.queries) < total and not result.is_fruitless:
+        ahead = now.turns.next(min(total - len(result.queries), max(1, concurrency)))
+        wave = [turn for turn in ahead if turn.document.id not in now.candidates][: most - asked]
+        answers = await _ask_all(wave, writer, limit)
+        asked += len(wave)
+        _check_that_some_call_worked(answers)
+        now.candidates |= {answer.turn.document.id: answer for answer in answers}
+        has_taken = _take_turns(now, total)
+        await _add_topics(now, limit)
+        if not has_taken:
+            break
+        advance(len(result.queries), total)
+    result.given_up = now.turns.given_up
+    if len(result.queries) < total:
+        left = len(passages) - len(used_passages(writer)) > asked
+        result.stopped = _why_stopped(result, most, has_more=left)
+    return result
+
+
+def most_passages(missing: int) -> int:
+    """About how many passages a model is asked at most, for so many queries."""
+    return PASSAGES_OF_A_QUERY * missing + IN_A_ROW if missing > 0 else 0
+
+
+def _why_stopped(result: Generated, most: int, *, has_more: bool) -> str:
+    """Why the passages that are left are not asked about; empty where none is left."""
+    if result.is_fruitless:
+        return f"of the last {IN_A_ROW} passages {sum(result.latest) or 'none'} gave a query"
+    return f"{most:,} passages are the most that are asked about" if has_more else ""
+
+
+async def _ask_all(
+    wave: Sequence[PassageTurn], writer: Writer, limit: asyncio.Semaphore
+) -> list[Candidates]:
+    async def ask(request: Request) -> Reply | CallFailed:
+        async with limit:
+            try:
+                return await _answer(request, writer)
+            except CallFailed as error:
+                return error
+
+    async def ask_for(turn: PassageTurn) -> Candidates:
+        requests = generation_requests(turn.document, writer, turn.kind)
+        candidates = candidates_of(turn, await _all_ended(map(ask, requests)), writer)
+        async with limit:
+            await _check(candidates, writer)
+        return candidates
+
+    return await _all_ended(map(ask_for, wave))
+
+
+async def _answer(request: Request, writer: Writer) -> Reply:
+    """The reply to a request; asked anew where the remembered one is no query, if that is asked."""
+    reply = await writer.model.ask(request)
+    while writer.retry_failed and reply.remembered and is_no_query(reply):
+        request = replace(request, attempt=request.attempt + 1)
+        reply = await writer.model.ask(request)
+    return reply
+
+
+def is_no_query(reply: Reply) -> bool:
+    """Whether a reply is none at all: refused, cut short or empty."""
+    return bool(candidate_of(reply)[1])
+
+
+async def _check(candidates: Candidates, writer: Writer) -> None:
+    """Ask the model about the best candidates, until one passes; without checks all stay."""
+    if writer.further.self_contained:
+        while candidates.fit:
+            problem = (await check_self_contained(writer, candidates.fit[0])).problem
+            if not problem:
+                break
+            candidates.reject(candidates.fit.pop(0), problem)
+    if candidates.turn.kind == UNANSWERABLE and candidates.fit:
+        problem = (await check_unanswerable(writer, candidates.fit[0])).problem
+        if problem:
+            candidates.reject(candidates.fit.pop(0), problem)
+        for text in candidates.fit[0 if problem else 1 :]:
+            candidates.reject(text, BEATEN)
+        candidates.fit = [] if problem else candidates.fit[:1]
+
+
+async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results of all the work; where some failed, only when the rest has ended and is kept."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return [task.result() for task in tasks]
+
+
+def _check_that_some_call_worked(answers: Iterable[Candidates]) -> None:
+    flat = [reply for candidates in answers for reply in candidates.replies]
+    failures = [reply for reply in flat if isinstance(reply, CallFailed)]
+    if flat and len(failures) == len(flat):
+        raise ProviderError(f"every one of {len(flat)} calls failed: {failures[0]}")
+
+
+def _take_turns(now: _Progress, total: int) -> bool:
+    """Take the turns whose candidates are there, in order; whether there was any."""
+    is_any = False
+    while len(now.result.queries) < total and not now.result.is_fruitless:
+        turn = next(iter(now.turns.next()), None)
+        if turn is None or turn.document.id not in now.candidates:
+            break
+        now.turns.take(turn, is_fruitful=_keep_best(now, now.candidates.pop(turn.document.id)))
+        is_any = True
+    return is_any
+
+
+def _keep_best(now: _Progress, candidates: Candidates) -> bool:
+    """Keep the best candidate that no earlier query is like; whether there is one."""
+    result = now.result
+    best = ""
+    for text in candidates.fit:
+        reason = BEATEN if best else _repeats(text, now)
+        if reason:
+            candidates.reject(text, reason)
+        else:
+            best = text
+    result.rejected += candidates.rejected
+    result.latest.append(bool(best))
+    if not best:
+        has_failed = len(candidates.failures) == len(candidates.replies)
+        result.failures.update(candidates.failures[:1] if has_failed else ())
+        return False
+    query = _query(best, candidates.turn, now)
+    now.earlier.append(_term_set(best))
+    result.queries.append(query)
+    now.new.append((query, candidates.turn.document))
+    return True
+
+
+def _repeats(text: str, now: _Progress) -> str:
+    """Which earlier query a text is nearly the same as; empty where it is like none."""
+    texts = (query.text.casefold() for query in now.result.queries)
+    if text.casefold() in texts:
+        return "asked already"
+    at = like_an_earlier(_term_set(text), now.earlier, now.writer.rules.same_share)
+    if at is None:
+        return ""
+    real = now.writer.real
+    if at < len(real):
+        return f"like a real query: {real[at]}"
+    return f"like another query: {now.result.queries[at - len(real)].text}"
+
+
+def _term_set(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
+    """A query with where it comes from and what it is."""
+    writer, slip = now.writer, {}
+    if turn.kind == TYPOS:
+        changed = with_typos(text, f"{writer.seed}\0{turn.document.id}")
+        slip, text = {"without_typos": text}, changed
+    sources = [
+        {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
+        for d in turn.documents
+    ]
+    described = {
+        "language": expected_language(turn.document, writer),
+        "persona": writer.style.persona(turn.document, writer.seed),
+    }
+    metadata = {
+        "origin": "generated",
+        "kind": turn.kind,
+        "about" if turn.kind == UNANSWERABLE else "source": sources,
+        **{name: value for name, value in described.items() if value},
+        **slip,
+        **writer.origin_of(turn.kind),
+    }
+    return Query(f"q{len(now.result.queries) + 1}", text, metadata)
+
+
+async def _add_topics(now: _Progress, limit: asyncio.Semaphore) -> None:
+    """Write a topic with each new query; where the model gives none, the query stands alone."""
+    if now.writer.further.topic is None or not now.new:
+        return
+
+    async def ask(query: Query, document: Document) -> Query:
+        async with limit:
+            topic = await topic_of(now.writer, query.text, document)
+        return replace(query, metadata={**query.metadata, **(topic.model_dump() if topic else {})})
+
+    written = await _all_ended(ask(query, document) for query, document in now.new)
+    now.result.queries[-len(written) :] = written
+    now.new.clear()
+    now.result.without_topic += sum("narrative" not in query.metadata for query in written)
+
+
+def closeness(corpus: Iterable[Document]) -> Closeness:
+    """Cosine to the passage; where nothing can encode, the passage's share of the query's terms."""
+    if can_encode():
+        return _cosines
+    statistics = TermStatistics.of(terms(document.text) for document in corpus)
+
+    def shares(passage: str, candidates: Sequence[str]) -> list[float]:
+        of_passage = terms(passage)
+        return [matched_share(terms(text), of_passage, statistics) for text in candidates]
+
+    return shares
+
+
+def _cosines(passage: str, candidates: Sequence[str]) -> list[float]:
+    vectors = encode([passage, *candidates])
+    return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
