@@ -63,6 +63,7 @@ from labeler.evaluation.warnings import (
     score_findings,
     verdict_findings,
 )
+from labeler.messages import count_of
 from labeler.metrics import parse_all
 from labeler.report.finding import Finding, merged
 from labeler.report.table import Table
@@ -71,6 +72,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from labeler.evaluation.comparison.movers import Mover
+
+RUNS_NAMED = 3
+"""So many of the highest scores stand in what a notebook prints of a report."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,8 +169,12 @@ class Report:
         }
 
     def __repr__(self) -> str:
-        runs, measures = ", ".join(run.name for run in self.runs), ", ".join(self.measures)
-        return f"Report({short_name(self.qrels)!r}, runs=[{runs}], measures=[{measures}])"
+        first = self.measures[0]
+        means = [(run.name, run.scores.means()[first]) for run in self.ranked[:RUNS_NAMED]]
+        scores = [f"{name} {mean:.4f}" for name, mean in means]
+        scores += ["…"] if len(self.runs) > RUNS_NAMED else []
+        of = f"{first} of {count_of(len(self.runs), 'run', 'runs')}"
+        return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(scores)}>"
 
     def _repr_html_(self) -> str:
         from labeler.report.notebook import notebook_html

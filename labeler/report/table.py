@@ -61,10 +61,11 @@ class Column:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The names of the columns that programs get of this one."""
+        """The names of the columns that programs get of this one: `value`, `low` and `high`."""
         if not self.ends:
             return (self.name,)
-        low, high = f"{self.name} low".strip(), f"{self.name} high".strip()
+        of = "" if self.name == "value" else self.name
+        low, high = f"{of} low".strip(), f"{of} high".strip()
         return (self.name, low, high) if self.format else (low, high)
 
     def values(self, cell: Cell) -> tuple[Scalar, ...]:

@@ -73,7 +73,7 @@ def test_a_result_is_shown_short_as_a_table_and_as_a_frame() -> None:
     assert repr(result).startswith("<AgreementResult assessor 1: 5 pairs, kappa 0.6")
     assert "<table" in result._repr_html_()
     table = result.frame()
-    assert list(table.columns) == ["assessor", "statistic", "value", "value low", "value high"]
+    assert list(table.columns) == ["assessor", "statistic", "value", "low", "high"]
     assert set(table["assessor"]) == {"assessor 1", "assessor 2"}
 
 

@@ -236,3 +236,9 @@ def test_a_dataframe_may_call_its_columns_as_files_do(columns: tuple[str, str, s
     assert as_run(scored) == {"q1": {"d1": 1.0, "d2": 0.0}}
     own = pd.DataFrame([("q1", "d1", "a text", 1)], columns=("qid", "docno", "document", "label"))
     assert as_qrels(own) == {"q1": {"d1": 1}}
+
+
+def test_a_report_in_a_notebook_names_the_highest_scores_first() -> None:
+    runs = {"down": {"q1": {"d2": 1.0}}, "up": {"q1": {"d1": 1.0}}}
+    report = labeler.evaluate({"q1": {"d1": 1, "d2": 0}}, runs, ["RR", "AP"])
+    assert repr(report) == "<Report by the qrels; RR of 2 runs: up 1.0000, down 0.0000>"
