@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -82,6 +83,12 @@ def make_app(only: str | None = None) -> typer.Typer:
     return app
 
 
+@cache
+def _command_line(only: str | None) -> Any:
+    """What `make_app` describes, made once in a process: it takes longer than many commands run."""
+    return with_plain_types(make_app(only))
+
+
 def execute(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; DESIGN.md lists them."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -91,11 +98,11 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         _refuse_no_text(words)
         words = _spelled_today(words)
         first = completed_command(os.environ, COMMANDS) or (words[0] if words else "")
-        app = make_app(first if first in COMMANDS else None)
+        command_line = _command_line(first if first in COMMANDS else None)
         with rereadable(), told_what_files_are(note):
             defaults = defaults_of(words[0] if words else "", words)
             how = {"prog_name": "labeler", "standalone_mode": False, "default_map": defaults}
-            result = with_plain_types(app)(words or ["--help"], **how)
+            result = command_line(words or ["--help"], **how)
     except LabelerError as error:
         complain(f"{_option_of(error, words)}{error}{_how_to_go_on(error, words)}")
         return error.exit_code
@@ -154,7 +161,7 @@ def options_by_parameter(arguments: Sequence[str]) -> dict[str, str]:
     """The options of the command that was given, by the names of its parameters."""
     if not arguments or arguments[0] not in COMMANDS:
         return {}
-    command: Any = typer.main.get_command(make_app(arguments[0]))
+    command = _command_line(arguments[0])
     for word in arguments:
         command = getattr(command, "commands", {}).get(word, command)
     return option_names(command)
