@@ -1,5 +1,6 @@
 """A column is known by the whole of its name, and two that could each be it are refused."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 
 from labeler.corpus.readers.rows import documents_of_rows
 from labeler.errors import BadInput, Misuse
+from labeler.exchange.fields import LogFields
+from labeler.exchange.logs import read_log
+from labeler.exchange.qrels import read_qrels
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import read_run
 from labeler.trec.memory import as_qrels, as_run
@@ -32,6 +36,54 @@ def test_two_columns_for_one_part_of_a_query_are_refused(
     with pytest.raises(BadInput) as caught:
         read_query_list(tmp_path / name)
     assert problem in str(caught.value)
+
+
+READS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "queries": (read_query_list, "id,{part},query\na,{value},cats\n"),
+    "a run": (read_run, "qid,{part},doc_id,score\na,{value},d,1\n"),
+    "qrels": (read_qrels, "qid,{part},doc_id,grade\na,{value},d,1\n"),
+}
+
+
+@pytest.mark.parametrize("kind", READS)
+def test_two_columns_of_one_meaning_are_read_where_they_hold_the_same_and_else_refused_alike(
+    tmp_path: Path, kind: str
+) -> None:
+    read, table = READS[kind]
+    path = tmp_path / "t.csv"
+    path.write_text(table.format(part="topic_id", value="a"))
+    assert list(read(path)) == ["a"]
+    path.write_text(table.format(part="topic_id", value="b"))
+    with pytest.raises(BadInput) as caught:
+        read(path)
+    both = "'id' and 'topic_id'" if kind == "queries" else "'qid' and 'topic_id'"
+    assert f"t.csv:2: {both} could each be the query's id; rename or remove one" in str(
+        caught.value
+    )
+
+
+def test_two_columns_of_a_log_that_count_otherwise_are_refused_with_what_names_one(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("query,count,searches\nusb hub,3,3\ncable,2,4\n")
+    with pytest.raises(BadInput, match=r"log.csv:3: 'count' and 'searches' could each") as caught:
+        list(read_log(path))
+    assert caught.value.parameter == "count_field"
+    assert [row.times for row in read_log(path, LogFields(count_field="searches"))] == [3, 4]
+
+
+def test_two_columns_of_one_meaning_in_parquet_are_compared_too(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    names = ["query_id", "qid", "doc_id", "score"]
+    for qid, problem in (("q", ""), ("p", "'query_id' and 'qid' could each be the query's id")):
+        arrays = [pa.array(column) for column in (["q"], [qid], ["d"], [1.5])]
+        pq.write_table(pa.Table.from_arrays(arrays, names=names), path)
+        if not problem:
+            assert read_run(path) == {"q": {"d": 1.5}}
+            continue
+        with pytest.raises(BadInput, match=problem):
+            read_run(path)
 
 
 def test_two_columns_of_a_query_that_say_the_same_are_one(tmp_path: Path) -> None:

@@ -25,6 +25,15 @@ from labeler.files.read import rereadable
 
 COUNT = ("count", "frequency", "freq", "searches", "impressions", "volume", "hits", "n")
 CLICKS = ("clicks", "click", "clicked", "isclicked")
+_PARTS = {
+    "query": ("query_field", usual.QUERY_TEXT),
+    "count": ("count_field", COUNT),
+    "document": ("doc_field", usual.DOCUMENT_ID),
+    "rank": ("rank_field", usual.RANK),
+    "clicks": ("click_field", CLICKS),
+}
+"""What a row of a log holds: the setting that names its column, and how that is usually called."""
+
 _LARGEST_COUNT = 10**12
 _TRUE = {"true": 1, "yes": 1, "false": 0, "no": 0, "": 0}
 
@@ -55,10 +64,12 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
     path = Path(path)
     with rereadable(), reading(path):
         rows = _rows(path)
-        columns = _columns(path, rows.columns, fields or LogFields())
+        parts = _parts(path, rows.columns, fields or LogFields())
+        columns = {name: part.column for name, part in parts.items()}
         tell(path, rows.kind("a log", columns.values()))
         is_empty = True
-        for number, row in unbulked(rows.rows) if rows.form == "JSON Lines" else rows.rows:
+        given = unbulked(rows.rows) if rows.form == "JSON Lines" else rows.rows
+        for number, row in usual.checked(path, given, list(parts.values())):
             is_empty = False
             if log_row := _read(path, number, row, columns):
                 yield log_row
@@ -94,24 +105,18 @@ def _with_all_columns(rows: Rows) -> Rows:
     return Rows(rows.form, tuple(held[0][1]) if held else (), held)
 
 
-def _columns(path: Path, names: Sequence[str], fields: LogFields) -> dict[str, str]:
+def _parts(path: Path, names: Sequence[str], fields: LogFields) -> dict[str, usual.RowPart]:
     """The column of each part of a row, empty where there is none."""
-    wanted = {
-        "query": (fields.query_field, usual.QUERY_TEXT),
-        "count": (fields.count_field, COUNT),
-        "doc_id": (fields.doc_field, usual.DOCUMENT_ID),
-        "rank": (fields.rank_field, usual.RANK),
-        "clicks": (fields.click_field, CLICKS),
-    }
-    columns = {
-        part: own or usual.column_of(path, names, alike, part.replace("_", " ")) or ""
-        for part, (own, alike) in wanted.items()
-    }
-    if not columns["query"]:
+    parts = {}
+    for what, (setting, alike) in _PARTS.items():
+        own = getattr(fields, setting)
+        usually = usual.part_of(names, alike, what, setting)
+        parts[what] = usual.RowPart(own, what) if own else usually or usual.RowPart("", what)
+    if not parts["query"].column:
         shown = usual.in_words(names)
         problem = f"no column of queries among {shown}; name it"
         raise BadInput(f"{path}: {problem}", parameter="query_field")
-    return columns
+    return parts
 
 
 def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str]) -> LogRow | None:
@@ -125,7 +130,7 @@ def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str])
     count = _number(path, number, "count", cells["count"]) if columns["count"] else 1
     rank = _number(path, number, "rank", cells["rank"]) if cells["rank"] not in (None, "") else None
     clicks = _number(path, number, "clicks", cells["clicks"]) if columns["clicks"] else None
-    doc_id = "" if cells["doc_id"] is None else str(cells["doc_id"])
+    doc_id = "" if cells["document"] is None else str(cells["document"])
     if rank == 0:
         raise BadInput.at(path, number, "ranks count from 1, found 0")
     return LogRow(number, str(text), count, doc_id, rank, clicks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,28 +153,22 @@ def _of_json(path: Path, value: Any) -> RatedFile:
 
 def _of_rows(path: Path, rows: Rows) -> RatedFile:
     names = rows.columns
-    query, by_text = query_column(path, names)
-    document = usual.column_of(path, names, usual.DOCUMENT_ID, "document's id")
-    grade = usual.column_of(path, names, usual.GRADE, "grade")
+    by_id = usual.part_of(names, usual.QUERY_ID, "query's id")
+    query = by_id or usual.part_of(names, usual.QUERY_TEXT, "query")
+    document = usual.part_of(names, usual.DOCUMENT_ID, "document's id")
+    grade = usual.part_of(names, usual.GRADE, "grade")
     if grade is None and not usual.has_column(names, usual.RANK):
-        grade = usual.column_of(path, names, usual.SCORE, "grade")
+        grade = usual.part_of(names, usual.SCORE, "grade")
     if query is None or document is None or grade is None:
         is_run = usual.has_column(names, usual.RANK, usual.SCORE)
         hint = "; a run?" if is_run and query and document else ""
         have = f"{rows.form} with the columns {usual.in_words(names)}"
         raise BadInput(f"{path}: {have}; expected those of qrels, as query_id, doc_id, grade{hint}")
     triple = (query, document, grade)
-    ratings = (Rating(number, *cells) for number, cells in rows.select(triple))
-    is_rating = usual.has_column([grade], usual.RATING)
-    return RatedFile(rows.kind("qrels", triple), ratings, by_text, is_rating)
-
-
-def query_column(path: Path, names: Sequence[str]) -> tuple[str | None, bool]:
-    """The column that names the query, and whether it may do so by its text."""
-    column = usual.column_of(path, names, usual.QUERY_ID, "query's id")
-    if column is not None:
-        return column, False
-    return usual.column_of(path, names, usual.QUERY_TEXT, "query"), True
+    ratings = (Rating(number, *cells) for number, cells in rows.cells(path, triple))
+    is_rating = usual.has_column([grade.column], usual.RATING)
+    kind = rows.kind("qrels", (part.column for part in triple))
+    return RatedFile(kind, ratings, by_text=by_id is None, is_rating=is_rating)
 
 
 def _trec_ratings(path: Path) -> RatedFile:

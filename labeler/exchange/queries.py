@@ -24,7 +24,6 @@ from labeler.files.boundary import reading
 from labeler.files.encoding import decoded
 from labeler.files.jsonl import identifier, text_of
 from labeler.files.read import read_bytes, rereadable
-from labeler.trec.names import key_of
 
 _IDS = (*usual.QUERY_ID, "id")
 _TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
@@ -70,7 +69,8 @@ def read_query_list(
     with rereadable(), reading(path):
         read = _rows(path, query_field)
         picked = _picked(path, read, query_field, id_field)
-        read = replace(read, rows=_unambiguous(path, read.rows, picked, (id_field, query_field)))
+        parts = _parts(picked, query_field=query_field, id_field=id_field)
+        read = replace(read, rows=usual.checked(path, read.rows, parts))
         queries = _numbered(path, read, picked)
     if not queries:
         raise BadInput(f"{path}: no query in it; expected one a line, a table, JSON or TREC topics")
@@ -176,7 +176,7 @@ def _picked(path: Path, read: QueryRows, query_field: str, id_field: str) -> Pic
     """Which columns hold the id and the text; `BadInput` says what was seen where none does."""
     names = read.columns or ("_id", "text")
     text = query_field if read.columns else "text"
-    text = text or _usual(path, names, _TEXTS, "text") or ""
+    text = text or usual.column_of(names, _TEXTS) or ""
     if not text or (text == query_field and not has_field(names, query_field)):
         have = f"{read.form} with the columns {usual.in_words(names)}"
         say = "which holds the query's text?" if not query_field else f"none is {query_field!r}"
@@ -184,51 +184,16 @@ def _picked(path: Path, read: QueryRows, query_field: str, id_field: str) -> Pic
     rest = [name for name in names if name != text]
     if id_field and has_field(rest, id_field):
         return Picked(id_field, text)
-    return Picked(_usual(path, rest, _IDS, "id") or "", text)
+    return Picked(usual.column_of(rest, _IDS) or "", text)
 
 
-def _usual(path: Path, names: Sequence[str], keys: Sequence[str], what: str) -> str | None:
-    """The column of the most usual of these names; `BadInput` where two are called so."""
-    for key in keys:
-        alike = [name for name in names if key_of(name) == key]
-        if len(alike) > 1:
-            both = " and ".join(map(repr, alike[:2]))
-            problem = f"{both} could each be the query's {what}; rename or remove one"
-            raise BadInput(f"{path}: {problem}")
-        if alike:
-            return alike[0]
-    return None
-
-
-def _unambiguous(
-    path: Path, rows: Iterable[Row], picked: Picked, named: tuple[str, str]
-) -> Iterator[Row]:
-    """The rows; `BadInput` at one where another column holds another id, or another text.
-
-    `named` are the columns of the id and of the text that the caller named, which are not doubted.
-    """
-    parts = (("id", picked.id, _PLAIN_IDS, "id_field"), ("text", picked.text, _PLAIN_TEXTS, ""))
-    for number, row in rows:
-        for (what, column, keys, parameter), given in zip(parts, named, strict=True):
-            other = None if given or column not in row else _rival(row, column, keys)
-            if other is not None:
-                first, second = sorted((column, other), key=list(row).index)
-                problem = f"{first!r} and {second!r} could each be the query's {what}"
-                raise BadInput.at(
-                    path,
-                    number,
-                    f"{problem}; rename or remove one, or say which",
-                    parameter=parameter or "query_field",
-                )
-        yield number, row
-
-
-def _rival(row: Mapping[str, Any], column: str, keys: Sequence[str]) -> str | None:
-    """A column with another of the same names, and with another value."""
-    if key_of(column) not in keys:
-        return None
-    other = (name for name in row if name != column and name[:1] != "_" and key_of(name) in keys)
-    return next((name for name in other if row[name] not in (row[column], None, "")), None)
+def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[usual.RowPart]:
+    """The id and the text of a row; columns that the caller named are not doubted."""
+    ids, texts = () if id_field else _PLAIN_IDS, () if query_field else _PLAIN_TEXTS
+    return [
+        usual.RowPart(picked.id, "query's id", ids, "id_field"),
+        usual.RowPart(picked.text, "query's text", texts, "query_field"),
+    ]
 
 
 def _numbered(path: Path, read: QueryRows, picked: Picked) -> dict[str, Query]:
@@ -263,7 +228,7 @@ def _has_id(row: Mapping[str, Any], picked: Picked) -> bool:
 def _query(path: Path, number: int, row: dict[str, Any], picked: Picked, fallback: str) -> Query:
     text_key, id_key = picked.text, picked.id
     if text_key not in row and value_at(row, text_key) is None:
-        text_key = _usual(path, tuple(row), _TEXTS, "text") or text_key
+        text_key = usual.column_of(row, _TEXTS) or text_key
     cells = {**row, text_key: value_at(row, text_key), id_key: value_at(row, id_key)}
     text = " ".join(text_of(path, number, cells, text_key, None).split())
     if not text:

@@ -16,9 +16,9 @@ from labeler.exchange.columns import (
     QUERY_TEXT,
     RANK,
     SCORE,
-    column_of,
     has_column,
     in_words,
+    part_of,
 )
 from labeler.exchange.json_runs import read_json_run, write_json_run
 from labeler.exchange.pairs import rows_of_pairs
@@ -158,19 +158,18 @@ def _ms_marco(path: Path) -> Iterator[tuple[int, Any, Any, Any]]:
 
 def _of_rows(path: Path, rows: Rows) -> Scored:
     names = rows.columns
-    query = column_of(path, names, QUERY_ID, "query's id") or column_of(
-        path, names, QUERY_TEXT, "query"
-    )
-    document = column_of(path, names, DOCUMENT_ID, "document's id")
-    score = column_of(path, names, SCORE, "score")
-    rank = None if score else column_of(path, names, RANK, "rank")
+    query = part_of(names, QUERY_ID, "query's id") or part_of(names, QUERY_TEXT, "query")
+    document = part_of(names, DOCUMENT_ID, "document's id")
+    score = part_of(names, SCORE, "score")
+    rank = None if score else part_of(names, RANK, "rank")
     value = score or rank
     if query is None or document is None or value is None:
         hint = "; are these qrels?" if query and document and has_column(names, GRADE) else ""
         have = f"{rows.form} with the columns {in_words(names)}"
         raise BadInput(f"{path}: {have}; expected those of a run, as query_id, doc_id, score{hint}")
     triple = (query, document, value)
-    return Scored(rows.kind("a run", triple), _values(path, rows.select(triple), by_rank=not score))
+    kind = rows.kind("a run", (part.column for part in triple))
+    return Scored(kind, _values(path, rows.cells(path, triple), by_rank=not score))
 
 
 def _values(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
+from labeler.exchange.columns import RowPart, checked
 from labeler.files.atomic import replacing
 from labeler.files.csv import read_cells, table_lines
 from labeler.files.jsonl import read_rows
@@ -39,6 +40,21 @@ class Rows:
         if self.selected is not None:
             return self.selected(names)
         return ((number, tuple(map(row.get, names))) for number, row in self.rows)
+
+    def cells(self, path: Path, parts: Sequence[RowPart]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """The cells of the columns of some parts, row by row; None where a row lacks one.
+
+        `BadInput` at a row where another column that means the same holds another value.
+        """
+        columns = [part.column for part in parts]
+        names = [*columns, *(name for part in parts for name in part.rivals(self.columns))]
+        if names == columns:
+            return self.select(columns)
+        selected = self.select(names)
+        rows = ((number, dict(zip(names, cells, strict=True))) for number, cells in selected)
+        return (
+            (number, tuple(map(row.get, columns))) for number, row in checked(path, rows, parts)
+        )
 
     def kind(self, what: str, columns: Iterable[str | None]) -> str:
         """What the file was taken for: `qrels from CSV (columns query_id, doc_id, grade)`."""
