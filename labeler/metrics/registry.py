@@ -183,8 +183,10 @@ def _num_ret(arguments: Mapping[str, Any]) -> str:
 
 def _unknown(name: str, text: str) -> str:
     names = _registered() | {spelled: spelled for spelled in SPELLINGS if spelled[-1] != "@"}
-    close = difflib.get_close_matches(name.lower(), names, n=1)
-    hint = f"did you mean {text.replace(name, names[close[0]], 1)!r}? " if close else ""
+    letters, depth = name.rstrip("0123456789"), name[len(name.rstrip("0123456789")) :]
+    close = difflib.get_close_matches(letters.lower(), names, n=1)
+    meant = names[close[0]] + (f"@{depth}" if depth else "") if close else ""
+    hint = f"did you mean {text.replace(name, meant, 1)!r}? " if close else ""
     return f"no measure {text!r}; {hint}known: {', '.join(MEASURES)}"
 
 

@@ -248,6 +248,7 @@ def test_other_ways_to_write_a_name(other: str, name: str) -> None:
     ("name", "problem"),
     [
         ("nDGC@10", "no measure 'nDGC@10'; did you mean 'nDCG@10'? known: P, R, F1,"),
+        ("ndcg10", "no measure 'ndcg10'; did you mean 'nDCG@10'? known: P, R, F1,"),
         ("P", "P: P needs a cutoff, as P@10"),
         ("IPrec", "IPrec: IPrec needs a cutoff, as IPrec@0.1"),
         ("Rprec@5", "Rprec@5: Rprec takes no cutoff"),
