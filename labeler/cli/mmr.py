@@ -7,11 +7,16 @@ from typing import Annotated
 
 import typer
 
+from labeler.cli import encoder_options  # noqa: F401  registers options
 from labeler.cli.numbers import COUNT, SHARE, number
-from labeler.cli.options import OUTPUT, Force
+from labeler.cli.options import OUTPUT, Force, unfolded
+from labeler.cli.progress import control_of
 from labeler.cli.screen import note
+from labeler.models.encoder_options import EncoderOptions
+from labeler.models.limits import Limits
 
 
+@unfolded
 def command(
     run: Annotated[Path, typer.Argument(help="The run to re-rank; - is standard input.")],
     collection: Annotated[Path, typer.Argument(metavar="COLL", help="Whose documents it ranks.")],
@@ -29,14 +34,24 @@ def command(
     tag: Annotated[
         str, typer.Option(help="The run's last column.", rich_help_panel=OUTPUT)
     ] = "mmr",
+    encoder: EncoderOptions,
+    limits: Limits,
     force: Force = False,
 ) -> None:
-    """Re-rank a run by maximal marginal relevance, with the embedded encoder's vectors."""
+    """Re-rank a run by maximal marginal relevance, with an encoder's vectors."""
     from labeler.collection.layout import open_collection
     from labeler.collection.outputs import Output
-    from labeler.runs.mmr import Diversity, diversify
-    from labeler.text.vectors import encode
+    from labeler.files.read import rereadable
+    from labeler.models.encoders import EncoderTexts, Encoding
+    from labeler.runs.mmr import Diversity, diversify, texts_to_diversify
 
-    corpus, to = open_collection(collection).corpus, Output(output, force)
-    lines = diversify(run, corpus, encode, to, Diversity(balance, depth, tag))
+    opened = open_collection(collection)
+    to = Output(output, force, (run, opened.corpus))
+    to.check()
+    diversity = Diversity(balance, depth, tag)
+    encoder.check()
+    with rereadable():
+        texts = [] if encoder.is_embedded else texts_to_diversify(run, opened.corpus, depth)
+        ready = Encoding(encoder, limits).ready(opened.vectors, EncoderTexts(texts), control_of())
+        lines = diversify(run, opened.corpus, ready.documents, to, diversity)
     note(f"wrote {output}: {lines:,} lines")

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labeler.cli import encoder_options  # noqa: F401  registers options
+from labeler.cli.model_options import DryRun
 from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SEED, number
 from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.progress import control_of
-from labeler.cli.reporting import show_outcome
+from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import note, say
 from labeler.messages import count_of
+from labeler.models.encoder_options import EncoderOptions
+from labeler.models.limits import Limits
 
 if TYPE_CHECKING:
     from labeler.pools.pool import PoolResult
@@ -51,18 +55,26 @@ def command(
     only: Annotated[
         bool, typer.Option("--only", help="Retrieve nothing: pool --run and --qrels alone.")
     ] = False,
+    encoder: EncoderOptions,
+    limits: Limits,
+    dry_run: DryRun = False,
     output: OutputFlags,
 ) -> None:
     """Find the pairs to judge: the first documents of every run, added to pool.jsonl."""
     from labeler.collection.layout import open_collection
+    from labeler.models.encoders import Encoding
     from labeler.pools.beyond import PoolSize
-    from labeler.pools.pool import pool
+    from labeler.pools.pool import plan_pool, pool
 
     files = [path for path in map(Path, qrels or ()) if path.exists()]  # others are its own
     to = output.made_from(open_collection(folder).folder, *(run or ()), *files)
     sources: dict[str, Any] = {"runs": run or (), "qrels": qrels or (), "only": only}
     size = PoolSize(max_pairs, beyond, seed)
-    sources |= {"depth": depth, "size": size}
+    encoding = Encoding(encoder, limits)
+    if dry_run:
+        show_encoding_plan(plan_pool(folder, encoding), output, to)
+        return
+    sources |= {"depth": depth, "size": size, "encoding": encoding}
     result = pool(folder, **sources, control=control_of(), force=output.force)
     show_outcome(result, _show, output, to)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from labeler.judging.result import JudgeResult
     from labeler.judging.tally import Tally
     from labeler.models.call_plan import CallPlan
+    from labeler.models.encoding import EncodingPlan
     from labeler.queries.result import GenerateResult, GenerationPlan
 
 
@@ -75,6 +76,16 @@ def show_calls(plan: CallPlan) -> None:
     say(f"cost        {cost if plan.calls else '$0: nothing to ask'}")
     for role, content in plan.example.messages if plan.example else ():
         say(f"\n--- {role}\n{content}")
+
+
+def show_encoding_plan(
+    plan: EncodingPlan | None, flags: OutputFlags, to: Output | None = None
+) -> None:
+    """Print what a server would be asked for vectors."""
+    if plan is None:
+        note("nothing is asked: the encoder is on this machine")
+        return
+    show_outcome(plan, lambda shown: say(str(shown)), flags, to)
 
 
 def note_generated(result: GenerateResult, queries: int) -> None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeler.cli.model_options import Seconds, Tries
+from labeler.cli.encoder_options import MaxCost, MaxTokens
+from labeler.cli.model_options import DryRun, Prices, Seconds, Tries
 from labeler.cli.numbers import AT_ONCE, COUNT, number
 from labeler.cli.options import MODEL, OUTPUT, Folder, OutputFlags, unfolded
 from labeler.cli.progress import control_of
-from labeler.cli.reporting import show_outcome
+from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.errors import Incomplete, Misuse
+from labeler.models.encoder_options import EncoderOptions
+from labeler.models.limits import Limits
 
 if TYPE_CHECKING:
     from labeler.runs.asking import SearchEngine
+    from labeler.runs.engines.http_search import EncodeQuery
     from labeler.runs.retrieve_run import RetrieveResult
 
 SYSTEM, ANSWER = "Your search system", "What it answers"
@@ -84,8 +89,8 @@ class SystemFlags:
             problem = "a built-in engine takes no --url-template and no --command"
             raise Misuse(problem, parameter="engine")
 
-    def engine(self) -> SearchEngine:
-        """The system that was described."""
+    def engine(self, encoder: Callable[[], EncodeQuery | None]) -> SearchEngine:
+        """The system that was described; `encoder` makes the vectors that some are asked with."""
         if bool(self.url_template) == bool(self.command):
             problem = "name one system: --url-template for an endpoint, or --command for a program"
             raise Misuse(problem)
@@ -95,11 +100,10 @@ class SystemFlags:
 
             return ProgramEngine(self.command, **paths, pass_env=tuple(self.pass_env or ()))
         from labeler.runs.engines.http_search import HttpEngine
-        from labeler.text.vectors import can_encode, encode
 
         given = (self.url_template, self.preset, self.body, tuple(self.header or ()))
-        encoder = (lambda text: encode([text])[0].tolist()) if can_encode() else None
-        return HttpEngine(*given, **paths, encode=encoder)
+        described = HttpEngine(*given, **paths)
+        return replace(described, encode=encoder()) if described.needs_vector else described
 
 
 @unfolded
@@ -146,8 +150,13 @@ def command(
         int,
         number(AT_ONCE, help="Calls under way at once, at most.", rich_help_panel=MODEL),
     ] = 4,
+    encoder: EncoderOptions,
+    max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
+    prices: Prices = None,
     timeout: Seconds = 30.0,
     tries: Tries = 4,
+    dry_run: DryRun = False,
     output: OutputFlags,
 ) -> None:
     """Ask your own search system for every query, and keep its run in the collection.
@@ -155,20 +164,31 @@ def command(
     With --engine and --fields, a built-in engine over some fields of the documents instead.
     """
     from labeler.collection.layout import open_collection
+    from labeler.models.encoders import Encoding
     from labeler.runs.asking import AskingLimits
+    from labeler.runs.query_vectors import query_encoder
     from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 
     to = output.made_from(open_collection(folder).folder)
     asking = AskingLimits(concurrency, timeout, tries)
     options = RetrieveOptions(depth, match_id, drop_unknown, tag, asking, output.force)
+    spending = {"max_tokens": max_tokens, "max_cost": max_cost, "prices": prices}
+    encoding = Encoding(encoder, Limits(**spending, timeout=timeout, tries=tries))
     if engine:
-        from labeler.runs.field_run import FieldEngine, field_run
+        from labeler.runs.field_run import FieldEngine, field_run, plan_field_run
 
         system.check_none()
         names = tuple(filter(None, map(str.strip, fields.split(","))))
-        result = field_run(folder, FieldEngine(engine, names), name, options, control_of())
+        built_in = FieldEngine(engine, names, encoding)
+        if dry_run:
+            show_encoding_plan(plan_field_run(folder, built_in), output, to)
+            return
+        result = field_run(folder, built_in, name, options, control_of())
     else:
-        result = retrieve_run(folder, system.engine(), name, options, control_of())
+        if dry_run:
+            raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
+        engine_of_theirs = system.engine(lambda: query_encoder(folder, encoding, control_of()))
+        result = retrieve_run(folder, engine_of_theirs, name, options, control_of())
     show_outcome(result, lambda done: _show(done, folder), output, to)
     if result.failures:
         raise Incomplete(_failed(result))

@@ -53,6 +53,11 @@ class Collection:
         return self.folder / "replies.db"
 
     @property
+    def vectors(self) -> Path:
+        """The folder of vectors that servers gave."""
+        return self.folder / "vectors"
+
+    @property
     def card(self) -> Path:
         """The file that says what made the collection."""
         return self.folder / "card.json"
@@ -190,7 +195,7 @@ _OWN = re.compile(
     r"|replies\.db(?:[-.][\w-]+)?|\.lock)",
     re.IGNORECASE,
 )
-_OWN_FOLDERS = ("judgements", "people", "samples")
+_OWN_FOLDERS = ("judgements", "people", "samples", "vectors")
 _FOLDERS = (*_OWN_FOLDERS, "qrels", "runs")
 
 

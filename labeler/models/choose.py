@@ -95,8 +95,8 @@ async def choose(
     name_from = "model given" if model else "LABELER_MODEL is set"
     if model_name and is_embedded_name(model_name):
         return _with_own_file(_embedded(task, model_name, base_url, name_from), environment)
-    _check_name(model_name or "")
-    server = await _server(base_url, environment)
+    check_model_name(model_name or "")
+    server = await server_of(base_url, environment)
     if server is None:
         if model_name:
             close = get_close_matches(model_name, ("local", "similarity"), 1)
@@ -115,7 +115,7 @@ async def choose(
     return Choice(model_name, f"{name_from}; {why}", address)
 
 
-def _check_name(model_name: str) -> None:
+def check_model_name(model_name: str) -> None:
     """Raise `Misuse` where no server can have a model of that name."""
     if not model_name.isprintable() or len(model_name) > LONGEST_NAME:
         shown = repr(model_name[:40])
@@ -156,7 +156,8 @@ def model_in(model: str | None, file: Path | None) -> str | None:
     return f"gguf:{file}"
 
 
-async def _server(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:
+async def server_of(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:
+    """The address of the server that is meant, and why it is that one; None where there is none."""
     if base_url:
         return server_address(base_url), "address given"
     if environment.get("OPENAI_BASE_URL"):

@@ -94,8 +94,12 @@ class _File(BaseModel):
     hosts: dict[str, dict[str, _Entry]]
 
 
-def price_of(address: str | None, model: str, own: Path | None = None) -> Price | None:
+def price_of(
+    address: str | None, model: str, own: Path | None = None, *, writes: bool = True
+) -> Price | None:
     """The price of a model at an address; the user's file comes first; None where it is unknown.
+
+    One that does not write, as an encoder, needs no price of what it writes.
 
     A model without an address is embedded, and costs nothing; the file is read all the same, as
     one that is not there is a mistake.
@@ -107,7 +111,7 @@ def price_of(address: str | None, model: str, own: Path | None = None) -> Price 
     entry = file.hosts.get(host, {}).get(model) if file else None
     if file and entry:
         return Price(entry.tokens_in, entry.tokens_out, file.as_of)
-    return _listed(address, model) if _may_be_listed(host) else None
+    return _listed(address, model, writes=writes) if _may_be_listed(host) else None
 
 
 def _may_be_listed(host: str) -> bool:
@@ -119,7 +123,7 @@ def _may_be_listed(host: str) -> bool:
     return False
 
 
-def _listed(address: str, model: str) -> Price | None:
+def _listed(address: str, model: str, *, writes: bool) -> Price | None:
     """The price in the package's list; its parts are read here alone, as they take a moment."""
     from importlib.metadata import version
 
@@ -129,7 +133,7 @@ def _listed(address: str, model: str) -> Price | None:
         if provider.id not in _NAMED_BY_USERS and _is_at(provider, address):
             info = provider.find_model(model.lower(), all_providers=providers)
             if info is not None:
-                return _price(info, f"genai-prices {version('genai-prices')}")
+                return _price(info, f"genai-prices {version('genai-prices')}", writes=writes)
     return None
 
 
@@ -141,9 +145,9 @@ def _is_at(provider: Provider, address: str) -> bool:
     return match[0].endswith(("/", ".")) or address[match.end() :][:1] in {"", "/", ":"}
 
 
-def _price(info: ModelInfo, as_of: str) -> Price | None:
-    """The price of a chat, where tokens are all that is charged; the highest of a day's."""
-    prices = [price for price in _prices_of_today(info) if _counts_tokens_alone(price)]
+def _price(info: ModelInfo, as_of: str, *, writes: bool) -> Price | None:
+    """The price of a call, where tokens are all that is charged; the highest of a day's."""
+    prices = [price for price in _prices_of_today(info) if _counts_tokens_alone(price, writes)]
     if not prices:
         return None
     highest = max(prices, key=lambda price: (_at(price.output_mtok), _at(price.input_mtok)))
@@ -164,9 +168,10 @@ def _prices_of_today(info: ModelInfo) -> list[ModelPrice]:
     return [now, *hours]
 
 
-def _counts_tokens_alone(price: ModelPrice) -> bool:
+def _counts_tokens_alone(price: ModelPrice, writes: bool) -> bool:
     charged = [name for name in _CHARGED_BESIDE if getattr(price, name) is not None]
-    return not charged and price.input_mtok is not None and price.output_mtok is not None
+    is_whole = price.output_mtok is not None or not writes
+    return not charged and price.input_mtok is not None and is_whole
 
 
 def _at(rate: Decimal | TieredPrices | None, tokens_in: int = 0) -> float:

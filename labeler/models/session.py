@@ -121,10 +121,15 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
 
 def check_price(selection: Selection) -> None:
     """Raise `Misconfigured` where a budget in dollars cannot be kept."""
-    if selection.price is None and selection.options.limits.max_cost is not None:
+    check_priced(selection.choice.name, selection.price, selection.options.limits)
+
+
+def check_priced(name: str, price: Price | None, limits: Limits) -> None:
+    """The same of a model's name, its price and the limits."""
+    if price is None and limits.max_cost is not None:
         raise Misconfigured(
-            f"the price of {selection.choice.name} is unknown, so a budget in dollars cannot be "
-            "kept; give prices, or a budget in tokens",
+            f"the price of {name} is unknown, so a budget in dollars cannot be kept; give prices, "
+            "or a budget in tokens",
             parameter="max_cost",
         )
 
@@ -141,7 +146,8 @@ async def open_session(
     async with _started(selection, documents, control) as started:
         _warn_of_network(store, control)
         with _opened(store, options, control) as opened:
-            guard = _guard(selection, options.concurrency or started.concurrency, control)
+            at_once = options.concurrency or started.concurrency
+            guard = guard_of(options.limits, selection.price, at_once, control)
             model = guarded(started.model, opened, guard, patient=options.patient)
             try:
                 needs_probe = not knows(started.model, opened)
@@ -179,11 +185,10 @@ def _opened(path: Path, options: SessionOptions, control: Control) -> Iterator[S
         yield store
 
 
-def _guard(selection: Selection, at_once: int, control: Control) -> Guard:
+def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control) -> Guard:
     """What stands between the run and the server."""
-    limits = selection.options.limits
     most = (limits.max_calls, limits.max_tokens, limits.max_cost, limits.deadline)
-    budget = Budget(*most, selection.price, control.spent)
+    budget = Budget(*most, price, control.spent)
     control.stop.until = budget.ends
     limiter = RateLimiter(RateLimits(at_once, limits.rpm, limits.tpm), stop=control.stop)
     patience = Patience(limits.tries, limits.patience)

@@ -21,12 +21,15 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.models.control import Control
+from labeler.models.encoders import EncoderTexts, Encoding
+from labeler.models.encoding import EncodingPlan
 from labeler.pools.beyond import BeyondSample, PoolSize, sampled_beyond
 from labeler.pools.budget import DepthReached, within_budget
 from labeler.pools.import_qrels import read_own_qrels
 from labeler.pools.own_runs import read_own_run
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
-from labeler.text.vectors import DENSE_EXTRA, can_encode
+from labeler.text.terms import text_to_search
+from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.order import ranking
 from labeler.trec.write import write_run
 
@@ -75,6 +78,7 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     control: Control | None = None,
     force: bool = False,
     size: PoolSize | None = None,
+    encoding: Encoding | None = None,
 ) -> PoolResult:
     """Retrieve with BM25, dense vectors and their fusion, and pool what these and `runs` find.
 
@@ -82,8 +86,9 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     collection's own, whose pairs are added whatever finds them. With `only`, nothing is retrieved:
     the pairs are those of `runs` and `qrels`. No pair leaves the pool: the first `depth` documents
     of each query in each run (10) are added to it. With `size`, the pool is brought to a number of
-    pairs, or a random sample of what lies beyond it is added. A run of yours that stands where one
-    of these is written is replaced with `force` alone.
+    pairs, or a random sample of what lies beyond it is added. `encoding` names another encoder than
+    the embedded one, as one of a server, whose vectors are kept in the collection. A run of yours
+    that stands where one of these is written is replaced with `force` alone.
 
     >>> from labeler.testing import small_collection
     >>> collection = small_collection()
@@ -104,6 +109,8 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
                 file_of(path)
         for path in own:
             hold_run(path)
+        if encoding is not None and not only:  # nothing is asked while the lock is held
+            options = options._replace(encoder=_encoder(opened, encoding, control))
         with locked(opened, control.note):
             return _pool(opened, options, control)
 
@@ -117,6 +124,28 @@ class _PoolOptions(NamedTuple):
     only: bool
     force: bool
     size: PoolSize
+    encoder: Encoder | None = None
+
+
+def plan_pool(collection: Collection | Path | str, encoding: Encoding) -> EncodingPlan | None:
+    """What a server would be asked before anything is pooled; None where none is."""
+    opened = open_collection(collection)
+    return encoding.plan(opened.vectors, texts_to_encode(opened))
+
+
+def texts_to_encode(collection: Collection) -> EncoderTexts:
+    """What is searched, and what for."""
+    documents = read_corpus(collection.corpus).values()
+    queries = [query.text for query in read_queries(collection.queries).values()]
+    return EncoderTexts([text_to_search(document) for document in documents], queries)
+
+
+def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:
+    """Another encoder than the embedded one, with the vectors of all texts; None without one."""
+    encoding.options.check()
+    if not encoding.options.is_embedded:
+        return encoding.ready(collection.vectors, texts_to_encode(collection), control)
+    return None
 
 
 def _qrels_path(collection: Collection, qrels: Path | str) -> Path:
@@ -153,11 +182,13 @@ def _add(
     collection: Collection, runs: Mapping[str, Run], options: _PoolOptions
 ) -> tuple[list[Pooled], DepthReached | None]:
     """The pool with the runs' pairs, and how deep a budget let them go."""
+    encoder = options.encoder
     if not options.size.max_pairs:
-        return add_runs(collection, runs, options.depth, force=options.force)[0], None
+        added = Added(pool_runs(runs, options.depth), options.depth, encoder)
+        return add_pairs(collection, runs, added, force=options.force)[0], None
     old = [e.pair for e in read_pool(collection.pool)] if collection.pool.exists() else []
     pairs, reached = within_budget(runs, options.depth, old, options.size.max_pairs)
-    added = Added(pairs, reached.most)
+    added = Added(pairs, reached.most, encoder)
     return add_pairs(collection, runs, added, force=options.force)[0], reached
 
 
@@ -174,16 +205,29 @@ def _retrieved(
 ) -> dict[str, Run]:
     """The runs of the retrievers that can be had; one that finds nothing is none."""
     documents = read_corpus(collection.corpus)
+    encodes = can_encode() or options.encoder is not None
     if not options.force:
-        check_made(collection, map(collection.run, BUILT_IN if can_encode() else BUILT_IN[:1]))
-    if not can_encode():
+        check_made(collection, map(collection.run, BUILT_IN if encodes else BUILT_IN[:1]))
+    if not encodes:
         control.note(f"BM25 only: {DENSE_EXTRA}")
+    _note_other_encoder(collection, options.encoder, control)
     with control.progress("retrieving") as advance:
-        built_in = retrieve(documents, queries, advance)
+        built_in = retrieve(documents, queries, advance, options.encoder)
     for name in [name for name, run in built_in.items() if not any(run.values())]:
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]
     return built_in
+
+
+def _note_other_encoder(collection: Collection, encoder: Encoder | None, control: Control) -> None:
+    """Say so where the dense run that stands there is another encoder's, and is replaced."""
+    pooled = card_section(card_section(read_card(collection), "pool"), "runs").get("dense")
+    is_there = collection.run("dense").exists() and isinstance(pooled, str)
+    if is_there and (can_encode() or encoder) and pooled != tag_of("dense", encoder):
+        control.note(
+            f"the runs dense and hybrid were made with {pooled}, and are replaced; their pairs stay"
+            " in the pool. To compare encoders, retrieve a run of its own with each"
+        )
 
 
 def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
@@ -208,17 +252,18 @@ def add_runs(
 
 
 class Added(NamedTuple):
-    """Pairs that join a pool, and the depth that the card will tell."""
+    """Pairs that join a pool, the depth that the card will tell, and an encoder of the runs."""
 
     pairs: list[Pooled]
     depth: int
+    encoder: Encoder | None = None
 
 
 def add_pairs(
     collection: Collection, runs: Mapping[str, Run], added: Added, *, force: bool = False
 ) -> tuple[list[Pooled], int]:
     """The same with some pairs of the runs, which are written whole."""
-    tags = {name: tag_of(name) for name in runs}
+    tags = {name: tag_of(name, added.encoder) for name in runs}
     paths = {name: collection.run(name) for name in runs}
     new_paths = {n: path for n, path in paths.items() if n in BUILT_IN or not path.exists()}
     with making(collection, new_paths.values(), force=force):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from labeler.collection.card import update_card_entry
@@ -16,9 +16,11 @@ from labeler.data import Document, Run
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.messages import count_of
 from labeler.models.control import Control
-from labeler.runs.retrieve import ENGINES
+from labeler.models.encoders import EncoderTexts, Encoding
+from labeler.models.encoding import EncodingPlan
+from labeler.runs.retrieve import ENGINES, engines_with, tag_of
 from labeler.runs.retrieve_run import SECTION, RetrieveOptions, RetrieveResult, check_run_name
-from labeler.text.vectors import DENSE_EXTRA
+from labeler.text.vectors import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
 
 FIELDS = ("title", "text")
@@ -28,11 +30,13 @@ FIELDS = ("title", "text")
 class FieldEngine:
     """One of the built-in engines, and the fields of documents that it indexes, in order.
 
-    A field is `title`, `text` or one of the metadata, as `metadata.author`.
+    A field is `title`, `text` or one of the metadata, as `metadata.author`. `encoding` says which
+    encoder `dense` has.
     """
 
     engine: str = "bm25"
     fields: tuple[str, ...] = FIELDS
+    encoding: Encoding = field(default_factory=Encoding)
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -44,11 +48,18 @@ class FieldEngine:
                 raise Misuse(problem, parameter="fields")
         if not self.fields:
             raise Misuse("expected fields, as title,text", parameter="fields")
+        self.encoding.options.check()
+        if self.encoding.options.encoder and self.engine != "dense":
+            raise Misuse(f"the engine {self.engine!r} has no encoder", parameter="encoder")
 
     @property
-    def tag(self) -> str:
-        """The engine with its version, and the fields."""
-        return f"{ENGINES[self.engine].tag()}-{'+'.join(self.fields)}"
+    def has_own_encoder(self) -> bool:
+        """Whether documents are encoded by another encoder than the embedded one."""
+        return self.engine == "dense" and not self.encoding.options.is_embedded
+
+    def tag(self, encoder: Encoder | None = None) -> str:
+        """The engine with its version or its encoder, and the fields."""
+        return f"{tag_of(self.engine, encoder)}-{'+'.join(self.fields)}"
 
 
 def field_run(
@@ -60,13 +71,14 @@ def field_run(
 ) -> RetrieveResult:
     """Rank a collection's documents by some of their fields, and write `runs/NAME.trec`.
 
-    Two runs of one engine over other fields, judged together, say what a field brings. Raises
-    `Misuse` where no document has any of the fields.
+    Two runs of one engine over other fields, judged together, say what a field brings; two dense
+    runs, each with another encoder, say what an encoder does. Raises `Misuse`
+    where no document has any of the fields.
     """
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
     watch = watch or Control()
     check_run_name(name)
-    if not ENGINES[engine.engine].is_available():
+    if not (engine.has_own_encoder or ENGINES[engine.engine].is_available()):
         raise Misconfigured(DENSE_EXTRA)
     documents = reduced(read_corpus(opened.corpus), engine.fields)
     without = sum(not document.text for document in documents)
@@ -76,16 +88,29 @@ def field_run(
     if without:
         watch.note(f"{count_of(without, 'document has', 'documents have')} nothing in these fields")
     queries = list(read_queries(opened.queries).values())
-    search = ENGINES[engine.engine].search
+    encoder = None
+    if engine.has_own_encoder:
+        texts = EncoderTexts([d.text for d in documents], [query.text for query in queries])
+        encoder = engine.encoding.ready(opened.vectors, texts, watch)
+    search = engines_with(encoder)[engine.engine].search
     with watch.progress("retrieving") as advance:
         ranked = search(documents, queries, how.depth, advance)
     run = {query_id: scores for query_id, scores in ranked.items() if scores}
     if not run:
         raise BadInput(f"{engine.engine} finds no document for any of {len(queries):,} queries")
-    _write(opened, name, engine, run, how)
+    _write(opened, name, (engine, encoder), run, how)
     empty = tuple(query.id for query in queries if query.id not in run)
     counts = (len(queries), len(queries), 0, sum(map(len, run.values())))
     return RetrieveResult(opened.run(name), *counts, empty, {}, 0, 0, "the system's")
+
+
+def plan_field_run(collection: Collection | Path | str, engine: FieldEngine) -> EncodingPlan | None:
+    """What a server would be asked for the run; None where none is."""
+    opened = open_collection(collection)
+    documents = reduced(read_corpus(opened.corpus), engine.fields)
+    queries = [query.text for query in read_queries(opened.queries).values()]
+    texts = EncoderTexts([document.text for document in documents], queries)
+    return engine.encoding.plan(opened.vectors, texts)
 
 
 def reduced(documents: Mapping[str, Document], fields: Sequence[str]) -> list[Document]:
@@ -107,9 +132,14 @@ def _values(document: Document, fields: Sequence[str]) -> list[str]:
 
 
 def _write(
-    collection: Collection, name: str, engine: FieldEngine, run: Run, options: RetrieveOptions
+    collection: Collection,
+    name: str,
+    made_by: tuple[FieldEngine, Encoder | None],
+    run: Run,
+    options: RetrieveOptions,
 ) -> None:
-    tag = options.tag or engine.tag
+    engine, encoder = made_by
+    tag = options.tag or engine.tag(encoder)
     with locked(collection):
         with making(collection, [collection.run(name)], force=options.force):
             write_run(collection.run(name), run, tag)

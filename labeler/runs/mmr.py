@@ -88,6 +88,13 @@ def diversify(
         return write_run_as(to.path, parts, diversity.tag)
 
 
+def texts_to_diversify(run: Path, corpus: Path, depth: int) -> list[str]:
+    """The texts of the documents that a run has among the first of any query."""
+    with indexed_run(run) as index:
+        ids = {text.decode() for b in batches([index]) for text in b.texts(_first(b, depth))}
+    return [text_to_search(document) for _, document in corpus_lines(corpus) if document.id in ids]
+
+
 def _re_ranked(batch: Batch, vectors: _Vectors, diversity: Diversity) -> RankedPart:
     lines = _first(batch, diversity.depth)
     edges = np.searchsorted(batch.query[lines], np.arange(len(batch.names) + 1)).tolist()

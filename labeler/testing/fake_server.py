@@ -1,12 +1,17 @@
-"""A real HTTP server on loopback that speaks OpenAI's chat completions and misbehaves on demand."""
+"""A real HTTP server on loopback that speaks OpenAI's chat completions and embeddings.
+
+It misbehaves on demand.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -66,12 +71,38 @@ def completion(text: str, **changes: Any) -> dict[str, Any]:
     }
 
 
+def embeddings(texts: Sequence[str], dimensions: int = 8, **changes: Any) -> dict[str, Any]:
+    """The body of an answer with embeddings; `changes` may set `model` and `usage`.
+
+    The vector of a text counts its words, each in one of so many buckets, so that texts of the
+    same words are close.
+    """
+    count = sum(len(text.split()) for text in texts)
+    return {
+        "object": "list",
+        "data": [
+            {"object": "embedding", "index": at, "embedding": _counts(text, dimensions)}
+            for at, text in enumerate(texts)
+        ],
+        "model": changes.get("model", "fake-embeddings-2026"),
+        "usage": changes.get("usage", {"prompt_tokens": count, "total_tokens": count}),
+    }
+
+
+def _counts(text: str, dimensions: int) -> list[float]:
+    counts = [0.0] * dimensions
+    for word in re.findall(r"\w+", text.lower()) or [text]:
+        counts[zlib.crc32(word.encode("utf-8", "surrogatepass")) % dimensions] += 1.0
+    return counts
+
+
 class FakeServer:
     """A server in a thread, to be used in a `with` block.
 
     `answer` is a text, or a function of the `Call` that gives a text or an `Answer`; it may be
-    replaced at any time, and so may `listing`, the answer that lists the models. `calls` holds
-    every chat completion that was asked for.
+    replaced at any time, and so may `listing`, the answer that lists the models, and `encode`, the
+    function that answers for embeddings. `calls` holds every chat completion and all embeddings
+    that were asked for.
 
         with FakeServer('{"grade": 2}') as server:
             model = server_model("fake", server.base_url, "any key")
@@ -82,6 +113,7 @@ class FakeServer:
         names = models or ("fake",)
         listed = [{"id": name, "object": "model"} for name in names]
         self.listing = Answer({"object": "list", "data": listed})
+        self.encode: Callable[[Call], Answer] = lambda call: Answer(embeddings(texts_in(call)))
         self.calls: list[Call] = []
         self.under_way = 0
         self.most_under_way = 0
@@ -153,12 +185,20 @@ class FakeServer:
     def _answer(self, call: Call) -> Answer:
         """The answer to a call; where `answer` itself fails, a 400 that says how."""
         try:
+            if call.path.endswith("/embeddings"):
+                return self.encode(call)
             reply = self.answer if isinstance(self.answer, str) else self.answer(call)
         except Exception as error:
             return Answer(
                 {"error": {"message": f"the fake server's answer failed: {error!r}"}}, 400
             )
         return reply if isinstance(reply, Answer) else Answer(completion(reply))
+
+
+def texts_in(call: Call) -> list[str]:
+    """The texts that embeddings are asked of."""
+    given = call.body["input"]
+    return [given] if isinstance(given, str) else list(given)
 
 
 async def _read_call(reader: asyncio.StreamReader) -> Call | None:

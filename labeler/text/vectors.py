@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 Encode = Callable[[Sequence[str]], "npt.NDArray[np.float32]"]
 """Texts to unit vectors, `(texts, dimensions)`; a text without any known token is all zeros."""
 
+
+class Encoder(NamedTuple):
+    """What makes vectors of documents and of queries; `id` names it with its version.
+
+    The id holds no white space, as it is the tag of runs.
+    """
+
+    id: str
+    documents: Encode
+    queries: Encode
+
+
 PACKAGE = "wordllama"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -47,11 +59,7 @@ def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     """The unit vectors of `texts`, float32, `(texts, 256)`."""
     if not texts:
         return np.zeros((0, 256), dtype=np.float32)
-    vectors = _means(texts)
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    norms[norms == 0] = 1
-    unit: npt.NDArray[np.float32] = (vectors / norms).astype(np.float32)
-    return unit
+    return unit_vectors(_means(texts))
 
 
 def _means(texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -91,3 +99,16 @@ def _encoder() -> _Encoder:
     tokenizer.no_truncation()
     vectors = load_file(folder / WEIGHTS)["embedding.weight"].astype(np.float32)
     return _Encoder(tokenizer, vectors)
+
+
+def embedded_encoder() -> Encoder:
+    """The encoder of this package."""
+    return Encoder(encoder_id(), encode, encode)
+
+
+def unit_vectors(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """The vectors with the length 1, float32; those that are all zeros stay so."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    norms[norms == 0] = 1
+    unit: npt.NDArray[np.float32] = (vectors / norms).astype(np.float32)
+    return unit

@@ -11,7 +11,7 @@ from labeler.data import Document, Query
 from labeler.runs.engines.bm25 import bm25_run
 from labeler.runs.engines.dense import dense_run
 from labeler.text.terms import K1, B, TermStatistics, terms
-from labeler.text.vectors import encode
+from labeler.text.vectors import embedded_encoder, encode
 from labeler.trec.order import best, ranking
 
 DOCUMENTS = [
@@ -47,12 +47,12 @@ def test_a_query_without_a_known_term_finds_nothing() -> None:
 
 def test_an_empty_corpus_is_no_error() -> None:
     assert bm25_run([], QUERIES, 10) == {"q1": {}, "q2": {}, "q3": {}}
-    assert dense_run([], QUERIES, encode, 10) == {"q1": {}, "q2": {}, "q3": {}}
+    assert dense_run([], QUERIES, embedded_encoder(), 10) == {"q1": {}, "q2": {}, "q3": {}}
 
 
 def test_dense_scores_are_cosines_of_all_documents() -> None:
     told: list[tuple[int, int]] = []
-    run = dense_run(DOCUMENTS, QUERIES, encode, 10, lambda *counts: told.append(counts))
+    run = dense_run(DOCUMENTS, QUERIES, embedded_encoder(), 10, lambda *counts: told.append(counts))
     assert told == [(4, 4)]
     vectors = encode([f"{d.title}\n{d.text}" if d.title else d.text for d in DOCUMENTS])
     (wanted,) = encode(["moon"])

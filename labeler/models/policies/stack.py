@@ -39,16 +39,27 @@ def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -
     budget; what the store answers does neither.
     Where not `patient`, it raises `AskedElsewhere` for what another process is asking.
     """
-    bounded = budgeted(stoppable(model, guard.stop), guard.budget)
-    if model.is_server:
-        bounded = strict_at_first(bounded, guard.stop)
-        bounded = confirmed(limited(bounded, guard.limiter))
+    bounded = _bounded(model, guard)
     retrying = retried(bounded, guard.patience, guard.stop.sleep)
     waiting = Waiting(guard.patience.seconds, guard.stop.is_set, guard.note)
     remembering = remembered(retrying, store, patient=patient, waiting=waiting)
     fewer_tries = replace(guard.patience, error_tries=2)
     quick = retried(bounded, fewer_tries, guard.stop.sleep)
     return _adapted(remembering, retrying, store, quick) if model.is_server else remembering
+
+
+def unremembered(model: Model, guard: Guard) -> Model:
+    """The same without the store, for what is kept elsewhere, and without finding out abilities."""
+    return retried(_bounded(model, guard), guard.patience, guard.stop.sleep)
+
+
+def _bounded(model: Model, guard: Guard) -> Model:
+    """A model within the budget and, where it is a server's, within the rate limits."""
+    bounded = budgeted(stoppable(model, guard.stop), guard.budget)
+    if model.is_server:
+        bounded = strict_at_first(bounded, guard.stop)
+        bounded = confirmed(limited(bounded, guard.limiter))
+    return bounded
 
 
 def _adapted(remembering: Model, server: Model, store: Store, quick: Model | None = None) -> Model:

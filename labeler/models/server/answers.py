@@ -73,13 +73,13 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str], bound: Boun
             *tokens,
             top_tokens=_top_tokens(choice.get("logprobs")),
             body=body if len(body) <= USUAL_BODY else _what_is_used(answer),
-            hold=_hold(headers),
+            hold=hold_of(headers),
             thought=_thought(message, usage),
             completion_id=_text(answer.get("id")),
             is_bound=bound,
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        usage, problem = _usage_in(body), NoCompletion(_expected(where, body))
+        usage, problem = usage_in(body), NoCompletion(_expected(where, body))
         if usage and not _is_nothing(usage):
             return _without_completion(body, usage, headers)
         problem.tokens = (0, 0) if usage else None
@@ -101,7 +101,7 @@ def _what_is_used(answer: Mapping[str, Any]) -> bytes:
 def _without_completion(body: bytes, usage: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
     """The reply that an answer is whose tokens are counted, and which holds no completion."""
     tokens = tokens_used(usage, body.decode("utf-8", "replace"))
-    served, hold = _text(json.loads(body).get("model")), _hold(headers)
+    served, hold = _text(json.loads(body).get("model")), hold_of(headers)
     return Reply("", NO_COMPLETION, None, served, *tokens, body=body, hold=hold)
 
 
@@ -110,7 +110,7 @@ def _expected(where: str, body: bytes) -> str:
     return f"{where}: expected a chat completion, found: {shown}"
 
 
-def _usage_in(body: bytes) -> Mapping[str, Any]:
+def usage_in(body: bytes) -> Mapping[str, Any]:
     """What an answer says that it took, whatever else it is; empty where it says nothing."""
     try:
         usage = json.loads(body)["usage"]
@@ -187,7 +187,7 @@ def _thought(message: Mapping[str, Any], usage: Mapping[str, Any]) -> bool:
     return bool(counted or message.get("reasoning_content") or message.get("reasoning"))
 
 
-def _hold(headers: Mapping[str, str]) -> float:
+def hold_of(headers: Mapping[str, str]) -> float:
     """How long to begin no call, where the headers say that none or no token is left."""
     holds = [
         _duration(headers.get(f"x-ratelimit-reset-{what}", ""))
@@ -213,7 +213,7 @@ def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str])
     try:
         return _refusal(code, body, where, headers)
     except CallFailed as error:
-        tokens = tokens_used(_usage_in(body), body.decode("utf-8", "replace"))
+        tokens = tokens_used(usage_in(body), body.decode("utf-8", "replace"))
         error.tokens = tokens if any(tokens) else None
         error.may_be_billed = 200 <= code < 300 or code in _GIVEN_UP
         raise
@@ -239,7 +239,7 @@ def _refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> 
         wait = retry_after(headers)
         raise Retryable(f"{where}: {code}: {message}", wait, busy=code in {429, 503})
     problem = " ".join([f"{where}: {code}:", *sorted(codes), message])
-    raise CallFailed(problem, refused=code in {400, 422})
+    raise CallFailed(problem, refused=code in {400, 413, 422})
 
 
 _SPENT_CODES = {

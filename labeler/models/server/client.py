@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
-from labeler.model import Model, Reply, Request, whole
+from labeler.model import Bound, Model, Reply, Request, whole
 from labeler.models.server import addresses
 from labeler.models.server.addresses import masked, server_address
 from labeler.models.server.answers import read_answer, read_models, read_refusal
@@ -37,6 +37,11 @@ STRAYED = (
 )
 NO_KEY = "none"
 """What is sent where there is no key; servers on one's own machine ask for none."""
+
+CHAT = "chat/completions"
+
+ReadAnswer = Callable[[bytes, str, Mapping[str, str], Bound], Reply]
+"""What makes a reply of an answer's body, the server's name, the headers, and when it is bound."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
@@ -67,18 +72,18 @@ def server_model(
     Address and key default to `OPENAI_BASE_URL` and `OPENAI_API_KEY`. `identity` replaces the
     server's address and the model's name as what replies are remembered under.
     """
-    connection = _Connection(server_address(base_url), api_key, Calls(seconds))
+    connection = Connected(server_address(base_url), api_key, Calls(seconds))
     return connection.model(name, identity)
 
 
 def called_model(name: str, base_url: str | None, calls: Calls) -> Model:
     """The model `name` of a server, with the key of `OPENAI_API_KEY`, called as `calls` says."""
-    return _Connection(server_address(base_url), None, calls).model(name)
+    return Connected(server_address(base_url), None, calls).model(name)
 
 
 async def served_models(base_url: str | None = None, api_key: str | None = None) -> list[str]:
     """The names of the models that a server says it has, sorted."""
-    connection = _Connection(server_address(base_url), api_key, Calls(CONNECT_SECONDS))
+    connection = Connected(server_address(base_url), api_key, Calls(CONNECT_SECONDS))
     try:
         return await connection.models()
     finally:
@@ -119,10 +124,22 @@ def _checked(key: str) -> str:
     return "" if key == NO_KEY else key
 
 
-class _Connection:
-    """Connections that are opened when first used, and again after they were closed."""
+class Connected:
+    """Connections that are opened when first used, and again after they were closed.
 
-    def __init__(self, address: str, api_key: str | None, calls: Calls) -> None:
+    `path` is what is asked below the address; an answer may have `largest` bytes, where
+    that is not 0, which is as many as a chat completion may.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        api_key: str | None,
+        calls: Calls,
+        path: str = CHAT,
+        largest: int = 0,
+    ) -> None:
+        self._path, self._largest = path, largest
         self._address = address
         self._where = masked(address)
         self._calls = calls
@@ -141,9 +158,9 @@ class _Connection:
         model_id = identity or f"{addresses.identity(self._address)} {name}"
         return Model(model_id, ask, close=self.close, is_server=True)
 
-    async def ask(self, body: dict[str, Any]) -> Reply:
-        """Send one chat completion; neither the reply nor an error holds the key, even where the
-        server's words did.
+    async def ask(self, body: dict[str, Any], read: ReadAnswer = read_answer) -> Reply:
+        """Send one request; neither the reply, which `read` makes of the answer, nor an error holds
+        the key, even where the server's words did.
         """
         content = _JSON.encode(body).encode("utf-8", "surrogatepass")
         sent = self._ids.next()
@@ -151,16 +168,16 @@ class _Connection:
         try:
             headers = {**self._headers, "X-Request-Id": sent}
             answer = await self._first.within(wire.post(headers, content))
-            return await self._read(answer, sent)
+            return await self._read(answer, sent, read)
         except LabelerError as problem:
             raise self._without_key(problem) from problem.__cause__
 
-    async def _read(self, answer: HttpAnswer, sent: str) -> Reply:
+    async def _read(self, answer: HttpAnswer, sent: str, read: ReadAnswer) -> Reply:
         """What an answer means, if it is this request's."""
         received = without_key(answer.body, self._key)
         try:
             if answer.status == 200:
-                reply = read_answer(received, self._where, answer.headers, answer.is_bound)
+                reply = read(received, self._where, answer.headers, answer.is_bound)
             else:
                 reply = read_refusal(answer.status, received, self._where, answer.headers)
         except LabelerError as problem:
@@ -181,11 +198,11 @@ class _Connection:
     def _open(self) -> Wire:
         if self._wire is None:
             self._headers = self._client_headers()
-            self._wire = self._wire_to("chat/completions")
+            self._wire = self._wire_to(self._path)
         return self._wire
 
     def _wire_to(self, what: str, seconds: float | None = None) -> Wire:
-        from labeler.models.server.http import Wire
+        from labeler.models.server.http import LARGEST_ANSWER, Wire
 
         url = self._address.partition("?")
         path = f"{url[0].rstrip('/')}/{what}{url[1]}{url[2]}"
@@ -195,6 +212,7 @@ class _Connection:
             self._calls.seconds if seconds is None else seconds,
             CONNECT_SECONDS,
             lambda: self._calls.waiting.note(f"{self._where}: {STRAYED}"),
+            largest=self._largest or LARGEST_ANSWER,
         )
 
     def _client_headers(self) -> dict[str, str]:

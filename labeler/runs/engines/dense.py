@@ -8,7 +8,7 @@ import numpy as np
 
 from labeler.data import Document, Query, Run
 from labeler.text.terms import text_to_search
-from labeler.text.vectors import Encode, encode
+from labeler.text.vectors import Encoder
 from labeler.trec.order import best
 
 BATCH = 1024
@@ -17,7 +17,7 @@ BATCH = 1024
 def dense_run(
     documents: Sequence[Document],
     queries: Sequence[Query],
-    encoder: Encode,
+    encoder: Encoder,
     depth: int,
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Run:
@@ -25,22 +25,12 @@ def dense_run(
     texts = [text_to_search(document) for document in documents]
     vectors = []
     for start in range(0, len(texts), BATCH):
-        vectors.append(encoder(texts[start : start + BATCH]))
+        vectors.append(encoder.documents(texts[start : start + BATCH]))
         advance(min(start + BATCH, len(texts)), len(texts))
-    matrix = np.concatenate(vectors) if vectors else encoder([])
-    vectors_of_queries = encoder([query.text for query in queries])
+    matrix = np.concatenate(vectors) if vectors else encoder.documents([])
+    vectors_of_queries = encoder.queries([query.text for query in queries])
     ids = [document.id for document in documents]
     return {
         query.id: best(matrix @ vector, ids, depth)
         for query, vector in zip(queries, vectors_of_queries, strict=True)
     }
-
-
-def embedded_run(
-    documents: Sequence[Document],
-    queries: Sequence[Query],
-    depth: int,
-    advance: Callable[[int, int], None] = lambda done, total: None,
-) -> Run:
-    """Rank by the vectors of the embedded encoder."""
-    return dense_run(documents, queries, encode, depth, advance)

@@ -85,6 +85,11 @@ class HttpEngine:
             return read_body(self.body)
         return None if "{query}" in self.url_template else self.kind.body
 
+    @property
+    def needs_vector(self) -> bool:
+        """Whether a request holds the query's vector."""
+        return has_place(self.content, "vector")
+
     def check(self) -> None:
         """Raise `Misuse` where a request could not be made, or would not hold the query."""
         check_url(self.url_template)
@@ -92,7 +97,7 @@ class HttpEngine:
         if not any(has_place(part, "query") or has_place(part, "vector") for part in asked):
             problem = "the query has no place; write {query} into the address or the body"
             raise Misuse(f"{problem}, as {self.kind.url}", parameter="url_template")
-        if has_place(asked[1], "vector") and self.encode is None:
+        if self.needs_vector and self.encode is None:
             problem = "the body wants the query's vector, and there is no encoder; name one"
             raise Misuse(problem, parameter="encoder")
         headers_of(self.headers, os.environ)
@@ -123,12 +128,11 @@ class HttpEngine:
             _origin(self.url_template), where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT
         )
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
-        content, address = self.content, self.address
+        content, address, needs_vector = self.content, self.address, self.needs_vector
 
         async def search(query: str, depth: int) -> list[Hit]:
             from yarl import URL
 
-            needs_vector = has_place(content, "vector")
             vector = self.encode(query) if self.encode and needs_vector else None
             filling = Filling(query, depth, vector)
             url = URL(filled_url(address, filling), encoded=True)

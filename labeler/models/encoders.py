@@ -1,0 +1,156 @@
+"""Which encoder makes the vectors: the embedded one, a server's, or files of the user's own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from labeler.errors import BadInput, Misconfigured, NotFound
+from labeler.messages import cost_of, count_of
+from labeler.models.choose import SERVER_CONCURRENCY, server_of
+from labeler.models.control import Control
+from labeler.models.encoder_options import ADDRESS, EMBEDDED_ENCODER, EncoderOptions
+from labeler.models.encoding import (
+    EncodingPlan,
+    encode_missing,
+    missing_texts,
+    plan_encoding,
+)
+from labeler.models.limits import Limits
+from labeler.models.loop import run_to_end
+from labeler.models.policies.stack import unremembered
+from labeler.models.prices import Price, price_of
+from labeler.models.server.addresses import identity, masked
+from labeler.models.server.client import Calls
+from labeler.models.server.embeddings import embeddings_model
+from labeler.models.session import check_priced, guard_of
+from labeler.store.vectors import VectorFile, Vectors, key_of_text
+from labeler.text.vectors import Encode, Encoder, embedded_encoder, unit_vectors
+
+_LONGEST = 100
+
+
+class EncoderTexts(NamedTuple):
+    """The texts that an encoder will be given."""
+
+    documents: Sequence[str] = ()
+    queries: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How texts are encoded: by which encoder, and within which limits a server is asked."""
+
+    options: EncoderOptions = field(default_factory=EncoderOptions)
+    limits: Limits = field(default_factory=Limits)
+
+    def ready(self, folder: Path, texts: EncoderTexts, control: Control | None = None) -> Encoder:
+        """The encoder; a server is asked first for the vectors that `folder` does not hold."""
+        self.options.check()
+        if not self.options.is_served:
+            return embedded_encoder()
+        watch = control or Control()
+        return run_to_end(lambda stop: self._filled(folder, texts, watch.with_stop(stop)))
+
+    def plan(self, folder: Path, texts: EncoderTexts) -> EncodingPlan | None:
+        """What making it ready would take; None where nobody is asked."""
+        self.options.check()
+        if not self.options.is_served:
+            return None
+        served = run_to_end(lambda _stop: self._served(folder))
+        every = _prefixed(self.options, texts)
+        return plan_encoding(self.options.name, every, served.file, served.price)
+
+    async def _served(self, folder: Path) -> _Served:
+        """The server, its price, and the vectors that are kept of it."""
+        name, url = self.options.name, self.options.embeddings_url or os.environ.get(ADDRESS)
+        server = await server_of(url, os.environ)
+        if server is None:
+            problem = f"no server for the encoder {name!r}: give its address, or set OPENAI_API_KEY"
+            raise Misconfigured(
+                f"{problem}; the embedded encoder is {EMBEDDED_ENCODER}", parameter="embeddings_url"
+            )
+        address, why = server
+        price = price_of(address, name, self.limits.prices, writes=False)
+        check_priced(name, price, self.limits)
+        encoder = f"{identity(address)} {name}"
+        digest = hashlib.sha256(encoder.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        file = folder / f"{_plain(name)[:_LONGEST]}-{digest}.vectors"
+        return _Served(address, why, price, VectorFile.read(file, encoder))
+
+    async def _filled(self, folder: Path, texts: EncoderTexts, control: Control) -> Encoder:
+        served, every = await self._served(folder), _prefixed(self.options, texts)
+        if missing_texts(every, served.file):
+            control.note(f"encoder: {self.options.name} at {masked(served.address)} ({served.why})")
+            await self._encode(every, served, control)
+        documents = _looked_up(served.file, self.options.document_prefix)
+        queries = _looked_up(served.file, self.options.query_prefix)
+        return Encoder(_plain(self.options.name), documents, queries)
+
+    async def _encode(self, texts: Sequence[str], served: _Served, control: Control) -> None:
+        name, note = self.options.name, control.note
+        guard = guard_of(self.limits, served.price, SERVER_CONCURRENCY, control)
+        calls, before = Calls.watched(self.limits.timeout, note), replace(control.spent)
+        model = unremembered(embeddings_model(name, served.address, calls), guard)
+        try:
+            with served.file.appending(note), control.progress("encoding") as advance:
+                done = await encode_missing(texts, model, served.file, control.stop, advance)
+        except NotFound as error:
+            error.parameter = "encoder"
+            raise
+        finally:
+            await model.close()
+        spent = control.spent.since(before)
+        cost = (spent.cost, spent.cost_at_most) if served.price else (None, None)
+        note(
+            f"{name} encoded {count_of(done.texts, 'text', 'texts')}: "
+            f"{count_of(spent.calls, 'call', 'calls')}, {spent.tokens:,} tokens, "
+            f"cost {cost_of(*cost)}"
+        )
+        if done.cut:
+            cut = count_of(done.cut, "text was", "texts were")
+            note(f"{cut} cut to what {name} takes, as the server refused them whole")
+
+
+class _Served(NamedTuple):
+    """A server that encodes: where it is and why that one, its price, and the vectors it gave."""
+
+    address: str
+    why: str
+    price: Price | None
+    file: VectorFile
+
+
+def _plain(name: str) -> str:
+    """A name as a tag and a file's name may hold it."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")
+
+
+def _prefixed(options: EncoderOptions, texts: EncoderTexts) -> list[str]:
+    """All texts as they are encoded; those of white space alone stay as they are."""
+    sides = ((options.document_prefix, texts.documents), (options.query_prefix, texts.queries))
+    return [prefix + text for prefix, some in sides for text in some if text.strip()]
+
+
+def _looked_up(file: VectorFile, prefix: str) -> Encode:
+    """What gives the unit vectors that a file holds; a text of white space alone is all zeros."""
+
+    def encode(texts: Sequence[str]) -> Vectors:
+        keys = {at: key_of_text(prefix + text) for at, text in enumerate(texts) if text.strip()}
+        vectors = np.zeros((len(texts), max(1, file.dimensions)), dtype=np.float32)
+        try:
+            if keys:
+                vectors[list(keys)] = unit_vectors(file.of(list(keys.values())))
+        except KeyError:
+            problem = "texts changed while they were encoded; run the command again"
+            raise BadInput(f"{file.path}: {problem}") from None
+        return vectors
+
+    return encode

@@ -1,0 +1,182 @@
+"""Texts encoded by a server: each once, in batches, within limits, and kept as vectors come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+from labeler.errors import CallFailed, Stopped
+from labeler.messages import Advance, count_of, dollars
+from labeler.model import Model
+from labeler.models.policies.stop import StopSignal
+from labeler.models.prices import Price
+from labeler.models.server.embeddings import embeddings_request, vectors_in
+from labeler.models.tokens import NOTHING, Tokens, about, at_most
+from labeler.store.vectors import VectorFile, key_of_text
+
+TEXTS_OF_A_CALL = 32
+"""Few enough for the servers that take the fewest at once."""
+
+SHORTEST_CUT = 400
+"""Characters: a text that is refused at no more than so many is not refused for its length."""
+
+_BEGIN = 60
+
+
+class _Text(NamedTuple):
+    """A text to encode, which may have been cut, under the hash of the whole."""
+
+    key: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingPlan:
+    """What encoding texts would take; of `texts`, `missing` have no vector yet.
+
+    `price` is None where it is not known.
+    """
+
+    encoder: str
+    texts: int
+    missing: int
+    calls: int = 0
+    about: Tokens = NOTHING
+    at_most: Tokens = NOTHING
+    price: Price | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """About what it costs in dollars; None where no price is known."""
+        return self.price.of(*self.about, self.calls) if self.price else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name; a cost that is not known is None."""
+        return {
+            "encoder": self.encoder,
+            "texts": self.texts,
+            "missing": self.missing,
+            "calls": self.calls,
+            "tokens": self.about.inside,
+            "tokens_at_most": self.at_most.inside,
+            "cost": self.cost,
+        }
+
+    def __str__(self) -> str:
+        if not self.missing:
+            return f"{self.encoder}: nothing to ask; all {self.texts:,} texts have a vector"
+        cost = f"about {dollars(self.cost)}, {self.price.basis}" if self.price else "unknown"
+        kept = f", {self.texts - self.missing:,} more have one" if self.missing < self.texts else ""
+        return (
+            f"{self.encoder}: {count_of(self.missing, 'text', 'texts')} to encode{kept}; "
+            f"{count_of(self.calls, 'call', 'calls')}, about {self.about.inside:,} tokens, "
+            f"cost: {cost}"
+        )
+
+
+def missing_texts(texts: Iterable[str], file: VectorFile) -> list[_Text]:
+    """The texts that have no vector, each once; of white space alone nobody makes a vector."""
+    keys = {key_of_text(text): text for text in texts if text.strip()}
+    return [_Text(key, text) for key, text in keys.items() if key not in file]
+
+
+def plan_encoding(
+    encoder: str, texts: Sequence[str], file: VectorFile, price: Price | None
+) -> EncodingPlan:
+    """What encoding the texts would take."""
+    missing = missing_texts(texts, file)
+    calls, tokens, most = 0, NOTHING, NOTHING
+    for batch in _batches(missing):
+        request = embeddings_request([text for _, text in batch])
+        calls, tokens, most = calls + 1, tokens.plus(about(request)), most.plus(at_most(request))
+    whole = len({text for text in texts if text.strip()})
+    return EncodingPlan(encoder, whole, len(missing), calls, tokens, most, price)
+
+
+class Encoded(NamedTuple):
+    """How many texts were encoded, and how many of them were cut, as the server takes no longer."""
+
+    texts: int
+    cut: int
+
+
+async def encode_missing(
+    texts: Sequence[str], model: Model, file: VectorFile, stop: StopSignal, advance: Advance
+) -> Encoded:
+    """Encode the texts that have no vector yet; vectors are in the file as soon as they have come.
+
+    `file` is open to be added to. The first error ends the work, once the calls under way have
+    ended: what they gave is kept, too.
+    """
+    missing = missing_texts(texts, file)
+    work = _Work(model, file, advance, len(missing), deque(_batches(missing)))
+    await asyncio.gather(*(work.go_on(stop) for _ in range(min(_WORKERS, len(work.waiting)))))
+    if work.problem is not None:
+        raise work.problem
+    return Encoded(len(missing), len(work.cut))
+
+
+_WORKERS = 64
+"""Batches in hand; how many are under way is the limiter's to say."""
+
+
+def _batches(texts: Iterable[_Text]) -> Iterator[list[_Text]]:
+    rest = iter(texts)
+    while batch := list(islice(rest, TEXTS_OF_A_CALL)):
+        yield batch
+
+
+@dataclass(slots=True)
+class _Work:
+    """Batches that wait, and what has become of the others."""
+
+    model: Model
+    file: VectorFile
+    advance: Advance
+    total: int
+    waiting: deque[list[_Text]]
+    done: int = 0
+    cut: set[bytes] = field(default_factory=set)
+    problem: Exception | None = None
+
+    async def go_on(self, stop: StopSignal) -> None:
+        """Encode batches until none waits, or one fails."""
+        while self.waiting and self.problem is None:
+            batch = self.waiting.popleft()
+            try:
+                if stop.is_set():
+                    raise Stopped("stopped before all texts were encoded")
+                await self._encode(batch)
+            except Exception as problem:
+                self.problem = self.problem or problem
+
+    async def _encode(self, batch: list[_Text]) -> None:
+        try:
+            reply = await self.model.ask(embeddings_request([text for _, text in batch]))
+        except CallFailed as error:
+            if not error.refused:
+                raise
+            self.waiting.extendleft(reversed(self._smaller(batch, error)))
+            return
+        self.file.add([key for key, _ in batch], vectors_in(reply, len(batch)))
+        self.done += len(batch)
+        self.advance(self.done, self.total)
+
+    def _smaller(self, batch: list[_Text], error: CallFailed) -> list[list[_Text]]:
+        """What is asked in place of a batch that was refused: halves of it, or of its one text.
+
+        Some servers take fewer texts at once, and most take no text longer than their window.
+        """
+        half = len(batch) // 2
+        if half:
+            return [batch[:half], batch[half:]]
+        ((key, text),) = batch
+        if len(text) <= SHORTEST_CUT:
+            begin = " ".join(text.split())[:_BEGIN]
+            raise CallFailed(f"{error}; the text that was refused begins {begin!r}") from error
+        self.cut.add(key)
+        return [[_Text(key, text[: len(text) // 2])]]

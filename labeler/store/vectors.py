@@ -1,0 +1,191 @@
+"""Vectors of texts in a file that only grows, so that no text is encoded twice.
+
+A file belongs to one encoder. A line of JSON opens it, padded to a fixed length; then come records
+of one length each: a hash of the text, a checksum, and the vector in 32-bit floats. A batch is on
+the disk when it was added, so a kill loses none but the one under way. A record that was cut off,
+or that fails its checksum, is none: its text is encoded again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeler.errors import BadInput
+from labeler.files.cache import exclusive
+from labeler.files.numbers import count
+from labeler.files.read import check_regular, file_problems
+
+Vectors = NDArray[np.float32]
+
+FORMAT = "labeler vectors 1"
+HEAD = 1024
+"""Bytes of the line that opens a file."""
+
+MOST_DIMENSIONS = 65_536
+_KEY_BYTES = 16
+_READ_AT_ONCE = 4096
+
+
+def key_of_text(text: str) -> bytes:
+    """The hash under which a text's vector is kept."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(encoded, digest_size=_KEY_BYTES).digest()
+
+
+@dataclass(slots=True)
+class VectorFile:
+    """The vectors of an encoder in a file, and which record is whose; `dimensions` is 0 at first.
+
+    `append_to` is set while the file is open to be added to.
+    """
+
+    path: Path
+    encoder: str
+    dimensions: int = 0
+    _rows: dict[bytes, int] = field(default_factory=dict)
+    _records: int = 0
+    _append_to: IO[bytes] | None = None
+
+    @classmethod
+    def read(cls, path: Path, encoder: str) -> VectorFile:
+        """What a file holds; an empty one where there is none."""
+        vectors = cls(path, encoder)
+        with file_problems(path):
+            vectors._read_anew()
+        return vectors
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def of(self, keys: Sequence[bytes]) -> Vectors:
+        """The vectors under these keys, `(keys, dimensions)`; `KeyError` where one has none."""
+        if not keys:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        rows = [self._rows[key] for key in keys]
+        with file_problems(self.path):
+            vectors: Vectors = self._mapped()["vector"][rows]
+        return vectors
+
+    @contextmanager
+    def appending(self, note: Callable[[str], None]) -> Iterator[None]:
+        """Open the file to be added to; another process that adds to it is waited for."""
+        _head(self.encoder, MOST_DIMENSIONS)  # before anything is paid for
+        waiting = f"another process encodes texts for {self.path}; waiting for it"
+        with file_problems(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with exclusive(self.path.with_name(f".{self.path.name}"), lambda _: note(waiting)):
+                self._read_anew()
+                self._cut_off_rest()
+                with self.path.open("ab") as self._append_to:
+                    yield
+                self._append_to = None
+
+    def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Keep vectors, a row each; they are on the disk when this returns."""
+        file = self._append_to
+        if file is None:
+            raise RuntimeError(f"{self.path} is not open to be added to; use `appending`")
+        if not self.dimensions:
+            self.dimensions = vectors.shape[1]
+            file.write(_head(self.encoder, self.dimensions))
+        if vectors.shape[1] != self.dimensions:
+            problem = f"its vectors have {self.dimensions:,} numbers, new ones {vectors.shape[1]:,}"
+            raise BadInput(
+                f"{self.path}: {problem}; if another encoder bears that name now, move it away"
+            )
+        records = np.empty(len(keys), dtype=_record(self.dimensions))
+        records["key"] = np.frombuffer(b"".join(keys), dtype=f"V{_KEY_BYTES}")
+        records["vector"] = vectors
+        records["check"] = list(_checks(records))
+        with file_problems(self.path):
+            file.write(records.tobytes())
+            file.flush()
+            os.fsync(file.fileno())
+        self._rows |= {key: self._records + at for at, key in enumerate(keys)}
+        self._records += len(keys)
+
+    def _read_anew(self) -> None:
+        self.dimensions, self._records, self._rows = 0, 0, {}
+        if not self.path.exists():
+            return
+        check_regular(self.path)
+        with self.path.open("rb") as file:
+            self.dimensions = _dimensions(self.path, file.read(HEAD), self.encoder)
+        self._records = self._whole_records() if self.dimensions else 0
+        records = self._mapped() if self._records else ()
+        for start in range(0, len(records), _READ_AT_ONCE):
+            some = np.array(records[start : start + _READ_AT_ONCE])
+            for at, check in enumerate(_checks(some)):
+                if check == some["check"][at]:
+                    self._rows[some["key"][at].tobytes()] = start + at
+
+    def _whole_records(self) -> int:
+        size = self.path.stat().st_size - HEAD
+        return max(0, size) // _record(self.dimensions).itemsize
+
+    def _mapped(self) -> Any:
+        """The records, which are read from the disk where they are looked at."""
+        record, shape = _record(self.dimensions), (self._records,)
+        return np.memmap(self.path, dtype=record, mode="r", offset=HEAD, shape=shape)
+
+    def _cut_off_rest(self) -> None:
+        """Remove what a kill left of a record, or of the line that opens the file."""
+        if not self.path.exists():
+            return
+        size = self.path.stat().st_size
+        whole = HEAD + self._records * _record(self.dimensions).itemsize if self.dimensions else 0
+        if size > whole:
+            os.truncate(self.path, whole)
+
+
+def _record(dimensions: int) -> np.dtype[Any]:
+    parts = [("key", f"V{_KEY_BYTES}"), ("check", "<u4"), ("vector", "<f4", (dimensions,))]
+    return np.dtype(parts)
+
+
+def _checks(records: Any) -> Iterable[int]:
+    """The checksum of each record, over its key and its vector."""
+    keys, vectors = records["key"], records["vector"]
+    return (
+        zlib.crc32(vectors[at].tobytes(), zlib.crc32(keys[at].tobytes()))
+        for at in range(len(records))
+    )
+
+
+def _head(encoder: str, dimensions: int) -> bytes:
+    line = json.dumps({"format": FORMAT, "encoder": encoder, "dimensions": dimensions}).encode()
+    if len(line) >= HEAD:
+        raise BadInput(f"the encoder's name and address are longer than {HEAD:,} bytes")
+    return line.ljust(HEAD - 1) + b"\n"
+
+
+def _dimensions(path: Path, head: bytes, encoder: str) -> int:
+    """The length of the vectors of a file; 0 where a kill cut off its first line."""
+    if len(head) < HEAD:
+        return 0
+    try:
+        values = json.loads(head)
+        dimensions = count(values["dimensions"]) or 0
+        is_ours = values["format"] == FORMAT and 0 < dimensions <= MOST_DIMENSIONS
+    except (ValueError, KeyError, TypeError, RecursionError):
+        is_ours = False
+    if not is_ours:
+        raise BadInput(f"{path}: no vectors that labeler keeps; move it away")
+    if values.get("encoder") != encoder:
+        whose = f"{values.get('encoder')!r:.100}"
+        raise BadInput(f"{path}: the vectors of another encoder, {whose}; move it away")
+    return dimensions
