@@ -15,6 +15,7 @@ from labeler.arrays import Floats
 from labeler.stats.intervals import errors_reached, jackknife_error, naive
 from labeler.stats.levels import LEVEL
 from labeler.stats.resampling import Sample
+from labeler.stats.search import fewest
 from labeler.stats.stabilized import FEWEST_DEGREES, degrees_of
 from labeler.stats.student import f_quantile, t_quantile
 
@@ -126,19 +127,12 @@ def _queries(variance_of_a_query: float, wished: float, reach: _Reach, chance: f
     The variance that another sample shows is to that of now as F says.
     """
 
-    def wide(queries: int) -> bool:
+    def is_narrow(queries: int) -> bool:
         ratio = f_quantile(chance, round(reach.degrees(queries), 1), round(reach.freedom, 1))
         error = math.sqrt(variance_of_a_query * ratio / queries)
-        return reach.of(queries) * error > wished
+        return reach.of(queries) * error <= wished
 
-    high = 2
-    while wide(high) and high < MOST_QUERIES:
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if wide(middle) else (low, middle)
-    return max(high, 2)
+    return fewest(is_narrow, MOST_QUERIES) or MOST_QUERIES
 
 
 def in_words(plan: SampleSizePlan) -> str:

@@ -15,7 +15,7 @@ from labeler.queries.filter import words
 from labeler.queries.kinds import is_question, kind_of
 from labeler.queries.writing.search import CorpusSearch
 from labeler.report.table import Interval
-from labeler.stats.means import share_interval
+from labeler.stats.shares import share_interval
 from labeler.text.terms import terms
 
 EQUAL_LENGTH = 100

@@ -9,7 +9,6 @@ or varying queries leave open is not excluded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,10 @@ from labeler.stats.intervals import degrees
 from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.power import MOST_QUERIES, POWER, exceeds
 from labeler.stats.randomization import TIED
-from labeler.stats.student import binomial_below, t_quantile
+from labeler.stats.search import fewest
+from labeler.stats.shares import largest_share
+from labeler.stats.student import t_quantile
+from labeler.stats.unseen import unseen_losses
 
 
 def lower_bound(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
@@ -45,31 +47,6 @@ def lower_bound(differences: Floats, largest: float, level: float = SIGNIFICANT)
 def upper_bound(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
     """The most that the mean may be; `largest` is how much a query may gain."""
     return -lower_bound(-differences, largest, level)
-
-
-def unseen_losses(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
-    """What a mean loses if as many queries lie below the middle one as the sample allows for.
-
-    The share is Clopper and Pearson's (1934, Biometrika 26); the further queries lie as far below
-    as those of the sample and one that loses the most a query may.
-    """
-    middle = float(np.median(differences))
-    below = differences < middle - TIED
-    count, n = int(below.sum()), len(differences)
-    far = float((middle - differences[below]).sum()) + max(largest + middle, 0.0)
-    return (largest_share(count, n, level) - count / n) * far / (count + 1)
-
-
-def largest_share(count: int, of: int, level: float = SIGNIFICANT) -> float:
-    """The largest share of which so many or fewer of a sample have a chance of `level`."""
-    if count >= of:
-        return 1.0
-    low, high = count / of, 1.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        likely = binomial_below(count, of, middle) > level
-        low, high = (middle, high) if likely else (low, middle)
-    return high
 
 
 class Spread(NamedTuple):
@@ -112,16 +89,4 @@ def chance_to_show(
 
 def queries_to_show(spread: Spread, margin: float, power: float = POWER) -> int | None:
     """The fewest queries with which an equal system passes so often; `None` beyond ten million."""
-    return _first(lambda queries: chance_to_show(queries, spread, margin) >= power)
-
-
-def _first(enough: Callable[[int], bool]) -> int | None:
-    low, high = 1, 2
-    while not enough(high):
-        low, high = high, high * 2
-        if high > MOST_QUERIES:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return fewest(lambda queries: chance_to_show(queries, spread, margin) >= power, MOST_QUERIES)

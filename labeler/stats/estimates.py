@@ -12,7 +12,7 @@ from labeler.arrays import Floats
 from labeler.stats.designs import Design
 from labeler.stats.levels import LEVEL
 from labeler.stats.student import t_quantile
-from labeler.stats.unseen import pile_reach, tail_shift
+from labeler.stats.unseen import tail_shift, unseen_others
 
 Bounds = tuple[float, float] | None
 """Between which values lie; `None` where there is no highest one."""
@@ -72,7 +72,7 @@ class MeanEstimate:
     def _pile(self) -> Floats:
         """How far each mean may lie off, as fewer queries may be alike than those labelled."""
         human, residual, _ = self.parts
-        return pile_reach(residual, human, self.design.effective, self._left_open)
+        return unseen_others(residual, human, self.design.effective, self._left_open)
 
     @cached_property
     def _half(self) -> Floats:

@@ -15,6 +15,7 @@ from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
 from labeler.stats.levels import SIGNIFICANT
+from labeler.stats.search import fewest
 from labeler.stats.student import chi_square_quantile, t_quantile
 from labeler.stats.studentized import chi_weights, range_quantile
 
@@ -115,16 +116,14 @@ def queries_needed(
     """The fewest queries that find a true difference with a target power."""
     if difference == 0 or deviation == 0:
         raise Misuse("a difference and a deviation of 0 have no sample size")
-    low, high = 1, 2
-    while power(high, difference, deviation, level, test) < target:
-        low, high = high, high * 2
-        if high > MOST_QUERIES:
-            raise Misuse(f"a difference of {difference:g} needs over {MOST_QUERIES:,} queries")
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = power(middle, difference, deviation, level, test) >= target
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+
+    def suffice(queries: int) -> bool:
+        return power(queries, difference, deviation, level, test) >= target
+
+    queries = fewest(suffice, MOST_QUERIES)
+    if queries is None:
+        raise Misuse(f"a difference of {difference:g} needs over {MOST_QUERIES:,} queries")
+    return queries
 
 
 def paired_deviations(values: Floats) -> dict[tuple[int, int], float]:

@@ -8,12 +8,12 @@ from scipy import stats
 
 from labeler.stats.equivalence import (
     chance_to_show,
-    largest_share,
     lower_bound,
     queries_to_show,
     spread_of,
     upper_bound,
 )
+from labeler.stats.shares import largest_share
 from labeler.stats.student import binomial_below
 
 

@@ -12,8 +12,8 @@ from labeler.arrays import Floats
 from labeler.data import Pair
 from labeler.judging.transitions import State
 from labeler.stats.intervals import between
-from labeler.stats.means import share_interval
 from labeler.stats.resampling import Sample
+from labeler.stats.shares import share_interval
 
 
 class Share(NamedTuple):

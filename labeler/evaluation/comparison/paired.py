@@ -14,8 +14,9 @@ from labeler.metrics.registry import Measure, parse
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
 from labeler.stats.hsd import AllPairs, randomised_hsd
 from labeler.stats.levels import SIGNIFICANT
-from labeler.stats.means import bounded_interval, mean_interval, paired_interval, share_interval
+from labeler.stats.means import bounded_interval, mean_interval, paired_interval
 from labeler.stats.randomization import holm, randomization_test, smallest_p, wins_ties_losses
+from labeler.stats.shares import share_interval
 from labeler.stats.student import paired_t_test, smallest_paired_t
 
 MEANS = ("mean", "share")
