@@ -321,38 +321,8 @@ OTHER_IDS = {
 """Ids of one query as qrels and a run may write them."""
 
 COMMIT = "a" * 40
-TABLE = "shop query,sku,name,about,final,one\nred shoes,007,Shoe,,2,3\nhat,12,Hat,A hat.,3,3\n"
-TABLE += 'red shoes,12,Hat,,0,1\nhat,007,Shoe,"A shoe,\nred.",1,0\n'
-RECIPE = f"""title = "A shop"
-licence = "MIT"
-citation = "Nobody (2020)"
-homepage = "https://example.org"
-layout = "judged-table"
-[sources.table]
-repository = "some/shop"
-commit = "{COMMIT}"
-path = "data/t.csv"
-size = {len(TABLE)}
-sha256 = "{hashlib.sha256(TABLE.encode()).hexdigest()}"
-address = "http://127.0.0.1:9/{{repository}}/{{commit}}/{{path}}"
-[columns]
-query = "shop query"
-document = "sku"
-title = "name"
-text = "about"
-[qrels]
-human = "final"
-rater1 = "one"
-[grades]
-0 = 0
-1 = 1
-2 = 2
-3 = 3
-[counts]
-queries = 2
-documents = 2
-pairs = 4
-"""
+SHOP = ROOT / "tests" / "catalog" / "shop"
+TABLE, RECIPE = ((SHOP / name).read_bytes().decode() for name in ("t.csv", "shop.toml"))
 BAD_RECIPES = {
     "documents = 2": "documents = 3",
     "0 = 0\n": "",

@@ -6,10 +6,8 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.ingest import note_left_out
 from labeler.cli.numbers import WORDS, number
 from labeler.cli.options import Folder, OutputFlags, unfolded
-from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress
 from labeler.cli.update import DryRun, show_update
 
@@ -33,5 +31,4 @@ def command(
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
     result = rechunk(folder, words, inputs=inputs, dry_run=dry_run, control=control)
-    note_left_out(result.ingested)
-    show_outcome(result, lambda outcome: show_update(outcome, folder), output, to)
+    show_update(result, folder, output, to)

@@ -17,6 +17,7 @@ from labeler.messages import count_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from labeler.collection.outputs import Output
     from labeler.corpus.update import UpdateResult
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count; write nothing.")]
@@ -41,12 +42,16 @@ def command(
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
     result = update(inputs, folder, words=words, dry_run=dry_run, control=control)
+    show_update(result, folder, output, to)
+
+
+def show_update(result: UpdateResult, folder: Path, flags: OutputFlags, to: Output | None) -> None:
+    """Show what became of passages and judgements, and what comes next."""
     note_left_out(result.ingested)
-    show_outcome(result, lambda outcome: show_update(outcome, folder), output, to)
+    show_outcome(result, lambda outcome: _say_update(outcome, folder), flags, to)
 
 
-def show_update(result: UpdateResult, folder: Path) -> None:
-    """Print what became of passages and judgements, and what comes next."""
+def _say_update(result: UpdateResult, folder: Path) -> None:
     carryover = result.carryover
     show([carryover.table()])
     say("")

@@ -22,57 +22,19 @@ from labeler.collection.queries import read_queries
 from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
 from labeler.trec.qrels import read_qrels
 
-TABLE = """shop query,sku,name,about,final,one
-red shoes,007,Shoe,,2,3
-hat,12,Hat,A hat.,3,3
-red shoes,12,Hat,,0,1
-hat,007,Shoe,"A shoe,
-red.",1,0
-"""
-COMMIT = "a" * 40
-RECIPE = """
-title = "A shop"
-licence = "MIT"
-citation = "Nobody (2020)"
-homepage = "https://example.org"
-layout = "judged-table"
-[sources.table]
-repository = "some/shop"
-commit = "{commit}"
-path = "data/t.csv"
-size = {size}
-sha256 = "{sha256}"
-address = "{address}/{{repository}}/{{commit}}/{{path}}"
-[columns]
-query = "shop query"
-document = "sku"
-title = "name"
-text = "about"
-[qrels]
-human = "final"
-rater1 = "one"
-[grades]
-{grades}
-[counts]
-queries = 2
-documents = {documents}
-pairs = 4
-"""
+SHOP = Path(__file__).parent / "shop"
+TABLE, RECIPE = ((SHOP / name).read_bytes().decode() for name in ("t.csv", "shop.toml"))
+COMMIT, ADDRESS = "a" * 40, "http://127.0.0.1:9"
 GRADES = "0 = 0\n1 = 1\n2 = 2\n3 = 3"
 
 
 def write_recipe(
-    folder: Path, address: str = "http://127.0.0.1:9", documents: int = 2, grades: str = GRADES
+    folder: Path, address: str = ADDRESS, documents: int = 2, grades: str = GRADES
 ) -> Path:
-    raw = TABLE.encode()
     path = folder / "shop.toml"
-    path.write_text(
-        RECIPE.format(
-            commit=COMMIT, size=len(raw), sha256=hashlib.sha256(raw).hexdigest(),
-            address=address, documents=documents, grades=grades,
-        ),
-        encoding="utf-8",
-    )  # fmt: skip
+    recipe = RECIPE.replace(ADDRESS, address).replace(GRADES, grades)
+    recipe = recipe.replace("documents = 2", f"documents = {documents}")
+    path.write_text(recipe, encoding="utf-8")
     return path
 
 
