@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.trec.names import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, key_of
-from labeler.trec.qrels import read_qrels, same_grade, two_grades
+from labeler.trec.qrels import gathered, read_qrels
 from labeler.trec.runs import read_run
 from labeler.trec.values import grade_of, ids_of, score_of
 
@@ -50,23 +50,11 @@ def as_qrels(
     """
     if isinstance(source, str | os.PathLike):
         return read_qrels(Path(source), warn)
-    qrels: Qrels = {}
-    repeated = 0
-    conflicts: list[str] = []
-    for where, query_id, doc_id, value in _rows(source, name, _GRADE):
-        grade = grade_of(f"{where}: {query_id} {doc_id}", value)
-        grades = qrels.setdefault(query_id, {})
-        if doc_id not in grades:
-            grades[doc_id] = grade
-        elif grades[doc_id] == grade:
-            repeated += 1
-        else:
-            conflicts.append(f"{where}: {query_id} {doc_id} has {grades[doc_id]} and {grade}")
-    if conflicts:
-        raise BadInput(two_grades(conflicts, len(conflicts)))
-    if repeated:
-        warn(same_grade(name, repeated))
-    return _or_empty(qrels, name)
+    graded = (
+        (where, query_id, doc_id, grade_of(f"{where}: {query_id} {doc_id}", value))
+        for where, query_id, doc_id, value in _rows(source, name, _GRADE)
+    )
+    return _or_empty(gathered(graded, name, warn), name)
 
 
 def as_run(source: Source, *, name: str = "run") -> Run:

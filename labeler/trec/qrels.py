@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from labeler.data import Qrels
@@ -12,6 +12,9 @@ from labeler.messages import count_of
 from labeler.trec.rows import QRELS_COLUMNS, grade_of, rows, texts
 
 SHOWN = 3
+
+GradedRow = tuple[int | str, str, str, int]
+"""The number of a line, or what else says where; a query, a document and its grade."""
 
 
 def read_qrels(path: Path | str, warn: Callable[[str], None] = lambda _message: None) -> Qrels:
@@ -29,25 +32,39 @@ def read_qrels(path: Path | str, warn: Callable[[str], None] = lambda _message: 
     {'q1': {'d1': 2, 'd2': 0}}
     """
     path = Path(path)
+    with reading(path):
+        return gathered(_graded_lines(path), path, warn)
+
+
+def _graded_lines(path: Path) -> Iterator[GradedRow]:
+    for number, columns in rows(path, QRELS_COLUMNS):
+        query_id, doc_id = texts(path, number, columns[0], columns[2])
+        yield number, query_id, doc_id, grade_of(path, number, columns[3])
+
+
+def gathered(rows: Iterable[GradedRow], source: Path | str, warn: Callable[[str], None]) -> Qrels:
+    """The qrels of rows of a line or what else says where, a query, a document and its grade.
+
+    A pair that stands there twice with one grade is counted in a warning; with two grades it is
+    `BadInput`. Messages call the rows `source`.
+    """
     qrels: Qrels = {}
     repeated = 0
     conflicts: list[str] = []
-    with reading(path):
-        for number, columns in rows(path, QRELS_COLUMNS):
-            query_id, doc_id = texts(path, number, columns[0], columns[2])
-            grade = grade_of(path, number, columns[3])
-            grades = qrels.setdefault(query_id, {})
-            if doc_id not in grades:
-                grades[doc_id] = grade
-            elif grades[doc_id] == grade:
-                repeated += 1
-            else:
-                problem = f"{query_id:.80} {doc_id:.80} has {grades[doc_id]} and {grade}"
-                conflicts.append(f"{path}:{number}: {problem}")
+    for where, query_id, doc_id, grade in rows:
+        grades = qrels.setdefault(query_id, {})
+        if doc_id not in grades:
+            grades[doc_id] = grade
+        elif grades[doc_id] == grade:
+            repeated += 1
+        else:
+            problem = f"{query_id:.80} {doc_id:.80} has {grades[doc_id]} and {grade}"
+            row = f"{source}:{where}" if isinstance(where, int) else where
+            conflicts.append(f"{row}: {problem}")
     if conflicts:
         raise BadInput(two_grades(conflicts, len(conflicts)))
     if repeated:
-        warn(same_grade(path, repeated))
+        warn(same_grade(source, repeated))
     return qrels
 
 
