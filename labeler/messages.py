@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 
 Advance = Callable[[int, int], None]
 """Called with how many of how many are done, as work goes on."""
+
+Progress = Callable[[str], AbstractContextManager[Advance]]
+"""Opened around each countable step, with its name."""
+
+
+@contextmanager
+def no_progress(_step: str) -> Iterator[Advance]:
+    """Progress that nobody is shown."""
+    yield lambda _done, _total: None
+
 
 SHOWN = 3
 

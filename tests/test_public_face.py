@@ -19,7 +19,7 @@ from labeler.testing import fake_model, small_collection
 
 FACE = Path(labeler.__file__)
 NAMES = [name for name in labeler.__all__ if name != "__version__"]
-HEAVY = ("numpy", "pandas", "openai", "pydantic", "rich", "typer", "sqlite3", "bm25s")
+HEAVY = ("numpy", "pandas", "openai", "pydantic", "rich", "typer", "sqlite3")
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from labeler.collection.lock import check_locked
@@ -14,12 +14,27 @@ from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
 
 def read_corpus(path: Path) -> dict[str, Document]:
     """The documents of a `corpus.jsonl` by id, in the file's order."""
-    documents: dict[str, Document] = {}
+    return {document.id: document for document in distinct_documents(path)}
+
+
+def corpus_ids(path: Path) -> set[str]:
+    """The ids of a `corpus.jsonl`, all of whose lines are read and checked."""
+    return {document.id for document in distinct_documents(path)}
+
+
+def documents_of(path: Path, ids: Container[str]) -> dict[str, Document]:
+    """Those documents of a `corpus.jsonl` that have one of some ids, in the file's order."""
+    return {document.id: document for document in distinct_documents(path) if document.id in ids}
+
+
+def distinct_documents(path: Path) -> Iterator[Document]:
+    """The documents of a `corpus.jsonl`, one after another; `BadInput` where an id comes again."""
+    ids: set[str] = set()
     for number, document in corpus_lines(path):
-        if document.id in documents:
+        if document.id in ids:
             raise repeated_id(path, number, document.id)
-        documents[document.id] = document
-    return documents
+        ids.add(document.id)
+        yield document
 
 
 def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:
@@ -43,4 +58,4 @@ def write_corpus(path: Path, documents: Iterable[Document]) -> None:
         {"_id": d.id, "title": d.title, "text": d.text, "metadata": dict(d.metadata)}
         for d in documents
     )
-    write_rows(path, rows, check=read_corpus)
+    write_rows(path, rows, check=corpus_ids)

@@ -63,6 +63,11 @@ class Collection:
         return self.folder / "card.json"
 
     @property
+    def indexes(self) -> Path:
+        """The folder of what is derived from the documents, and made anew where it is not there."""
+        return self.folder / "indexes"
+
+    @property
     def lock(self) -> Path:
         """The file by which one process at a time changes the others."""
         return self.folder / ".lock"
@@ -195,7 +200,7 @@ _OWN = re.compile(
     r"|replies\.db(?:[-.][\w-]+)?|\.lock)",
     re.IGNORECASE,
 )
-_OWN_FOLDERS = ("judgements", "people", "samples", "vectors")
+_OWN_FOLDERS = ("indexes", "judgements", "people", "samples", "vectors")
 _FOLDERS = (*_OWN_FOLDERS, "qrels", "runs")
 
 

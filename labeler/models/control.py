@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 
 from labeler.data import Judged
-from labeler.messages import Advance
+from labeler.messages import Progress, no_progress
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.stack import Guard
 from labeler.models.policies.stop import StopSignal
@@ -25,11 +25,6 @@ class Underway:
     total: int
     guard: Guard
     asks: bool = True
-
-
-@contextmanager
-def _show_no_progress(_what: str) -> Iterator[Advance]:
-    yield lambda _done, _total: None
 
 
 @contextmanager
@@ -53,7 +48,7 @@ class Control:
     """
 
     note: Callable[[str], None] = _say_nothing
-    progress: Callable[[str], AbstractContextManager[Advance]] = _show_no_progress
+    progress: Progress = no_progress
     judging: Callable[[Underway], AbstractContextManager[OnJudged]] = _show_no_judging
     stop: StopSignal = field(default_factory=StopSignal)
     spent: Spending = field(default_factory=Spending)

@@ -158,8 +158,7 @@ def _compared(collection: Collection, hows: Sequence[Reading], control: Control)
         with control.progress(f"files for {how.lengths.usual} words") as advance:
             read = read_documents(names, (), advance, replace(own, lengths=how.lengths))
         check_unedited(old, read.documents)
-        with control.progress(f"retrieving, {how.lengths.usual} words") as advance:
-            runs = retrieve(read.documents, asked, advance)
+        runs = retrieve(read.documents, asked, control.progress)
         for name, run in runs.items():
             ranked = {id_: ranking(run.get(id_, {})) for id_ in asked}
             chunkings.append(_scored(how.lengths.usual, name, ranked, spans, read.documents))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from labeler.collection.choose import run_name
-from labeler.collection.corpus import read_corpus
+from labeler.collection.corpus import corpus_ids
 from labeler.collection.layout import Collection, check_name
 from labeler.collection.queries import read_queries
 from labeler.data import Run
@@ -56,7 +56,7 @@ def _own_name(path: Path) -> str:
 
 def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
     pooled = {doc_id for scores in run.values() for doc_id in ranking(scores)[:depth]}
-    documents = read_corpus(corpus)
+    documents = corpus_ids(corpus)
     unknown = pooled.difference(documents)
     if not unknown:
         return

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.choose import run_name, run_paths
-from labeler.collection.corpus import read_corpus
+from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import STEPS, Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.own_qrels import OwnQrels, own_qrels, pool_judged
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.provenance import check_made, making
 from labeler.collection.queries import read_queries
+from labeler.collection.rows import check_exists
 from labeler.data import Pair, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
@@ -28,6 +29,7 @@ from labeler.pools.budget import DepthReached, within_budget
 from labeler.pools.import_qrels import read_own_qrels
 from labeler.pools.own_runs import read_own_run
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
+from labeler.runs.searched import searched_corpus
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.order import ranking
@@ -135,7 +137,7 @@ def plan_pool(collection: Collection | Path | str, encoding: Encoding) -> Encodi
 
 def texts_to_encode(collection: Collection) -> EncoderTexts:
     """What is searched, and what for."""
-    documents = read_corpus(collection.corpus).values()
+    documents = distinct_documents(collection.corpus)
     queries = [query.text for query in read_queries(collection.queries).values()]
     return EncoderTexts([text_to_search(document) for document in documents], queries)
 
@@ -204,15 +206,16 @@ def _retrieved(
     collection: Collection, queries: dict[str, Query], options: _PoolOptions, control: Control
 ) -> dict[str, Run]:
     """The runs of the retrievers that can be had; one that finds nothing is none."""
-    documents = read_corpus(collection.corpus)
+    check_exists(collection.corpus)
     encodes = can_encode() or options.encoder is not None
     if not options.force:
         check_made(collection, map(collection.run, BUILT_IN if encodes else BUILT_IN[:1]))
     if not encodes:
         control.note(f"BM25 only: {DENSE_EXTRA}")
     _note_other_encoder(collection, options.encoder, control)
-    with control.progress("retrieving") as advance:
-        built_in = retrieve(documents, queries, advance, options.encoder)
+    with control.progress("reading the corpus") as advance:
+        searched = searched_corpus(collection, advance)
+    built_in = retrieve(searched, queries, control.progress, options.encoder)
     for name in [name for name, run in built_in.items() if not any(run.values())]:
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from labeler.collection.card import update_card_entry
-from labeler.collection.corpus import read_corpus
+from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.provenance import making
 from labeler.collection.queries import read_queries
-from labeler.data import Document, Run
+from labeler.data import Document, Query, Run
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.messages import count_of
 from labeler.models.control import Control
@@ -20,6 +21,7 @@ from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
 from labeler.runs.retrieve import ENGINES, engines_with, tag_of
 from labeler.runs.retrieve_run import SECTION, RetrieveOptions, RetrieveResult, check_run_name
+from labeler.runs.searched import searched_corpus
 from labeler.text.vectors import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
 
@@ -80,25 +82,16 @@ def field_run(
     check_run_name(name)
     if not (engine.has_own_encoder or ENGINES[engine.engine].is_available()):
         raise Misconfigured(DENSE_EXTRA)
-    documents = reduced(read_corpus(opened.corpus), engine.fields)
-    without = sum(not document.text for document in documents)
-    if without == len(documents):
-        shown = ", ".join(engine.fields)
-        raise Misuse(f"no document has anything in {shown}", parameter="fields")
+    queries = list(read_queries(opened.queries).values())
+    without = _count_without(opened, engine.fields)
     if without:
         watch.note(f"{count_of(without, 'document has', 'documents have')} nothing in these fields")
-    queries = list(read_queries(opened.queries).values())
     encoder = None
-    if engine.has_own_encoder:
-        texts = EncoderTexts([d.text for d in documents], [query.text for query in queries])
-        encoder = engine.encoding.ready(opened.vectors, texts, watch)
-    search = engines_with(encoder)[engine.engine].search
-    with watch.progress("retrieving") as advance:
-        ranked = search(documents, queries, how.depth, advance)
-    run = {query_id: scores for query_id, scores in ranked.items() if scores}
-    if not run:
-        raise BadInput(f"{engine.engine} finds no document for any of {len(queries):,} queries")
-    _write(opened, name, (engine, encoder), run, how)
+    if engine.has_own_encoder:  # before the lock is taken: a server is asked
+        encoder = engine.encoding.ready(opened.vectors, _texts(opened, engine, queries), watch)
+    with locked(opened, watch.note):
+        run = _ranked(opened, (engine, encoder), queries, (how, watch))
+        _write(opened, name, (engine, encoder), run, how)
     empty = tuple(query.id for query in queries if query.id not in run)
     counts = (len(queries), len(queries), 0, sum(map(len, run.values())))
     return RetrieveResult(opened.run(name), *counts, empty, {}, 0, 0, "the system's")
@@ -107,18 +100,50 @@ def field_run(
 def plan_field_run(collection: Collection | Path | str, engine: FieldEngine) -> EncodingPlan | None:
     """What a server would be asked for the run; None where none is."""
     opened = open_collection(collection)
-    documents = reduced(read_corpus(opened.corpus), engine.fields)
-    queries = [query.text for query in read_queries(opened.queries).values()]
-    texts = EncoderTexts([document.text for document in documents], queries)
-    return engine.encoding.plan(opened.vectors, texts)
+    queries = list(read_queries(opened.queries).values())
+    return engine.encoding.plan(opened.vectors, _texts(opened, engine, queries))
 
 
-def reduced(documents: Mapping[str, Document], fields: Sequence[str]) -> list[Document]:
-    """The documents with the values of some fields for their text, a line each, and no title."""
-    return [
-        replace(document, title="", text="\n".join(filter(None, _values(document, fields))))
-        for document in documents.values()
-    ]
+def _texts(collection: Collection, engine: FieldEngine, queries: Sequence[Query]) -> EncoderTexts:
+    """What is searched, and what for."""
+    documents = distinct_documents(collection.corpus)
+    texts = [reduced(document, engine.fields).text for document in documents]
+    return EncoderTexts(texts, [query.text for query in queries])
+
+
+def _ranked(
+    collection: Collection,
+    made_by: tuple[FieldEngine, Encoder | None],
+    queries: Sequence[Query],
+    how: tuple[RetrieveOptions, Control],
+) -> Run:
+    """The run, without the queries that find nothing."""
+    (engine, encoder), (options, watch) = made_by, how
+    with watch.progress("reading the corpus") as advance:
+        shaped = partial(reduced, fields=engine.fields)
+        searched = searched_corpus(collection, advance, shaped, "+".join(engine.fields))
+    search = engines_with(encoder)[engine.engine].search
+    ranked = search(searched, queries, options.depth, watch.progress)
+    run = {query_id: scores for query_id, scores in ranked.items() if scores}
+    if not run:
+        raise BadInput(f"{engine.engine} finds no document for any of {len(queries):,} queries")
+    return run
+
+
+def _count_without(collection: Collection, fields: Sequence[str]) -> int:
+    """How many documents have nothing in these fields; `Misuse` where all of them do."""
+    count = without = 0
+    for document in distinct_documents(collection.corpus):
+        count += 1
+        without += not any(_values(document, fields))
+    if without == count:
+        raise Misuse(f"no document has anything in {', '.join(fields)}", parameter="fields")
+    return without
+
+
+def reduced(document: Document, fields: Sequence[str]) -> Document:
+    """A document with the values of some fields for its text, a line each, and no title."""
+    return replace(document, title="", text="\n".join(filter(None, _values(document, fields))))
 
 
 def _values(document: Document, fields: Sequence[str]) -> list[str]:
@@ -140,8 +165,7 @@ def _write(
 ) -> None:
     engine, encoder = made_by
     tag = options.tag or engine.tag(encoder)
-    with locked(collection):
-        with making(collection, [collection.run(name)], force=options.force):
-            write_run(collection.run(name), run, tag)
-        entry = {"engine": engine.engine, "fields": [*engine.fields], "tag": tag}
-        update_card_entry(collection, SECTION, name, {**entry, "depth": options.depth})
+    with making(collection, [collection.run(name)], force=options.force):
+        write_run(collection.run(name), run, tag)
+    entry = {"engine": engine.engine, "fields": [*engine.fields], "tag": tag}
+    update_card_entry(collection, SECTION, name, {**entry, "depth": options.depth})

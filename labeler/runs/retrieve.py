@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from labeler.data import Document, Query, Run
+from labeler.messages import Progress, no_progress
 from labeler.runs.engines.bm25 import bm25_run, bm25_tag
 from labeler.runs.engines.dense import dense_run
 from labeler.runs.fusion import rrf
+from labeler.runs.searched import Searched
 from labeler.text.vectors import Encoder, can_encode, embedded_encoder, encoder_id
 
 RUN_DEPTH = 1000
 FUSED = ("bm25", "dense")
-
-Advance = Callable[[int, int], None]
-"""Called with how many documents of how many are indexed."""
 
 
 class Engine(NamedTuple):
@@ -25,7 +24,7 @@ class Engine(NamedTuple):
     where a package that it needs is missing.
     """
 
-    search: Callable[[Sequence[Document], Sequence[Query], int, Advance], Run]
+    search: Callable[[Searched, Sequence[Query], int, Progress], Run]
     tag: Callable[[], str]
     is_available: Callable[[], bool] = lambda: True
 
@@ -33,10 +32,8 @@ class Engine(NamedTuple):
 def dense_engine(encoder: Callable[[], Encoder]) -> Engine:
     """Retrieval by the cosine of an encoder's vectors; it is not looked for before it is used."""
 
-    def search(
-        documents: Sequence[Document], queries: Sequence[Query], depth: int, advance: Advance
-    ) -> Run:
-        return dense_run(documents, queries, encoder(), depth, advance)
+    def search(searched: Searched, queries: Sequence[Query], depth: int, progress: Progress) -> Run:
+        return dense_run(searched, queries, encoder(), depth, progress)
 
     return Engine(search, lambda: encoder().id)
 
@@ -52,19 +49,20 @@ BUILT_IN = (*ENGINES, "hybrid")
 
 
 def retrieve(
-    documents: Mapping[str, Document],
+    documents: Searched | Mapping[str, Document],
     queries: Mapping[str, Query],
-    advance: Advance = lambda done, total: None,
+    progress: Progress = no_progress,
     encoder: Encoder | None = None,
 ) -> dict[str, Run]:
-    """The runs of the engines that are available, 1,000 deep, and `hybrid`, RRF of BM25 and dense.
+    """The runs of the available engines, 1,000 deep, and `hybrid`, RRF of BM25 and dense.
 
-    `advance` counts the documents that an engine has indexed; `encoder` is another than the
-    embedded one.
+    `encoder` is another than the embedded one.
     """
-    corpus, searched = list(documents.values()), list(queries.values())
+    searched = documents
+    if not isinstance(searched, Searched):
+        searched = Searched.of(list(searched.values()))
     runs = {
-        name: engine.search(corpus, searched, RUN_DEPTH, advance)
+        name: engine.search(searched, list(queries.values()), RUN_DEPTH, progress)
         for name, engine in engines_with(encoder).items()
         if engine.is_available()
     }

@@ -43,11 +43,31 @@ def terms(text: str) -> list[str]:
     Unicode words after NFKC and case folding, ASCII ones stemmed by Snowball's English stemmer;
     scripts written without spaces (Chinese, Japanese, Thai) as overlapping pairs of characters.
     """
+    return [*map(term_of, words_to_stem(text))]
+
+
+def words_to_stem(text: str) -> list[str]:
+    """The words of which `term_of` makes the index terms of a text, in order."""
+    if not text.isascii():
+        for mark in _TYPOGRAPHIC:
+            text = text.replace(mark, " ")
+    if text.isascii():
+        return text.translate(_ASCII_WORDS).split()  # four times as fast as what follows
     folded = unicodedata.normalize("NFKC", text).casefold()
-    result: list[str] = []
-    for word in _WORD.findall(folded):
-        result += _pairs(word) if _UNSPACED.search(word) else [_stem(word)]
-    return result
+    words = _WORD.findall(folded)
+    if not _UNSPACED.search(folded):
+        return words
+    return [part for word in words for part in (_pairs(word) if _UNSPACED.search(word) else [word])]
+
+
+_ASCII_WORDS = {code: (chr(code).lower() if chr(code).isalnum() else " ") for code in range(128)}
+_TYPOGRAPHIC = "’‘“”–—…•\u00a0"
+"""Marks of English texts that stand between words; without them most of these are ASCII."""
+
+
+def term_of(word: str) -> str:
+    """The index term of a word that is folded; one that is not ASCII stays as it is."""
+    return _stem(word)
 
 
 def _pairs(word: str) -> list[str]:

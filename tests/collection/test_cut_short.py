@@ -10,7 +10,7 @@ from tests.catalog.test_fetch import write_mirror, write_recipe
 
 DRIVER = """
 import json, os, sys
-import bm25s, safetensors, Stemmer, tokenizers
+import safetensors, Stemmer, tokenizers
 import labeler.catalog.fetch, labeler.corpus.ingest, labeler.pools.pool, pandas
 from labeler.cli import execute, make_app
 

@@ -1,6 +1,8 @@
 """The built-in retrievers, against the obvious slow way."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -8,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.data import Document, Query
+from labeler.messages import Advance
 from labeler.runs.engines.bm25 import bm25_run
 from labeler.runs.engines.dense import dense_run
+from labeler.runs.searched import Searched
 from labeler.text.terms import K1, B, TermStatistics, terms
 from labeler.text.vectors import embedded_encoder, encode
 from labeler.trec.order import best, ranking
@@ -20,6 +24,7 @@ DOCUMENTS = [
     Document("d10", "a treatise on the tides of the moon", "Tides > Moon"),
     Document("007", "cat cat cat"),
 ]
+SEARCHED = Searched.of(DOCUMENTS)
 QUERIES = [Query("q1", "cat on a mat"), Query("q2", "moon"), Query("q3", "zebra")]
 
 
@@ -32,7 +37,7 @@ def slow_bm25(query: str, document: list[str], statistics: TermStatistics) -> fl
 
 
 def test_bm25_scores_are_the_formula_s() -> None:
-    run = bm25_run(DOCUMENTS, QUERIES, 10)
+    run = bm25_run(SEARCHED, QUERIES, 10)
     texts = {d.id: terms(f"{d.title} {d.text}") for d in DOCUMENTS}
     statistics = TermStatistics.of(texts.values())
     for query in QUERIES:
@@ -42,18 +47,24 @@ def test_bm25_scores_are_the_formula_s() -> None:
 
 
 def test_a_query_without_a_known_term_finds_nothing() -> None:
-    assert bm25_run(DOCUMENTS, QUERIES, 10)["q3"] == {}
+    assert bm25_run(SEARCHED, QUERIES, 10)["q3"] == {}
 
 
 def test_an_empty_corpus_is_no_error() -> None:
-    assert bm25_run([], QUERIES, 10) == {"q1": {}, "q2": {}, "q3": {}}
-    assert dense_run([], QUERIES, embedded_encoder(), 10) == {"q1": {}, "q2": {}, "q3": {}}
+    nothing = Searched.of([])
+    assert bm25_run(nothing, QUERIES, 10) == {"q1": {}, "q2": {}, "q3": {}}
+    assert dense_run(nothing, QUERIES, embedded_encoder(), 10) == {"q1": {}, "q2": {}, "q3": {}}
 
 
 def test_dense_scores_are_cosines_of_all_documents() -> None:
-    told: list[tuple[int, int]] = []
-    run = dense_run(DOCUMENTS, QUERIES, embedded_encoder(), 10, lambda *counts: told.append(counts))
-    assert told == [(4, 4)]
+    told: list[tuple[str, int, int]] = []
+
+    @contextmanager
+    def progress(step: str) -> Iterator[Advance]:
+        yield lambda done, total: told.append((step, done, total))
+
+    run = dense_run(SEARCHED, QUERIES, embedded_encoder(), 10, progress)
+    assert told == [("encoding", 4, 4)]
     vectors = encode([f"{d.title}\n{d.text}" if d.title else d.text for d in DOCUMENTS])
     (wanted,) = encode(["moon"])
     expected = {d.id: float(v @ wanted) for d, v in zip(DOCUMENTS, vectors, strict=True)}

@@ -34,7 +34,7 @@ class CorpusSearch:
 
     @cached_property
     def _bm25(self) -> Bm25:
-        return Bm25([text_to_search(document) for document in self.documents])
+        return Bm25.of(map(text_to_search, self.documents))
 
     @cached_property
     def _vectors(self) -> npt.NDArray[np.float32]:

@@ -1,0 +1,108 @@
+"""What an engine searches: documents that are gone through one by one, and indexes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from labeler.collection.corpus import distinct_documents
+from labeler.collection.layout import Collection
+from labeler.data import Document
+from labeler.files.arrays import Arrays, ArraysWriter, open_arrays, writing_arrays
+from labeler.files.read import byte_chunks
+from labeler.messages import Advance
+
+KEPT_FROM = 1 << 24
+"""Indexes of a corpus of fewer bytes are not kept: they are made anew in a moment."""
+
+_READ_AT_ONCE = 1 << 20
+_COUNTED_EVERY = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFolder:
+    """Where the indexes of some documents are kept; `documents` is the hash of their file.
+
+    `shape` names what is indexed of each, where that is not its title and text. An index is a file
+    that is whole or not there. Its name says of which documents it is and with which settings it
+    was made; those of other documents are removed when one is written.
+    """
+
+    folder: Path
+    documents: str
+    shape: str = ""
+
+    def opened(
+        self, name: str, settings: Mapping[str, Any], write: Callable[[ArraysWriter], None]
+    ) -> Arrays:
+        """The index of a name and settings; where there is none, `write` makes it first."""
+        about = {"documents": self.documents, "shape": self.shape, **settings}
+        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+        path = self.folder / f"{name}-{self.documents[:12]}-{digest[:12]}.index"
+        while (arrays := open_arrays(path, about)) is None:
+            with writing_arrays(path, about) as out:
+                write(out)
+            self._remove_others()
+        return arrays
+
+    def _remove_others(self) -> None:
+        for path in self.folder.glob("*.index"):
+            if path.stem.split("-")[-2:-1] != [self.documents[:12]]:
+                with suppress(OSError):  # another process may read it, where that forbids it
+                    path.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Documents to search: `again` goes through all `count` of them, each time it is called.
+
+    `kept` is where their indexes are kept, None where they are not.
+    """
+
+    again: Callable[[], Iterator[Document]]
+    count: int
+    kept: IndexFolder | None = None
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> Searched:
+        """Documents in the memory."""
+        return cls(lambda: iter(documents), len(documents))
+
+    def counted(self, advance: Advance) -> Iterator[Document]:
+        """The documents, each of them counted as it is passed."""
+        for number, document in enumerate(self.again(), start=1):
+            yield document
+            if number % _COUNTED_EVERY == 0 or number == self.count:
+                advance(number, max(number, self.count))
+
+
+def searched_corpus(
+    collection: Collection,
+    advance: Advance = lambda _done, _total: None,
+    shaped: Callable[[Document], Document] = lambda document: document,
+    shape: str = "",
+    kept_from: int = KEPT_FROM,
+) -> Searched:
+    """The documents of a collection, which stay in its file; `advance` counts bytes of it.
+
+    What engines see of a document is what `shaped` makes of it; `shape` names that.
+    """
+    path = collection.corpus
+    digest, count, size = hashlib.sha256(), 0, path.stat().st_size
+    for number, chunk in enumerate(byte_chunks(path, _READ_AT_ONCE), start=1):
+        digest.update(chunk)
+        count += chunk.count(b"\n")
+        advance(min(number * _READ_AT_ONCE, size), size)
+    folder = IndexFolder(collection.indexes, digest.hexdigest(), shape)
+    kept = folder if size >= kept_from else None
+    return Searched(partial(_all_of, path, shaped), count, kept)
+
+
+def _all_of(path: Path, shaped: Callable[[Document], Document]) -> Iterator[Document]:
+    return map(shaped, distinct_documents(path))

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Blow real documents up to a corpus of any size, whose vocabulary grows as that of texts does.
+
+    .venv/test/bin/python scripts/made_corpus.py DOCUMENTS OUTPUT --passages 100000 [--rows]
+
+Each made passage takes the sentences of two real passages, half of each, and one word in eight is
+replaced by a made one. Made words are drawn by rank after Zipf and Mandelbrot, with a probability
+in proportion to (rank + 100) ** -1.35, without an end: so new ones keep coming, about n ** 0.74 in
+n (Heaps' law), most of them rare. What is written is Markdown, a file for a hundred passages, or
+with --rows one file of JSON Lines. Beside it stand queries: some words of a real passage each, and
+a made one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from labeler.corpus.documents import read_documents
+
+OF_A_FILE = 100
+REPLACED = 0.125
+EXPONENT, SHIFT = 1.35, 100
+SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in ("a", "e", "i", "o", "u", "an", "or")]
+
+
+def made_word(rank: int) -> str:
+    """The word of a rank, spelled in syllables."""
+    parts, base = [], len(SYLLABLES)
+    rank += base  # two syllables at least
+    while rank:
+        parts.append(SYLLABLES[rank % base])
+        rank //= base
+    return "".join(parts)
+
+
+class Maker:
+    """Makes passages out of real ones; the same seed makes the same."""
+
+    def __init__(self, folder: Path, seed: int = 0) -> None:
+        real = read_documents([str(folder)]).documents.values()
+        self.real = [d for d in real if 40 <= len(d.text.split()) <= 250]
+        self.sentences = [d.text.replace("\n", " ").split(". ") for d in self.real]
+        self.rng = np.random.default_rng(seed)
+
+    def passages(self, count: int) -> Iterator[tuple[str, str]]:
+        """`count` passages with their titles."""
+        for start in range(0, count, 1000):
+            size = min(1000, count - start)
+            pairs = self.rng.integers(len(self.real), size=(size, 2)).tolist()
+            for number, (first, second) in enumerate(pairs, start):
+                title = f"{self.real[first].title} {self._word()} {number}"
+                yield title, self._varied(self._mixed(first, second))
+
+    def queries(self, count: int) -> Iterator[str]:
+        """`count` queries of three to nine words."""
+        for _ in range(count):
+            words = self.real[int(self.rng.integers(len(self.real)))].text.split()
+            start = int(self.rng.integers(max(1, len(words) - 9)))
+            size = int(self.rng.integers(3, 10))
+            yield " ".join([*words[start : start + size - 1], self._word()])
+
+    def _mixed(self, first: int, second: int) -> list[str]:
+        ours, theirs = self.sentences[first], self.sentences[second]
+        half = ours[: -(-len(ours) // 2)] + theirs[len(theirs) // 2 :]
+        return ". ".join(half).split(" ")
+
+    def _varied(self, words: list[str]) -> str:
+        for at in np.flatnonzero(self.rng.random(len(words)) < REPLACED).tolist():
+            words[at] = self._word()
+        return " ".join(words)
+
+    def _word(self) -> str:
+        return made_word(int(min(self.rng.pareto(EXPONENT - 1) * SHIFT, 2.0**62)))
+
+
+def write_markdown(maker: Maker, output: Path, count: int) -> None:
+    """Files of a hundred passages each, a heading over each passage."""
+    part: list[str] = []
+    for number, (title, text) in enumerate(maker.passages(count), start=1):
+        part.append(f"## {title}\n\n{text}\n")
+        if len(part) == OF_A_FILE or number == count:
+            path = output / "docs" / f"{number // 10_000:03}" / f"part-{number}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"# Part {number}\n\n" + "\n".join(part), encoding="utf-8")
+            part = []
+
+
+def write_rows(maker: Maker, output: Path, count: int) -> None:
+    """One file of JSON Lines with ids of their own."""
+    with (output / "docs.jsonl").open("w", encoding="utf-8") as out:
+        for number, (title, text) in enumerate(maker.passages(count), start=1):
+            row = {"_id": f"made-{number}", "title": title, "text": text}
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def make(folder: Path, output: Path, passages: int, queries: int, *, rows: bool) -> None:
+    """Write the documents and the queries."""
+    output.mkdir(parents=True, exist_ok=True)
+    maker = Maker(folder)
+    asked = "\n".join(maker.queries(queries))
+    (output / "queries.txt").write_text(asked + "\n", encoding="utf-8")
+    (write_rows if rows else write_markdown)(maker, output, passages)
+
+
+def main() -> None:
+    """Read the options, and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("documents", type=Path)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--rows", action="store_true")
+    asked = parser.parse_args()
+    make(asked.documents, asked.output, asked.passages, asked.queries, rows=asked.rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Indexes that are kept beside a corpus: made once, of its very content, and searched in blocks."""
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.collection.corpus import write_corpus
+from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
+from labeler.data import Document, Query, Run
+from labeler.runs.engines.bm25 import bm25_run
+from labeler.runs.engines.dense import dense_run
+from labeler.runs.engines.nearest import Nearest
+from labeler.runs.searched import Searched, searched_corpus
+from labeler.text.vectors import embedded_encoder
+from labeler.trec.order import best
+
+QUERIES = [Query("q1", "cat on a mat"), Query("q2", "moon 3"), Query("q3", "zebra")]
+
+
+def embedded_run(searched: Searched, queries: list[Query], depth: int) -> Run:
+    return dense_run(searched, queries, embedded_encoder(), depth)
+
+
+ENGINES = pytest.mark.parametrize("search", [bm25_run, embedded_run])
+Search = Callable[[Searched, list[Query], int], Run]
+
+
+def documents(count: int) -> Iterator[Document]:
+    for number in range(count):
+        text = f"a cat sat on mat {number % 7} with w{number * number % 101} under the moon"
+        yield Document(f"d{number}", text, f"Cats {number % 3}")
+
+
+def made(tmp_path: Path, count: int) -> Collection:
+    collection = Collection(tmp_path)
+    with locked(collection):
+        write_corpus(collection.corpus, documents(count))
+    return collection
+
+
+def indexes(collection: Collection) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in collection.indexes.glob("*")}
+
+
+@ENGINES
+def test_a_kept_index_ranks_as_one_in_the_memory(tmp_path: Path, search: Search) -> None:
+    kept = searched_corpus(made(tmp_path, 300), kept_from=0)
+    for depth in (1, 10, 1000):
+        assert search(kept, QUERIES, depth) == search(
+            Searched.of([*documents(300)]), QUERIES, depth
+        )
+
+
+@ENGINES
+def test_an_index_is_made_once(tmp_path: Path, search: Search) -> None:
+    collection = made(tmp_path, 20)
+    first = search(searched_corpus(collection, kept_from=0), QUERIES, 5)
+    before = indexes(collection)
+    assert len(before) == 1
+    assert search(searched_corpus(collection, kept_from=0), QUERIES, 5) == first
+    assert indexes(collection) == before
+
+
+@ENGINES
+def test_an_index_of_other_documents_is_replaced(tmp_path: Path, search: Search) -> None:
+    collection = made(tmp_path, 20)
+    search(searched_corpus(collection, kept_from=0), QUERIES, 5)
+    before = indexes(collection)
+    made(tmp_path, 21)
+    run = search(searched_corpus(collection, kept_from=0), QUERIES, 5)
+    assert run == search(Searched.of([*documents(21)]), QUERIES, 5)
+    assert len(indexes(collection)) == 1
+    assert not before.keys() & indexes(collection).keys()
+
+
+@ENGINES
+def test_an_index_that_is_damaged_is_made_anew(tmp_path: Path, search: Search) -> None:
+    collection = made(tmp_path, 20)
+    first = search(searched_corpus(collection, kept_from=0), QUERIES, 5)
+    (path,) = collection.indexes.iterdir()
+    path.write_bytes(path.read_bytes()[:-100])
+    assert search(searched_corpus(collection, kept_from=0), QUERIES, 5) == first
+
+
+def test_an_index_of_some_fields_is_another(tmp_path: Path) -> None:
+    collection = made(tmp_path, 20)
+    bm25_run(searched_corpus(collection, kept_from=0), QUERIES, 5)
+    bm25_run(searched_corpus(collection, shape="text", kept_from=0), QUERIES, 5)
+    assert len(indexes(collection)) == 2
+
+
+def test_the_indexes_of_a_small_corpus_are_not_kept(tmp_path: Path) -> None:
+    collection = made(tmp_path, 20)
+    bm25_run(searched_corpus(collection), QUERIES, 5)
+    assert not collection.indexes.exists()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 64, 1000])
+def test_the_nearest_are_the_same_however_vectors_come(rows: int) -> None:
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(200, 16)).astype(np.float32)
+    vectors[100:150] = vectors[50:100]  # equal ones, which tie
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    ids, queries = [f"d{n}" for n in range(200)], vectors[[0, 60, 199]]
+    exact = (vectors.astype(np.float64) @ queries.astype(np.float64).T).astype(np.float32)
+    for depth in (1, 7, 500):
+        nearest = Nearest(queries, depth)
+        for first in range(0, 200, rows):
+            nearest.add(first, vectors[first : first + rows])
+        for found, scores in zip(nearest.found(ids), exact.T, strict=True):
+            assert list(found.items()) == list(best(scores, ids, depth).items())
+
+
+def peak(work: Callable[[], object]) -> int:
+    work()  # what is loaded once is not counted
+    tracemalloc.start()
+    work()
+    size = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return size
+
+
+def test_searching_holds_no_texts(tmp_path: Path) -> None:
+    padding = "x" * 2000
+
+    def searched(count: int) -> Searched:
+        long = (Document(d.id, f"{d.text} {padding}", d.title) for d in documents(count))
+        collection = Collection(tmp_path / str(count))
+        with locked(collection):
+            write_corpus(collection.corpus, long)
+        return searched_corpus(collection, kept_from=0)
+
+    small, large = searched(500), searched(1000)
+    more = peak(lambda: bm25_run(large, QUERIES, 5)) - peak(lambda: bm25_run(small, QUERIES, 5))
+    assert more < 500 * 1000

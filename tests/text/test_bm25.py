@@ -1,0 +1,78 @@
+"""The BM25 index, against the package bm25s, and as a file."""
+
+import random
+from pathlib import Path
+
+import bm25s
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from labeler.files.arrays import open_arrays, writing_arrays
+from labeler.text.bm25 import Bm25, write_index
+from labeler.text.postings import PostingsBuilder
+from labeler.text.terms import K1, B, terms
+
+RNG = random.Random(7)
+WORDS = ["cats", "dog", "running", "über", "北京大学", "the", *(f"w{n}" for n in range(300))]
+TEXTS = [
+    " ".join(RNG.choices(WORDS, [1 / n for n in range(1, len(WORDS) + 1)], k=RNG.randrange(60)))
+    for _ in range(400)
+]
+QUERIES = [*(" ".join(RNG.choices(WORDS, k=RNG.randrange(1, 9))) for _ in range(50)), "", "zebra"]
+
+
+def peers_scores(query: str, index: bm25s.BM25) -> np.ndarray:
+    indexed = [term for term in terms(query) if term in index.vocab_dict]
+    return index.get_scores(indexed) if indexed else np.zeros(len(TEXTS), dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def peer() -> bm25s.BM25:
+    index = bm25s.BM25(k1=K1, b=B, method="lucene")
+    index.index([terms(text) for text in TEXTS], show_progress=False)
+    return index
+
+
+def test_scores_are_those_of_bm25s_to_the_last_bit(peer: bm25s.BM25) -> None:
+    index = Bm25.of(TEXTS)
+    for query in QUERIES:
+        assert_array_equal(index.scores(query), peers_scores(query, peer))
+
+
+@pytest.mark.parametrize(("tokens", "postings"), [(1, 1), (97, 31), (5000, 400)])
+def test_an_index_is_the_same_however_it_was_put_together(
+    tmp_path: Path, tokens: int, postings: int, peer: bm25s.BM25
+) -> None:
+    sizes = {"tokens_of_a_block": tokens, "postings_of_a_part": postings}
+    scratch = tmp_path / "scratch"
+    scratch.touch()
+    small, usual = PostingsBuilder(scratch, **sizes), Bm25.of(TEXTS)
+    for text in TEXTS:
+        small.add(text)
+    parts = [*small.parts()]
+    assert_array_equal(np.concatenate([part[0] for part in parts]), usual.text)
+    assert_array_equal(np.concatenate([part[1] for part in parts]), usual.share)
+    assert_array_equal(small.ends(), usual.ends)
+
+
+def test_an_index_in_a_file_gives_the_same_scores(tmp_path: Path) -> None:
+    path, usual = tmp_path / "bm25.index", Bm25.of(TEXTS)
+    with writing_arrays(path, {"of": "texts"}) as out:
+        write_index(out, TEXTS)
+    arrays = open_arrays(path, {"of": "texts"})
+    assert arrays is not None
+    for query in QUERIES:
+        assert_array_equal(Bm25.within(arrays).scores(query), usual.scores(query))
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", "..."], ["", "cat"]])
+def test_texts_without_terms_score_nothing(tmp_path: Path, texts: list[str]) -> None:
+    path = tmp_path / "bm25.index"
+    with writing_arrays(path, {}) as out:
+        write_index(out, texts)
+    arrays = open_arrays(path, {})
+    assert arrays is not None
+    for index in (Bm25.of(texts), Bm25.within(arrays)):
+        assert index.scores("dog ...").tolist() == [0.0] * len(texts)
+        assert (index.scores("cat") > 0).tolist() == [text == "cat" for text in texts]
