@@ -53,7 +53,7 @@ class ArraysWriter:
         self._table[name] = kind, [rows, *width], start
 
     def add_texts(self, name: str, texts: Iterable[str]) -> None:
-        """Write texts, to be read as a `Texts`."""
+        """Write texts, to be read as a `StoredTexts`."""
         ends: list[Array] = []
 
         def blobs() -> Iterator[Array]:
@@ -122,9 +122,9 @@ class Arrays:
         """The shape of an array."""
         return self._table[name][1]
 
-    def texts(self, name: str) -> Texts:
+    def texts(self, name: str) -> StoredTexts:
         """The texts that were written under a name."""
-        return Texts(self[name], self[f"{name} end"])
+        return StoredTexts(self[name], self[f"{name} end"])
 
     def _mapped(self, kind: str, shape: tuple[int, ...], start: int) -> Array:
         if 0 in shape:
@@ -133,8 +133,8 @@ class Arrays:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Texts(Sequence[str]):
-    """Texts in a file, each decoded when it is asked for."""
+class StoredTexts(Sequence[str]):
+    """StoredTexts in a file, each decoded when it is asked for."""
 
     blob: Array
     ends: Array
