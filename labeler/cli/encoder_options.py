@@ -13,7 +13,10 @@ from labeler.models.encoder_options import EncoderOptions
 ENCODER = "Encoder"
 
 _TEXTS = {
-    "encoder": ("NAME", "wordllama, or a server's model. Default: LABELER_ENCODER."),
+    "encoder": (
+        "NAME",
+        "wordllama, model2vec:FOLDER, fastembed:FOLDER, or a server's model (LABELER_ENCODER).",
+    ),
     "embeddings_url": ("URL", "An OpenAI-compatible server (LABELER_EMBEDDINGS_URL)."),
     "query_prefix": ("TEXT", "What stands before each query that is encoded."),
     "document_prefix": ("TEXT", "What stands before each document that is encoded."),

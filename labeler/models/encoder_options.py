@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from labeler.errors import Misuse, about
 
 EMBEDDED_ENCODER = "wordllama"
+FILE_KINDS = ("model2vec", "fastembed")
+"""What stands before the colon and the folder of an encoder whose files the user has."""
+
 NAME, ADDRESS = "LABELER_ENCODER", "LABELER_EMBEDDINGS_URL"
 
 
@@ -15,10 +18,10 @@ NAME, ADDRESS = "LABELER_ENCODER", "LABELER_EMBEDDINGS_URL"
 class EncoderOptions:
     """Which encoder makes vectors, and what it is given before each text.
 
-    `encoder` is `wordllama`, the embedded one, or the name of a server's model; empty, it is that
-    of LABELER_ENCODER, else the embedded one. `embeddings_url` is the address of an
-    OpenAI-compatible server. `query_prefix` and `document_prefix` stand before every text, as some
-    models want it.
+    `encoder` is `wordllama`, the embedded one, `model2vec:FOLDER` or `fastembed:FOLDER`, or the
+    name of a server's model; empty, it is LABELER_ENCODER's, else the embedded one.
+    `embeddings_url` is the address of an OpenAI-compatible server. `query_prefix` and
+    `document_prefix` stand before every text, as some models want it.
     """
 
     encoder: str = ""
@@ -37,9 +40,15 @@ class EncoderOptions:
         return self.name == EMBEDDED_ENCODER
 
     @property
+    def is_in_files(self) -> bool:
+        """Whether it lies in files of the user's own."""
+        kind, colon, _ = self.name.partition(":")
+        return bool(colon) and kind in FILE_KINDS
+
+    @property
     def is_served(self) -> bool:
-        """Whether a server encodes, so that vectors are asked for, and kept."""
-        return not self.is_embedded
+        """Whether a server encodes, so that vectors are asked for."""
+        return not (self.is_embedded or self.is_in_files)
 
     def check(self) -> None:
         """Raise `Misuse` where what is given does not go with the encoder."""
@@ -49,9 +58,8 @@ class EncoderOptions:
             with about("encoder", "model"):
                 check_model_name(self.name)
             return
-        for parameter in ("embeddings_url", "query_prefix", "document_prefix"):
+        prefixes = () if self.is_in_files else ("query_prefix", "document_prefix")
+        for parameter in ("embeddings_url", *prefixes):
             if getattr(self, parameter):
-                problem = (
-                    f"does not go with the embedded encoder {EMBEDDED_ENCODER!r}; name another one"
-                )
+                problem = f"does not go with the encoder {self.name!r}; name another one"
                 raise Misuse(problem, parameter=parameter)

@@ -16,9 +16,11 @@ from labeler.errors import BadInput, Misconfigured, NotFound
 from labeler.messages import cost_of, count_of
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
 from labeler.models.control import Control
+from labeler.models.encoder_files import load_encoder
 from labeler.models.encoder_options import ADDRESS, EMBEDDED_ENCODER, EncoderOptions
 from labeler.models.encoding import (
     EncodingPlan,
+    encode_here,
     encode_missing,
     missing_texts,
     plan_encoding,
@@ -54,9 +56,11 @@ class Encoding:
     def ready(self, folder: Path, texts: EncoderTexts, control: Control | None = None) -> Encoder:
         """The encoder; a server is asked first for the vectors that `folder` does not hold."""
         self.options.check()
-        if not self.options.is_served:
-            return embedded_encoder()
         watch = control or Control()
+        if self.options.is_embedded:
+            return embedded_encoder()
+        if self.options.is_in_files:
+            return self._from_files(folder, texts, watch)
         return run_to_end(lambda stop: self._filled(folder, texts, watch.with_stop(stop)))
 
     def plan(self, folder: Path, texts: EncoderTexts) -> EncodingPlan | None:
@@ -67,6 +71,19 @@ class Encoding:
         served = run_to_end(lambda _stop: self._served(folder))
         every = _prefixed(self.options, texts)
         return plan_encoding(self.options.name, every, served.file, served.price)
+
+    def _from_files(self, folder: Path, texts: EncoderTexts, control: Control) -> Encoder:
+        """The encoder in the user's files; vectors that take long are kept."""
+        files = load_encoder(self.options.name)
+        prefixes = (self.options.document_prefix, self.options.query_prefix)
+        if not files.is_slow:
+            return Encoder(_plain(files.id), *(_prefixing(files.encode, p) for p in prefixes))
+        vectors = VectorFile.read(folder / f"{_plain(files.id)[-_LONGEST:]}.vectors", files.id)
+        every = _prefixed(self.options, texts)
+        if missing_texts(every, vectors):
+            with vectors.appending(control.note), control.progress("encoding") as advance:
+                encode_here(every, files.encode, vectors, advance)
+        return Encoder(_plain(files.id), *(_looked_up(vectors, prefix) for prefix in prefixes))
 
     async def _served(self, folder: Path) -> _Served:
         """The server, its price, and the vectors that are kept of it."""
@@ -137,6 +154,19 @@ def _prefixed(options: EncoderOptions, texts: EncoderTexts) -> list[str]:
     """All texts as they are encoded; those of white space alone stay as they are."""
     sides = ((options.document_prefix, texts.documents), (options.query_prefix, texts.queries))
     return [prefix + text for prefix, some in sides for text in some if text.strip()]
+
+
+def _prefixing(encode: Encode, prefix: str) -> Encode:
+    """The same encoder with a text before each; white space alone becomes zeros."""
+
+    def prefixed(texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, 1), dtype=np.float32)
+        vectors = unit_vectors(encode([prefix + text for text in texts]))
+        vectors[[not text.strip() for text in texts]] = 0
+        return vectors
+
+    return prefixed
 
 
 def _looked_up(file: VectorFile, prefix: str) -> Encode:

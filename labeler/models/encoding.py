@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from labeler.errors import CallFailed, Stopped
+import numpy as np
+
+from labeler.errors import BadInput, CallFailed, Stopped
 from labeler.messages import Advance, count_of, dollars
 from labeler.model import Model
 from labeler.models.policies.stop import StopSignal
@@ -17,6 +19,7 @@ from labeler.models.prices import Price
 from labeler.models.server.embeddings import embeddings_request, vectors_in
 from labeler.models.tokens import NOTHING, Tokens, about, at_most
 from labeler.store.vectors import VectorFile, key_of_text
+from labeler.text.vectors import Encode
 
 TEXTS_OF_A_CALL = 32
 """Few enough for the servers that take the fewest at once."""
@@ -118,6 +121,18 @@ async def encode_missing(
     if work.problem is not None:
         raise work.problem
     return Encoded(len(missing), len(work.cut))
+
+
+def encode_here(texts: Sequence[str], encode: Encode, file: VectorFile, advance: Advance) -> None:
+    """The same by an encoder on this machine."""
+    missing = missing_texts(texts, file)
+    for done, batch in enumerate(_batches(missing), start=1):
+        vectors = encode([text for _, text in batch])
+        if not np.isfinite(vectors).all():
+            begin = " ".join(batch[0].text.split())[:_BEGIN]
+            raise BadInput(f"a vector of the texts from {begin!r} on holds no finite numbers")
+        file.add([key for key, _ in batch], vectors)
+        advance(min(done * TEXTS_OF_A_CALL, len(missing)), len(missing))
 
 
 _WORKERS = 64

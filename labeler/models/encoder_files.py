@@ -1,0 +1,153 @@
+"""Encoders whose files the user has, loaded by packages that are extras; nothing is downloaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labeler.errors import LabelerError, Misconfigured
+from labeler.files.boundary import problem_of
+from labeler.files.cache import sha256_of
+from labeler.files.home import expanded
+from labeler.messages import missing_extra
+from labeler.text.vectors import Encode
+
+MODEL2VEC = missing_extra("model2vec", "encoders of this kind need")
+FASTEMBED = missing_extra("fastembed", "encoders of this kind need")
+
+_ONNX = ("onnx/model.onnx", "model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
+_LAYOUTS = ("model.safetensors", "0_StaticEmbedding/model.safetensors")
+_POOLING = "1_Pooling/config.json"
+_MODES = {
+    "pooling_mode_mean_tokens": "MEAN",
+    "pooling_mode_cls_token": "CLS",
+    "pooling_mode_lasttoken": "LAST_TOKEN",
+}
+_AT_ONCE = 64
+
+
+class FileEncoder(NamedTuple):
+    """An encoder in files: its name and its hash in one, and what encodes.
+
+    `is_slow` is true where vectors are worth keeping.
+    """
+
+    id: str
+    encode: Encode
+    is_slow: bool
+
+
+def load_model2vec(folder: Path) -> FileEncoder:
+    """Static vectors as `model2vec` saves them."""
+    if find_spec("model2vec") is None:
+        raise Misconfigured(MODEL2VEC)
+    weights = _first_file(folder, _LAYOUTS)
+    tokenizer = _first_file(weights.parent, ["tokenizer.json"])
+    with _as_files_of(folder):
+        from model2vec import StaticModel
+
+        model = StaticModel.from_pretrained(str(folder), force_download=False)
+
+    def encode(texts: Sequence[str]) -> Any:
+        with _as_files_of(folder):
+            return model.encode(list(texts), use_multiprocessing=False).astype(np.float32)
+
+    return FileEncoder(_id("model2vec", folder, weights, tokenizer), encode, is_slow=False)
+
+
+def load_fastembed(folder: Path) -> FileEncoder:
+    """An ONNX encoder that `fastembed` runs, with the pooling that its folder names."""
+    if find_spec("fastembed") is None:
+        raise Misconfigured(FASTEMBED)
+    weights = _first_file(folder, _ONNX)
+    tokenizer = _first_file(folder, ["tokenizer.json"])
+    pooling = _pooling(folder)
+    identity = _id("fastembed", folder, weights, tokenizer, folder / _POOLING)
+    with _as_files_of(folder):
+        from fastembed import TextEmbedding
+        from fastembed.common.model_description import ModelSource, PoolingType
+
+        name = identity.lower()
+        if not any(name == known["model"] for known in TextEmbedding.list_supported_models()):
+            TextEmbedding.add_custom_model(
+                name,
+                PoolingType[pooling],
+                normalization=True,
+                sources=ModelSource(hf=name),
+                dim=0,
+                model_file=weights.relative_to(folder).as_posix(),
+            )
+        model = TextEmbedding(name, specific_model_path=str(folder), local_files_only=True)
+
+    def encode(texts: Sequence[str]) -> Any:
+        with _as_files_of(folder):
+            rows = list(model.embed(list(texts), batch_size=_AT_ONCE))
+            return np.array(rows, dtype=np.float32)
+
+    return FileEncoder(identity, encode, is_slow=True)
+
+
+FROM_FILES: Mapping[str, Callable[[Path], FileEncoder]] = {
+    "model2vec": load_model2vec,
+    "fastembed": load_fastembed,
+}
+"""What loads an encoder from a folder, by the word before the colon of its name."""
+
+
+def load_encoder(name: str) -> FileEncoder:
+    """The encoder of a name such as `model2vec:FOLDER`."""
+    kind, _, path = name.partition(":")
+    folder = expanded(path)
+    if not path or not folder.is_dir():
+        problem = f"{path or 'nothing'}: expected a folder with the encoder's files"
+        raise Misconfigured(f"{problem}, as {kind}:FOLDER", parameter="encoder")
+    return FROM_FILES[kind](folder.resolve())
+
+
+def _first_file(folder: Path, names: Iterable[str]) -> Path:
+    """The first of some files that a folder has."""
+    wanted = list(names)
+    path = next((folder / name for name in wanted if (folder / name).is_file()), None)
+    if path is None:
+        raise Misconfigured(f"{folder}: no {' or '.join(wanted)} in it", parameter="encoder")
+    return path
+
+
+def _pooling(folder: Path) -> str:
+    """How the vectors of a text's tokens become one, as sentence-transformers write it down."""
+    path = folder / _POOLING
+    example = '{"pooling_mode_mean_tokens": true}, or with cls_token or lasttoken in its place'
+    if not path.is_file():
+        problem = f"{path} is not there, and nothing else says how tokens' vectors become one"
+        raise Misconfigured(f"{problem}; write it: {example}", parameter="encoder")
+    with _as_files_of(folder):
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        modes = [mode for name, mode in _MODES.items() if settings.get(name) is True]
+    if len(modes) != 1:
+        raise Misconfigured(f"{path}: expected one of {example}", parameter="encoder")
+    return modes[0]
+
+
+def _id(kind: str, folder: Path, *files: Path) -> str:
+    """The folder's name and a hash of the files that vectors depend on."""
+    digest = hashlib.sha256("".join(map(sha256_of, files)).encode()).hexdigest()
+    return f"{kind}-{folder.name}-{digest[:8]}".replace(" ", "_")
+
+
+@contextmanager
+def _as_files_of(folder: Path) -> Iterator[None]:
+    """Let whatever a package raises of an encoder's files be one line about the folder."""
+    try:
+        yield
+    except LabelerError:
+        raise
+    except Exception as error:  # packages in Rust and C++ raise their own, of no common root
+        problem = f"its files cannot be used as an encoder ({problem_of(error)})"
+        raise Misconfigured(f"{folder}: {problem}", parameter="encoder") from error
