@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
+from typing import TypeVar
 
 Advance = Callable[[int, int], None]
 """Called with how many of how many are done, as work goes on."""
 
 Progress = Callable[[str], AbstractContextManager[Advance]]
 """Opened around each countable step, with its name."""
+
+
+_COUNTED_EVERY = 1000
+
+Item = TypeVar("Item")
+
+
+def counted(items: Iterable[Item], total: int, advance: Advance) -> Iterator[Item]:
+    """The items as they are, and every thousand of them how many have passed."""
+    number = 0
+    for number, item in enumerate(items, start=1):
+        yield item
+        if number % _COUNTED_EVERY == 0:
+            advance(number, max(number, total))
+    advance(number, number)
 
 
 @contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from labeler.corpus.blocks import Lengths
 from labeler.corpus.cut import passages_of, writable
@@ -17,19 +18,17 @@ from labeler.corpus.read import (
     KINDS,
     LARGEST_FILE,
     WHOLE,
+    documents_in,
     holds_rows,
     kind_of,
-    read_documents_of,
 )
-from labeler.corpus.readers.rows import SourceDocument
+from labeler.corpus.steps import FileSteps
+from labeler.corpus.stored import StoredDocuments
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse, TooLarge
 from labeler.exchange.fields import FieldNames
 from labeler.files.read import file_problems
 from labeler.messages import Advance
-
-FirstByText = dict[tuple[str, str], Document]
-"""The first passage that has a title and text, by these two."""
 
 
 @dataclass(repr=False)
@@ -45,7 +44,7 @@ class Ingested:
     passed over, and `missing_extras` files by what has to be installed to read them.
     """
 
-    documents: dict[str, Document] = field(default_factory=dict)
+    documents: StoredDocuments = field(default_factory=StoredDocuments)
     files: int = 0
     unread: list[str] = field(default_factory=list)
     other_kinds: Counter[str] = field(default_factory=Counter)
@@ -123,82 +122,96 @@ def read_documents(
     )
     if how.max_file_size < 1:
         raise Misuse("expected a size of 1 byte or more", parameter="max_file_size")
-    first_by_text: FirstByText = {}
-    for position, path in enumerate(input_files.files):
-        is_named = str(path) in inputs
-        sources = _sources_of(path, result, how, is_named=is_named)
-        if sources:
-            result.files += 1
-            shown_path = _relative_path(path, input_files.base)
-            for document in _documents_of(path, shown_path, sources, how.lengths):
-                _add(document, shown_path, result, first_by_text)
-        advance(position + 1, len(input_files.files))
+    steps = FileSteps(input_files.files, advance)
+    for path in input_files.files:
+        file = _InputFile(path, _relative_path(path, input_files.base), str(path) in inputs)
+        result.files += _read_into(result, file, how, steps)
+        steps.end_file()
     if not result.documents:
         problem = _nothing_read(inputs, input_files, result)
         raise BadInput(problem, parameter=result.parameter)
     return result
 
 
-def _sources_of(
-    path: Path, result: Ingested, how: Reading, *, is_named: bool
-) -> list[SourceDocument]:
-    """The documents in a file; where there are none, the result says why.
+class _InputFile(NamedTuple):
+    """A file to read, its path as documents name it, and whether it was named itself."""
+
+    path: Path
+    shown_path: str
+    is_named: bool
+
+
+def _read_into(result: Ingested, file: _InputFile, how: Reading, steps: FileSteps) -> bool:
+    """Add the documents of a file, all or none; where there are none, the result says why.
 
     A file that was named is read by its content where its name says nothing.
     """
-    kind = kind_of(path)
+    path, is_named = file.path, file.is_named
+    kind, before, duplicates = kind_of(path), result.documents.mark(), result.duplicates
     try:
         if not how.reads(path, is_named=is_named):
             result.other_kinds[kind or path.name] += 1
-            return []
-        sources = read_documents_of(path, how.max_file_size, how.fields)
-        _refuse_repeated_ids(path, sources, result)
+            return False
+        has_text = _add_documents(result, file, how, steps)
     except (BadInput, FileProblem) as error:
         result.unread.append(writable(str(error)))
         result.parameter = result.parameter or error.parameter
         result.too_large += kind in WHOLE and isinstance(error, TooLarge)
-        return []
+        has_text = False
     except Misconfigured as error:
         if is_named:
             raise
         result.missing_extras[str(error)] += 1
-        return []
-    if not any(block.text for source in sources for block in source.blocks):
-        result.unread.append(writable(f"{path}: no text in it besides headings and markup"))
-        return []
-    return sources
+        has_text = False
+    else:
+        if not has_text:
+            problem = f"{path}: no text in it besides headings and markup"
+            result.unread.append(writable(problem))
+    if not has_text:
+        result.documents.go_back(before)
+        result.duplicates = duplicates
+    return has_text
 
 
-def _documents_of(
-    path: Path, shown_path: str, sources: Sequence[SourceDocument], lengths: Lengths
-) -> Iterator[Document]:
-    """The documents in a file: rows that have ids as they are, the passages of all others."""
-    with file_problems(path), path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    for source in sources:
+def _add_documents(result: Ingested, file: _InputFile, how: Reading, steps: FileSteps) -> bool:
+    """Add the documents of a file one by one; whether any of them has a text.
+
+    `BadInput` at the end where an id stands in an earlier file, too.
+    """
+    before, repeated, has_text, digest = result.documents.mark(), list[BadInput](), False, ""
+    for source in documents_in(file.path, how.max_file_size, how.fields):
+        steps.passed(len(source.text))
+        has_text = has_text or source.has_text
         if source.id is not None:
-            yield Document(source.id, source.text, source.title, source.metadata)
-        else:
-            yield from passages_of(source, shown_path, digest, lengths)
+            if result.documents.is_before(source.id, before):
+                problem = f"the id {source.id!r} stands in an earlier file too"
+                repeated = repeated or [BadInput.at(file.path, source.line, problem)]
+                continue
+            document = Document(source.id, source.text, source.title, source.metadata)
+            result.documents.add(document)  # a row with an id of its own stays as it is
+            continue
+        digest = digest or _sha256(file.path)
+        for document in passages_of(source, file.shown_path, digest, how.lengths):
+            _add(document, file.shown_path, result)
+    if repeated:
+        raise repeated[0]
+    return has_text
 
 
-def _add(document: Document, shown_path: str, result: Ingested, first_by_text: FirstByText) -> None:
-    """Add a document; where an earlier passage is the same, note this file in its metadata."""
-    if "source" not in document.metadata or "headings" not in document.metadata:
-        result.documents[document.id] = document  # a row with an id of its own
-        return
-    first = first_by_text.setdefault((document.title, document.text), document)
-    if first is document:
-        result.documents[document.id] = document
+def _sha256(path: Path) -> str:
+    with file_problems(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _add(document: Document, shown_path: str, result: Ingested) -> None:
+    """Add a passage; where an earlier one is the same, note this file in its metadata."""
+    first = result.documents.add_passage(document)
+    if first is None:
         return
     result.duplicates += 1
-    if writable(shown_path) == first.metadata["source"]:
-        return
-    if "also_in" in first.metadata:  # a boilerplate may stand in every one of many files
-        first.metadata["also_in"].append(writable(shown_path))
-        return
-    same = replace(first, metadata={**first.metadata, "also_in": [writable(shown_path)]})
-    first_by_text[document.title, document.text] = result.documents[first.id] = same
+    if writable(shown_path) != first.metadata["source"]:
+        # a boilerplate may stand in every one of many files
+        result.documents.add_source(first.id, writable(shown_path))
 
 
 def _relative_path(path: Path, base: Path) -> str:
@@ -206,14 +219,6 @@ def _relative_path(path: Path, base: Path) -> str:
     absolute, above = path.absolute(), base.absolute()
     shown = absolute.relative_to(above) if absolute.is_relative_to(above) else absolute
     return unicodedata.normalize("NFC", shown.as_posix())
-
-
-def _refuse_repeated_ids(path: Path, sources: Sequence[SourceDocument], result: Ingested) -> None:
-    for source in sources:
-        if source.id in result.documents:
-            raise BadInput.at(
-                path, source.line, f"the id {source.id!r} stands in an earlier file too"
-            )
 
 
 def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingested) -> str:

@@ -24,6 +24,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.queries import read_query_list
 from labeler.files.paths import true_path
+from labeler.messages import counted
 from labeler.models.control import Control
 
 
@@ -82,13 +83,19 @@ def ingest(  # noqa: PLR0913  the keywords of a public function are its settings
         result = read_documents(names, (collection.folder, *own), advance, how)
     result.queries = queries
     with locked(collection, control.note):
-        return _keep(collection, names, result, how, force=force)
+        return _keep(collection, names, result, (how, control), force=force)
 
 
 def _keep(
-    collection: Collection, inputs: Sequence[str], result: Ingested, how: Reading, *, force: bool
+    collection: Collection,
+    inputs: Sequence[str],
+    result: Ingested,
+    work: tuple[Reading, Control],
+    *,
+    force: bool,
 ) -> Ingested:
     """Write what was read into the collection, unless that would harm what is there."""
+    how, control = work
     if not force:
         _refuse_to_replace(collection, result.queries)
     result.removed = _count_removed(collection, result)
@@ -96,7 +103,9 @@ def _keep(
     is_new = bool(result.queries) and not _has_queries(collection, result.queries)
     paths = [collection.corpus, *([collection.queries] if is_new else [])]
     with making(collection, paths, force=force):
-        write_corpus(collection.corpus, result.documents.values())
+        with control.progress("writing the corpus") as advance:
+            documents = counted(result.documents.values(), len(result.documents), advance)
+            write_corpus(collection.corpus, documents)
         if is_new:
             write_queries(collection.queries, result.queries.values())
         update_card(collection, "ingest", card_of(collection, inputs, result, how))

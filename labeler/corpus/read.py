@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -94,21 +94,33 @@ def kind_of(path: Path) -> str:
 def read_documents_of(
     path: Path, most: int = LARGEST_FILE, fields: FieldNames = _USUAL
 ) -> list[SourceDocument]:
+    """The same as `documents_in`, all at once."""
+    return list(documents_in(path, most, fields))
+
+
+def documents_in(
+    path: Path, most: int = LARGEST_FILE, fields: FieldNames = _USUAL
+) -> Iterator[SourceDocument]:
     """Read the documents of a file of a known kind; `BadInput` says why there are none.
 
     A file that is one document has at most `most` bytes, or is `TooLarge`, and one of markup a
-    sixteenth of that; of a file of rows, each row is held to the bound of a line.
+    sixteenth of that; of a file of rows, each row is held to the bound of a line. Rows come one by
+    one: where one of them is bad, the error comes at the end, and none of them counts.
     """
     kind = kind_of(path)
     with reading(path):
         if kind in _TEXTS and not (kind in _PLAIN and _holds_rows(path)):
-            return [_of_text(path, kind, most)]
-        if kind in _EXTRACTED:
-            return [_of_extracted(path, kind, most)]
-        if kind in CODE:
+            sources: Iterable[SourceDocument] = [_of_text(path, kind, most)]
+        elif kind in _EXTRACTED:
+            sources = [_of_extracted(path, kind, most)]
+        elif kind in CODE:
             text = decoded(path, read_bytes(path, _of_markup(most)))
-            return [SourceDocument(path.name, read_source(text, kind), spans_in=SourceText(text))]
-        return _documents_of_rows(path, kind, fields)
+            sources = [
+                SourceDocument(path.name, read_source(text, kind), spans_in=SourceText(text))
+            ]
+        else:
+            sources = _documents_of_rows(path, kind, fields)
+        yield from sources
 
 
 def _of_markup(most: int) -> int:
@@ -146,7 +158,7 @@ def _holds_rows(path: Path) -> bool:
     return shape_of(path, head_of(path)) in (JSON_LINES, PARQUET)
 
 
-def _documents_of_rows(path: Path, kind: str, fields: FieldNames) -> list[SourceDocument]:
+def _documents_of_rows(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
     problems = _Problems()
     wrapped = document_rows(path, problems.add)
     if wrapped is not None:
@@ -162,16 +174,18 @@ def _documents_of_rows(path: Path, kind: str, fields: FieldNames) -> list[Source
         check_has_text(path, first[1], fields)
     names = ", ".join(paths_of(first[1])) if first else ""
     again: Iterator[tuple[int, dict[str, Any]]] = chain([first] if first else [], rows)
-    documents = documents_of_rows(path, again, problems.add, fields)
+    count = 0
+    for document in documents_of_rows(path, again, problems.add, fields):
+        count += 1
+        yield document
     if problems.count:
-        problem = problems.in_words(len(documents))
+        problem = problems.in_words(count)
         raise BadInput(problem, parameter=problems.first[0].parameter)
     all_of_them = first is not None and takes_all_columns(first[1], fields)
     more = "; none is called the text, so all are, each with its name" if all_of_them else ""
     tell(path, f"documents from {form} (columns {names}){more}")
-    if not documents:
+    if not count:
         raise BadInput(f"{path}: empty")
-    return documents
 
 
 @dataclass

@@ -16,13 +16,12 @@ from labeler.collection.layout import Collection
 from labeler.data import Document
 from labeler.files.arrays import Arrays, ArraysWriter, open_arrays, writing_arrays
 from labeler.files.read import byte_chunks
-from labeler.messages import Advance
+from labeler.messages import Advance, counted
 
 KEPT_FROM = 1 << 24
 """Indexes of a corpus of fewer bytes are not kept: they are made anew in a moment."""
 
 _READ_AT_ONCE = 1 << 20
-_COUNTED_EVERY = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,7 @@ class Searched:
 
     def counted(self, advance: Advance) -> Iterator[Document]:
         """The documents, each of them counted as it is passed."""
-        for number, document in enumerate(self.again(), start=1):
-            yield document
-            if number % _COUNTED_EVERY == 0 or number == self.count:
-                advance(number, max(number, self.count))
+        return counted(self.again(), self.count, advance)
 
 
 def searched_corpus(

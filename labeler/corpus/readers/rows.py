@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,13 +50,20 @@ class SourceDocument:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     spans_in: SourceText | None = None
 
+    @property
+    def has_text(self) -> bool:
+        """Whether there is anything besides headings and markup."""
+        if self.id is not None:
+            return bool(self.text.strip() or self.title.strip())
+        return any(block.text for block in self.blocks)
+
 
 def documents_of_rows(
     path: Path,
     rows: Iterable[tuple[int, dict[str, Any]]],
     bad: Callable[[BadInput], None] = refuse,
     fields: FieldNames = _USUAL,
-) -> list[SourceDocument]:
+) -> Iterator[SourceDocument]:
     """The documents of rows, their columns known by name, or as `fields` calls them.
 
     A row's id stays as it is, and the row whole, even an empty one (public corpora have them, and
@@ -64,7 +71,6 @@ def documents_of_rows(
     title and none the text, or where `fields` says `*`, all others are the text, each with its
     name. `bad` is called with the error of each row that is no document.
     """
-    documents: list[SourceDocument] = []
     first_line: dict[str, int] = {}
     for number, row in rows:
         try:
@@ -76,8 +82,7 @@ def documents_of_rows(
             problem = f"the id {document.id!r:.80} stands in line {first_line[document.id]} too"
             bad(BadInput.at(path, number, problem))
         else:
-            documents.append(document)
-    return documents
+            yield document
 
 
 def takes_all_columns(row: Mapping[str, Any], fields: FieldNames = _USUAL) -> bool:
@@ -117,7 +122,7 @@ def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) 
         _refuse_hidden_text(path, number, _length(flat), rest)
     if row_id is None and not (text.strip() or title.strip()):
         raise BadInput.at(path, number, "a document without text and title")
-    _, blocks = read_plaintext(text or title)
+    blocks = [] if row_id is not None else read_plaintext(text or title)[1]
     spans_in = SourceText(text, own=False) if text and row_id is None else None
     metadata = _metadata(path, number, rest)
     return SourceDocument(title, blocks, number, row_id, text, metadata, spans_in)
