@@ -31,6 +31,7 @@ from labeler.data import Failure, Qrels, Run
 from labeler.errors import BadInput
 from labeler.exchange.logs import read_log
 from labeler.exchange.queries import read_query_list
+from labeler.exchange.query_facts import read_query_facts
 from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
 from labeler.models.prices import price_of
@@ -345,6 +346,16 @@ READERS: dict[str, Reader] = {
         "log.csv",
         "query,doc_id,rank,clicked\nusb hub,a,1,1\nlcd,b,2,0\n",
         lambda path: list(read_log(path)),
+    ),
+    "facts about queries": Reader(
+        "kinds.csv",
+        "query_id,kind,weight\n1,keyword,0.5\nb,how-to,2\n",
+        read_query_facts,
+    ),
+    "facts about queries, in rows": Reader(
+        "queries.jsonl",
+        '{"_id": "1", "text": "x", "metadata": {"kind": "a"}}\n{"_id": "b", "kind": "c"}\n',
+        read_query_facts,
     ),
     "personas": Reader("people.txt", "a beginner\nan operator, at night\n", read_personas),
     "pool": Reader(

@@ -70,6 +70,7 @@ FILES = {
     "a.json": '{"q1": {"cats": 1.5, "fish": 2}, "q2": {"fish": 1}}',
     "a.qrels": QRELS,
     "b.qrels": QRELS_2,
+    "facts.csv": "query_id,kind,weight\nq1,keyword,0.5\nq2,how-to,2\n",
     "verdicts.txt": "q1 yes\nq2 no\n",
     "ids.txt": "q1\nq2\n",
     "mine.md": PROMPT,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labeler.cli.grouping import GroupFlags, GroupGateFlags
 from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import (
@@ -16,7 +17,6 @@ from labeler.cli.scoring import (
     SCORING,
     TABLES,
     Baseline,
-    GateFlags,
     PerQuery,
     Plot,
     ScoringFlags,
@@ -26,7 +26,7 @@ from labeler.evaluation.options import IntervalKind, Unanswerable
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.evaluation.comparison.movers import Mover
-    from labeler.evaluation.evaluate import Report
+    from labeler.evaluation.score_report import Report
     from labeler.report.forms import FormName
     from labeler.report.table import Table
 
@@ -105,9 +105,10 @@ def command(
             rich_help_panel=COMPARING,
         ),
     ] = "bootstrap",
+    groups: GroupFlags,
     tables: TableFlags,
     picture: Plot = None,
-    gates: GateFlags,
+    gates: GroupGateFlags,
     output: OutputFlags,
 ) -> None:
     """Score runs against qrels, with intervals, tests and the share that is judged."""
@@ -115,20 +116,25 @@ def command(
     from labeler.evaluation.evaluate import report_of
     from labeler.evaluation.options import EvaluationOptions, Scoring
 
-    to = output.made_from(*paths, *([verdicts] if verdicts else []))
-    drawing = output.picture(picture, *paths)
+    inputs = [*paths, *filter(None, (verdicts, groups.queries))]
+    to = output.made_from(*inputs)
+    drawing = output.picture(picture, *inputs)
     name_unread_runs(*paths)
-    bounds = gates.score_gates()
+    held = gates.read()
+    grouping = groups.grouping(held.fields if held else ())
     passed = _verdicts(verdicts) if verdicts else None
     how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed)
-    measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
+    measures = scoring.measures_with(held.scores if held else ())
+    base = gates.no_worse_than or baseline
     margins = gates.margins(scoring)
-    options = EvaluationOptions(measures, how, base, interval, margins=margins)
+    options = EvaluationOptions(measures, how, base, interval, margins=margins, grouping=grouping)
     with gates.blamed():
         report = report_of(*_sources(paths, qrels), options)
     asked = {"movers": tables.movers, "comparisons": tables.comparisons}
     asked |= {"compare": bool(tables.compare), "margin": bool(gates.margin)}
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
+    if held:
+        held.check_names(report)
     movers = _movers(report, tables.movers, paths[0])
     if output.format == "json":
         listed = {"movers": [mover.as_dict() for mover in movers]} if tables.movers else {}
@@ -141,10 +147,7 @@ def command(
         from labeler.evaluation.plot import plot_scores
 
         say_drawn(drawing, plot_scores(report, drawing))
-    if bounds or gates.no_worse_than:
-        from labeler.evaluation.gates import check_scores
-
-        check_scores(report, bounds, no_worse_than=bool(gates.no_worse_than))
+    gates.check(report, held, groups.thin)
 
 
 def _verdicts(path: Path) -> dict[str, bool]:
@@ -232,6 +235,8 @@ def _shown(
             shown += [tables["discrimination"]] if "discrimination" in tables else []
     if for_people and "equivalence" in tables:
         shown.append(tables["equivalence"])
+    if report.by:
+        shown += report.group_tables(measures) if for_people else [report.group_rows()]
     if flags.scenarios:
         if for_people and report.difference_bounds:
             shown.append(report.difference_bounds_table())

@@ -10,7 +10,6 @@ from labeler.collection.people import people_path
 from labeler.collection.scale import card_top_grade
 from labeler.data import Run
 from labeler.errors import BadInput, Misuse, about
-from labeler.evaluation.comparison.paired import MEANS
 from labeler.evaluation.correction.corrected import Corrections
 from labeler.evaluation.correction.means import (
     Aim,
@@ -49,6 +48,7 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.origin import origin_findings
+from labeler.evaluation.ranges import MEANS
 from labeler.evaluation.scores import counted
 from labeler.evaluation.warnings import common_queries_finding, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from os import PathLike
 
 from labeler.errors import Misuse, about
 from labeler.evaluation.comparison.compared import compared
-from labeler.evaluation.comparison.discrimination import (
-    Discrimination,
-    discrimination_as_json,
-    discrimination_table,
-)
-from labeler.evaluation.comparison.equivalence import (
-    Equivalence,
-    equivalence_as_json,
-    equivalence_table,
-)
 from labeler.evaluation.comparison.margins import Margin, margins_by_measure
-from labeler.evaluation.comparison.paired import Comparison
-from labeler.evaluation.holes.several import DifferenceBounds, SeveralRuns, difference_bounds_table
+from labeler.evaluation.groups.by_group import grouped_by
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
     RunsByName,
     pool_from,
-    rank,
     runs_from,
-    short_name,
     top_grade_beside,
 )
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
+    FEWEST,
     EvaluationOptions,
+    Facts,
     IntervalKind,
     Missing,
     Scoring,
@@ -43,144 +31,18 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.origin import kin_behind, kin_finding, origin_findings
-from labeler.evaluation.scores import RunScores, counted, run_scores
-from labeler.evaluation.summary import headline, in_order
-from labeler.evaluation.tables import (
-    comparison_as_json,
-    comparison_table,
-    query_table,
-    run_as_json,
-    scenario_table,
-    score_table,
-    scores_frame,
-)
+from labeler.evaluation.query_facts import grouping_of, scope_of
+from labeler.evaluation.score_report import Report
+from labeler.evaluation.score_runs import score_runs
 from labeler.evaluation.warnings import (
     few_queries,
     hole_findings,
     name_findings,
     qrels_findings,
-    run_findings,
-    score_findings,
     verdict_findings,
 )
-from labeler.messages import count_of
 from labeler.metrics import parse_all
-from labeler.report.finding import Finding, merged
-from labeler.report.table import Table
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from labeler.evaluation.comparison.movers import Mover
-
-RUNS_NAMED = 3
-"""So many of the highest scores stand in what a notebook prints of a report."""
-
-
-@dataclass(frozen=True, repr=False)
-class Report:
-    """All that an evaluation says: scores of each run, comparisons with the baseline, findings."""
-
-    qrels: str
-    measures: tuple[str, ...]
-    runs: tuple[RunScores, ...]
-    comparisons: tuple[Comparison, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    discrimination: tuple[Discrimination, ...] = ()
-    equivalences: tuple[Equivalence, ...] = ()
-    together: SeveralRuns | None = None
-
-    @cached_property
-    def difference_bounds(self) -> tuple[DifferenceBounds, ...]:
-        """What unjudged documents leave open of each run's difference from the baseline."""
-        if self.together is None or not self.comparisons:
-            return ()
-        return tuple(self.together.difference_bounds(self.comparisons[0].baseline))
-
-    @property
-    def ranked(self) -> list[RunScores]:
-        """The runs by their score by the first measure, the best first."""
-        return in_order(self.runs, self.measures[0])
-
-    @property
-    def headline(self) -> list[str]:
-        """Sentences: which run leads by the first measure, and how sure that is."""
-        return headline(self.ranked, self.compared(), self.measures[0])
-
-    def compared(self, measures: Sequence[str] | None = None) -> list[Comparison]:
-        """The comparisons by some measures, else by the first that is a mean; best runs first."""
-        names = self._first_compared if measures is None else measures
-        order = {run.name: place for place, run in enumerate(self.ranked)}
-        of = [c for name in names for c in self.comparisons if c.measure == name]
-        return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))
-
-    @property
-    def _first_compared(self) -> list[str]:
-        return [c.measure for c in self.comparisons][:1]
-
-    def tables(self, compare: Sequence[str] | None = None) -> list[Table]:
-        """The tables `scores`, `comparisons`, `discrimination`, `equivalence` and `scenarios`.
-
-        Those without a row are left out. Runs are compared by the measures of `compare`, by the
-        first of them by default.
-        """
-        tables = [
-            score_table(self.ranked, self.measures),
-            comparison_table(self.compared(compare), self.discrimination),
-            discrimination_table(self.discrimination),
-            equivalence_table(self.equivalences),
-            scenario_table(self.ranked),
-        ]
-        return [table for table in tables if table.rows]
-
-    def difference_bounds_table(self) -> Table:
-        """The table `difference-bounds`: a row for each run and measure, against the baseline."""
-        return difference_bounds_table(self.difference_bounds)
-
-    def query_table(self) -> Table:
-        """The table `queries`: a row for each run and query, a column for each measure."""
-        return query_table(self.runs, self.measures)
-
-    def movers(self, count: int, texts: Mapping[str, str] | None = None) -> list[Mover]:
-        """So many queries that gained most, and that lost most, against the baseline, by run."""
-        from labeler.evaluation.comparison.movers import movers
-
-        baseline = self.comparisons[0].baseline if self.comparisons else None
-        return movers(self.runs, baseline, count, texts or {})
-
-    def frame(self, *, per_query: bool = False) -> DataFrame:
-        """The scores as a pandas DataFrame: a row for each run and measure, with its interval.
-
-        With `per_query` a row for each run and query, and a column for each measure.
-        """
-        return self.query_table().frame() if per_query else scores_frame(self.runs)
-
-    def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
-        """The JSON of the command `evaluate`; what is undefined is None."""
-        return {
-            "qrels": self.qrels,
-            "measures": list(self.measures),
-            "runs": [run_as_json(run, per_query=per_query) for run in self.ranked],
-            "comparisons": [comparison_as_json(comparison) for comparison in self.comparisons],
-            "discrimination": list(map(discrimination_as_json, self.discrimination)),
-            "equivalence": list(map(equivalence_as_json, self.equivalences)),
-            "difference_bounds": list(map(asdict, self.difference_bounds)),
-            "warnings": [str(finding) for finding in self.findings],
-        }
-
-    def __repr__(self) -> str:
-        first = self.measures[0]
-        means = [(run.name, run.scores.means()[first]) for run in self.ranked[:RUNS_NAMED]]
-        scores = [f"{name} {mean:.4f}" for name, mean in means]
-        scores += ["…"] if len(self.runs) > RUNS_NAMED else []
-        of = f"{first} of {count_of(len(self.runs), 'run', 'runs')}"
-        return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(scores)}>"
-
-    def _repr_html_(self) -> str:
-        from labeler.report.notebook import notebook_html
-
-        said = (Finding(sentence, level="note") for sentence in self.headline)
-        return notebook_html(self.tables()[:2], [*said, *merged(self.findings)])
+from labeler.report.finding import Finding
 
 
 def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
@@ -198,6 +60,10 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     seed: int = 0,
     verdicts: Mapping[str, bool] | None = None,
     margin: Margin = None,
+    by: str | Sequence[str] | Mapping[str, str] = (),
+    weights: str | Mapping[str, float] = "",
+    queries: str | PathLike[str] | Facts | None = None,
+    min_queries: int = FEWEST,
 ) -> Report:
     """Score runs against qrels, with intervals, tests and the share that is judged.
 
@@ -205,7 +71,10 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     is one run, several, or a dict of names to runs. Where `qrels` is a collection, its own runs are
     scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. With a `margin`,
     in the measures' units or one for each measure, it is said whether runs are shown to differ by
-    less from the baseline. `Scoring` and `EvaluationOptions` explain the other parameters.
+    less from the baseline. With `by`, a field of the queries' metadata or a dict of queries to
+    groups, `report.by` has the scores of each group; `weights` are what queries count. Both are
+    looked up in the collection, or in `queries`. `Scoring`, `EvaluationOptions` and `Grouping`
+    explain the other parameters.
 
     >>> import labeler
     >>> qrels = {"q1": {"d1": 3, "d2": 0}, "q2": {"d5": 2, "d6": 0}}
@@ -216,11 +85,17 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     [['bm25', 'RR@10', 0.75], ['bm25', 'P@1', 0.5], ['dense', 'RR@10', 1.0], ['dense', 'P@1', 1.0]]
     >>> report.comparisons[0].verdict
     'unresolvable'
+    >>> report = labeler.evaluate(qrels, bm25, "P@1", by={"q1": "keyword", "q2": "question"})
+    >>> [(score.group, score.value) for score in report.by[0].scores]
+    [('keyword', 0.0), ('question', 1.0)]
     """
     scoring = Scoring(missing, unanswerable, ties, max_grade, verdicts)
     names = names_of(measures)
     margins = margins_by_measure(margin, names)
-    options = EvaluationOptions(names, scoring, baseline, interval, scenarios, seed, margins)
+    grouping = grouping_of(by, weights, queries, min_queries)
+    options = EvaluationOptions(
+        names, scoring, baseline, interval, scenarios, seed, margins, grouping
+    )
     return report_of(qrels, runs, options)
 
 
@@ -242,27 +117,21 @@ def report_on(
     findings = name_findings(options.measures)
     pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name)
     scoring = options.scoring.with_top_grade(top_grade_beside(qrels))
+    options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
     findings += verdict_findings(scoring.verdicts, pool)
-    scored = []
-    together = SeveralRuns(pool.queries, measures)
-    shared = options.scenarios and len(runs) > 1
-    for run_name, run in runs.items():
-        ranked, facts = rank(run, pool, scoring.ties, holes=shared)
-        findings += run_findings(run_name, pool, facts, scoring)
-        ranked = counted(ranked, scoring)
-        if facts.holes is not None:
-            together.add(run_name, ranked, facts.holes)
-        scored.append(run_scores(run_name, ranked, measures, options, alone=not shared))
-        findings += score_findings(run_name, scored[-1].scores)
-    if shared:
-        scored = [replace(run, scenarios=together.scenarios(run.name)) for run in scored]
+    scope = scope_of(options.grouping, qrels, pool.queries)
+    findings += scope.findings
+    scored, together, said = score_runs(runs, pool, measures, options, scope.weights)
+    findings += said
     between = compared(scored, measures[0], options, findings)
+    grouped = grouped_by(scope, scored, between.comparisons, options)
+    findings += [finding for by in grouped for finding in by.findings()]
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
-    texts = tuple(map(str, measures))
     told = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)
-    return Report(pool.name, texts, tuple(scored), *told, together if shared else None)
+    of_groups = (grouped, options.grouping.weights)
+    return Report(pool.name, tuple(map(str, measures)), tuple(scored), *told, together, *of_groups)
 
 
 def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:

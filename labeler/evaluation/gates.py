@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ from labeler.stats.student import t_quantile
 
 if TYPE_CHECKING:  # a command of scores needs nothing of agreement, and starts sooner without
     from labeler.evaluation.correction.corrected import CorrectedDifference, Corrections
-    from labeler.evaluation.evaluate import Report
+    from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores
 
 
@@ -62,15 +62,22 @@ def score_gates(texts: Sequence[str], *, low_end: bool = False) -> list[ScoreGat
 
 
 def check_scores(
-    report: Report, gates: Sequence[ScoreGate], *, no_worse_than: bool = False
+    report: Report,
+    gates: Sequence[ScoreGate],
+    *,
+    no_worse_than: bool = False,
+    of_groups: Iterable[str] = (),
 ) -> None:
     """`GateFailed` names each run below a gate, or not shown to lose less than a margin.
+
+    `of_groups` are what gates on groups of queries say against runs.
 
     Each run must pass by each measure that has one, so that no more than 5 % of builds whose run
     truly loses a margin pass, however many runs and measures are held (Berger 1982, Technometrics
     24). `Misuse` where these data could not pass the gate, or not fail it.
     """
     failures = [short for run in report.runs for short in _short_scores(run, gates)]
+    failures += of_groups
     if no_worse_than:
         from labeler.evaluation.comparison.equivalence import (
             check_equivalences,  # agreement needs none of it
@@ -85,15 +92,15 @@ def _short_scores(run: RunScores, gates: Sequence[ScoreGate]) -> Iterator[str]:
     for gate in gates:
         name = str(gate.measure)
         if gate.low_end:
-            yield from _short_end(f"{run.name}: {name}", gate, run.intervals[name])
+            yield from short_end(f"{run.name}: {name}", gate, run.intervals[name])
             continue
         value = means[name]
-        if short := _shortfall(gate, value):
+        if short := shortfall(gate, value):
             is_what = short if math.isnan(value) else f"{value:.4f}, {short}"
             yield f"{run.name}: {gate.measure} is {is_what}"
 
 
-def _short_end(
+def short_end(
     whose: str, gate: ScoreGate, ends: tuple[float | None, float | None]
 ) -> Iterator[str]:
     """How the worse end of an interval does not keep a gate; nothing where it does."""
@@ -101,11 +108,11 @@ def _short_end(
     worst = ends[1] if lower else ends[0]
     if worst is None or math.isnan(worst):
         yield f"{whose} has no interval to hold against {gate.bound:g}"
-    elif short := _shortfall(gate, worst):
+    elif short := shortfall(gate, worst):
         yield f"{whose} may be as {'high' if lower else 'low'} as {worst:.4f}, {short}"
 
 
-def _shortfall(gate: ScoreGate, value: float) -> str | None:
+def shortfall(gate: ScoreGate, value: float) -> str | None:
     """On which side of its bound the value lies, `None` where it keeps it."""
     if math.isnan(value):
         return f"undefined, and so not held against {gate.bound:g}"
@@ -156,8 +163,8 @@ def _short_corrections(corrections: Corrections, gate: ScoreGate) -> Iterator[st
             continue
         mean = row.means.corrected
         if gate.low_end:
-            yield from _short_end(f"{row.run}: {gate.measure}", gate, (mean.low, mean.high))
-        elif short := _shortfall(gate, mean.value):
+            yield from short_end(f"{row.run}: {gate.measure}", gate, (mean.low, mean.high))
+        elif short := shortfall(gate, mean.value):
             yield f"{row.run}: {gate.measure}, corrected, is {mean.value:.4f}, {short}"
 
 

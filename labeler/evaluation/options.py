@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from os import PathLike
+from typing import Any, Literal, get_args
 
 from labeler.errors import Misuse
 
@@ -17,6 +18,7 @@ Missing = Literal["zero", "skip"]
 Unanswerable = Literal["count", "skip"]
 Ties = Literal["trec", "file"]
 IntervalKind = Literal["bootstrap", "t"]
+Thin = Literal["fail", "skip"]
 Target = Literal["these", "like-these"]
 
 
@@ -54,6 +56,35 @@ class Scoring:
         return self if self.max_grade is not None else replace(self, max_grade=grade)
 
 
+FEWEST = 10
+"""Queries that a group needs for its score to be held against a gate."""
+
+Facts = Mapping[str, Mapping[str, Any]]
+"""Query id to the name of a field to its value."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Groups of queries to score apart, and what each query counts.
+
+    `by` are fields of the queries' metadata, as `kind`; `weights` is the one that holds a number.
+    `queries` is a file or a dict with these fields, where the qrels stand in no collection. Groups
+    of less than `fewest` queries are too thin to be held against a gate.
+    """
+
+    by: tuple[str, ...] = ()
+    weights: str = ""
+    queries: str | PathLike[str] | Facts | None = None
+    fewest: int = FEWEST
+
+    def __post_init__(self) -> None:
+        if self.fewest < 2:
+            raise Misuse("a group needs two queries at least", parameter="min_queries")
+        if self.queries is not None and not (self.by or self.weights):
+            problem = "these queries are read for groups or weights, and none is asked for"
+            raise Misuse(problem, parameter="queries")
+
+
 @dataclass(frozen=True)
 class EvaluationOptions:
     """What to compute: measures, intervals of this kind, and a comparison with the baseline.
@@ -68,9 +99,13 @@ class EvaluationOptions:
     scenarios: bool = True
     seed: int = 0
     margins: Mapping[str, float] = field(default_factory=dict)
+    grouping: Grouping = field(default_factory=Grouping)
 
     def __post_init__(self) -> None:
         check_choice("interval", self.interval, IntervalKind)
+        if self.grouping.weights and self.margins:
+            problem = "a margin is held by queries that count alike; leave it or the weights out"
+            raise Misuse(problem, parameter="margin")
 
 
 @dataclass(frozen=True)

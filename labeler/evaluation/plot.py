@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labeler.collection.outputs import Output
 from labeler.evaluation.boards.bias_plot import draw_bias
+from labeler.evaluation.groups.tables import groups_in_order
 from labeler.files.atomic import replacing_bytes
 from labeler.report.picture import (
     MOST_ROWS,
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from labeler.evaluation.boards.board import Leaderboard
-    from labeler.evaluation.evaluate import Report
+    from labeler.evaluation.groups.by_group import ByGroup, GroupScore
+    from labeler.evaluation.score_report import Report
     from labeler.evaluation.scores import RunScores
 
 MOST_PANELS = 3
@@ -38,8 +41,11 @@ ROWS_WIDTH, GAP, SQUARE, NAMES_WIDTH = 7.4, 0.9, 5.0, 2.4
 def plot_scores(report: Report, output: Output | Path) -> list[str]:
     """Draw every run's scores with their intervals, the best first; a panel for each measure.
 
-    Of the first three measures; returns what a reader of the picture should know.
+    Of the first three measures; returns what a reader of the picture should know. Where the runs
+    are scored by groups of queries, it shows those of the first field instead, a panel for a run.
     """
+    if report.by:
+        return _plot_groups(report, report.by[0], output)
 
     def draw(figure: Figure) -> None:
         runs, measures = report.ranked, report.measures[:MOST_PANELS]
@@ -55,6 +61,40 @@ def plot_scores(report: Report, output: Output | Path) -> list[str]:
     left = report.measures[MOST_PANELS:]
     notes = [f"a picture holds {MOST_PANELS} measures; left out: {', '.join(left)}"] if left else []
     return [*notes, *write_picture(draw, output)]
+
+
+def _plot_groups(report: Report, grouped: ByGroup, output: Output | Path) -> list[str]:
+    """Draw the groups' scores by the first measure, the best run's lowest first, and all queries'.
+
+    Of the first three runs.
+    """
+    runs, measure = report.ranked[:MOST_PANELS], report.measures[0]
+
+    def draw(figure: Figure) -> None:
+        order = groups_in_order(grouped, runs[0].name, measure)
+        rows = {(s.run, s.group): s for s in grouped.scores if s.measure == measure}
+        figure.set_size_inches(3.2 + 4.0 * len(runs), height_of(min(len(order) + 1, MOST_ROWS)))
+        panels = figure.subplots(1, len(runs), squeeze=False, sharex=True)[0]
+        for place, (panel, run) in enumerate(zip(panels, runs, strict=True)):
+            bars = [_group_bar(rows[run.name, group]) for group in order]
+            shown, left_out = most_rows([*bars, replace(_bar(run, measure), name="all queries")])
+            label = f"{measure} of {shortened(run.name)}\nby {grouped.by}, with 95 % intervals"
+            forest(panel, shown, label + (f"; {left_out}" if left_out else ""), named=not place)
+
+    notes = [
+        f"a picture holds {MOST_PANELS} runs; left out: {len(report.runs) - MOST_PANELS}",
+    ][: len(report.runs) > MOST_PANELS]
+    if report.measures[1:]:
+        notes.append(f"a picture of groups holds one measure, {measure}")
+    if report.by[1:]:
+        notes.append(f"a picture holds one field, {grouped.by}")
+    return [*notes, *write_picture(draw, output)]
+
+
+def _group_bar(score: GroupScore) -> Bar:
+    """A group's mean and its interval, with how many queries it has behind its name."""
+    value, low, high = (None if math.isnan(x) else x for x in (score.value, score.low, score.high))
+    return Bar(score.group, value, low, high, after=f" ({score.queries})")
 
 
 def plot_leaderboard(board: Leaderboard, output: Output | Path) -> list[str]:

@@ -13,7 +13,10 @@ from labeler.errors import BadInput
 from labeler.evaluation.comparison.paired import summary_interval
 from labeler.evaluation.holes.scenarios import scenarios
 from labeler.evaluation.options import EvaluationOptions, Scoring
+from labeler.evaluation.query_facts import Weights
+from labeler.evaluation.weighted import weighted_summary
 from labeler.metrics import Measure, Rankings, Scores, parse, score
+from labeler.metrics.weighting import Weighting
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class RunScores:
     """One run's scores with their intervals, and what unjudged documents leave open.
 
     Runs with one and the same `mark` rank documents of the same grades alike in every query.
+    `shares` are those judged of each query.
     """
 
     name: str
@@ -29,6 +33,7 @@ class RunScores:
     judged: dict[str, float]
     scenarios: dict[str, dict[str, float]]
     mark: str = ""
+    shares: Scores | None = None
 
     def values(self) -> dict[str, dict[str, float]]:
         """Measure to value, low and high."""
@@ -43,17 +48,16 @@ def run_scores(
     ranked: Rankings,
     measures: Sequence[Measure],
     options: EvaluationOptions,
-    *,
-    alone: bool = True,
+    weighting: Weighting | None = None,
 ) -> RunScores:
-    """One run's scores, their intervals and the shares judged, and the scenarios if it is alone."""
-    scores = score(ranked, measures)
+    """One run's scores, their intervals, the shares judged, and the scenarios if asked for."""
+    scores = replace(score(ranked, measures), weighting=weighting)
     cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
-    judged = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
-    unjudged = scenarios(ranked, measures) if options.scenarios and alone else {}
-    return RunScores(
-        name, scores, intervals(scores, options), judged.means(), unjudged, _mark(ranked)
-    )
+    shares = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
+    shares = replace(shares, weighting=weighting)
+    unjudged = scenarios(ranked, measures) if options.scenarios else {}
+    ends = intervals(scores, options)
+    return RunScores(name, scores, ends, shares.means(), unjudged, _mark(ranked), shares)
 
 
 def _mark(ranked: Rankings) -> str:
@@ -69,13 +73,20 @@ def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[flo
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
     return {
         str(measure): summary_interval(measure, row, options.interval, options.seed)
+        if scores.weighting is None
+        else weighted_summary(measure, row, scores.weighting)
         for measure, row in zip(scores.measures, scores.values, strict=True)
     }
 
 
-def counted(ranked: Rankings, scoring: Scoring) -> Rankings:
-    """The rankings of the queries that count, with the top grade and the verdicts given."""
+def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) -> Rankings:
+    """The rankings of the queries that count, with the top grade and the verdicts given.
+
+    With weights those count that have one.
+    """
     counts = np.ones(ranked.n, dtype=np.bool_)
+    if weights is not None:
+        counts &= np.array(weights.has(ranked.queries), dtype=np.bool_)
     if scoring.missing == "skip":
         counts &= ranked.retrieved > 0
     if scoring.unanswerable == "skip":

@@ -82,7 +82,10 @@ def _spec(measure: str) -> str:
 
 
 def _queries(run: RunScores) -> str:
-    return count_of(len(run.scores.queries), "query", "queries")
+    queries = count_of(len(run.scores.queries), "query", "queries")
+    if run.scores.weighting is None:
+        return queries
+    return f"{queries} by weight (which say as much as {run.scores.weighting.effective:.0f} alike)"
 
 
 def _between(run: RunScores, measure: str) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse, about
-from labeler.evaluation.comparison.paired import MEANS
 from labeler.evaluation.evaluate import report_on
 from labeler.evaluation.inputs import AnyQrels, RunsByName
 from labeler.evaluation.options import EvaluationOptions
+from labeler.evaluation.ranges import MEANS
 from labeler.metrics import Measure, parse
 from labeler.report.finding import Finding
 

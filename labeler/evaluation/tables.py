@@ -28,7 +28,7 @@ def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
     alike = len({run.scores.queries for run in runs}) == 1
     # of all runs alike, the sentence above the table says how many queries there are
     columns = [Column("run", align="left"), Column("queries", only="programs" if alike else "")]
-    columns += [_measure_column(name) for name in measures]
+    columns += [measure_column(name) for name in measures]
     columns += [Column(name) for name in judged]
     rows: list[list[Cell]] = []
     for run in runs:
@@ -38,7 +38,8 @@ def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
     return Table("scores", columns, rows)
 
 
-def _measure_column(name: str) -> Column:
+def measure_column(name: str) -> Column:
+    """The column of a measure: means with their intervals."""
     spec = ".0f" if parse(name).definition.summary == "sum" else ".4f"
     return Column(name, format=spec, ends=".3f", undefined="undefined")
 
@@ -144,6 +145,8 @@ def run_as_json(run: RunScores, *, per_query: bool = False) -> dict[str, Any]:
         "judged": defined(run.judged),
         "scenarios": {measure: defined(case) for measure, case in run.scenarios.items()},
     }
+    if run.scores.weighting is not None:
+        entry["effective_queries"] = run.scores.weighting.effective
     if per_query:
         values = run.scores.per_query()
         entry["per_query"] = {query: defined(scores) for query, scores in values.items()}

@@ -8,17 +8,8 @@ from typing import Any, NamedTuple
 
 from labeler.errors import BadInput
 from labeler.exchange import columns as usual
+from labeler.exchange.any_table import rows_of_any
 from labeler.exchange.fields import LogFields, unbulked, value_at
-from labeler.exchange.json_files import json_value
-from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
-from labeler.exchange.tables import (
-    DELIMITERS,
-    Rows,
-    first_line,
-    rows_of_array,
-    rows_of_json_lines,
-    rows_of_text,
-)
 from labeler.exchange.taken import tell
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
@@ -63,7 +54,7 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
     """
     path = Path(path)
     with rereadable(), reading(path):
-        rows = _rows(path)
+        rows = rows_of_any(path, "query, and for clicks doc_id, rank and clicked")
         parts = _parts(path, rows.columns, fields or LogFields())
         columns = {name: part.column for name, part in parts.items()}
         tell(path, rows.kind("a log", columns.values()))
@@ -75,34 +66,6 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
                 yield log_row
         if is_empty:
             raise BadInput(f"{path}: no row in it")
-
-
-def _rows(path: Path) -> Rows:
-    head = head_of(path)
-    shape = shape_of(path, head)
-    if shape == PARQUET:
-        from labeler.exchange.parquet import rows_of_parquet
-
-        return rows_of_parquet(path)
-    if shape == JSON_LINES:
-        return _with_all_columns(rows_of_json_lines(path))
-    if shape == JSON:
-        value = json_value(path)
-        if not isinstance(value, list):
-            raise BadInput(f"{path}: expected an array of objects, or a table")
-        return rows_of_array(path, value)
-    line = first_line(head)
-    delimiter = max(DELIMITERS, key=line.count)
-    if shape == XML or delimiter not in line:
-        names = "query, and for clicks doc_id, rank and clicked"
-        raise BadInput(f"{path}: expected a table whose first row names its columns: {names}")
-    return rows_of_text(path, delimiter)
-
-
-def _with_all_columns(rows: Rows) -> Rows:
-    """The rows with the columns of the first that is no action of a bulk file."""
-    held = list(unbulked(rows.rows))
-    return Rows(rows.form, tuple(held[0][1]) if held else (), held)
 
 
 def _parts(path: Path, names: Sequence[str], fields: LogFields) -> dict[str, usual.RowPart]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labeler.arrays import Floats
+from labeler.arrays import Flags, Floats
 from labeler.data import Qrels, Run
 from labeler.metrics.rankings import Rankings, rankings
 from labeler.metrics.registry import Measure, parse_all
+from labeler.metrics.weighting import Weighting
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -22,25 +23,36 @@ SMALLEST_IN_GEOMETRIC_MEAN = 0.00001
 
 @dataclass(frozen=True)
 class Scores:
-    """`values` has a row for each measure and a column for each query; `nan` is undefined."""
+    """`values` has a row for each measure and a column for each query; `nan` is undefined.
+
+    With a `weighting` queries count by their weights in means.
+    """
 
     queries: tuple[str, ...]
     measures: tuple[Measure, ...]
     values: Floats
+    weighting: Weighting | None = None
 
     def of(self, measure: Measure) -> Floats:
         """The values of one measure, by query."""
         row: Floats = self.values[self.measures.index(measure)]
         return row
 
-    def choose(self, mask: Sequence[bool]) -> Scores:
+    def choose(self, mask: Sequence[bool] | Flags) -> Scores:
         """The scores of the queries in the mask alone."""
         queries = tuple(query for query, keep in zip(self.queries, mask, strict=True) if keep)
-        return Scores(queries, self.measures, self.values[:, np.array(mask, dtype=np.bool_)])
+        chosen = np.array(mask, dtype=np.bool_)
+        weighting = None if self.weighting is None else self.weighting.choose(chosen)
+        return Scores(queries, self.measures, self.values[:, chosen], weighting)
 
     def means(self) -> dict[str, float]:
         """Each measure summed up over the queries where it is defined: its mean, as a rule."""
-        return {str(m): summed_up(m, self.of(m)) for m in self.measures}
+        return {str(m): self.summed_up(m) for m in self.measures}
+
+    def summed_up(self, measure: Measure) -> float:
+        """One measure summed up over the queries where it is defined."""
+        weights = None if self.weighting is None else self.weighting.weights
+        return summed_up(measure, self.of(measure), weights)
 
     def per_query(self) -> dict[str, dict[str, float]]:
         """Query id to measure to value."""
@@ -83,24 +95,30 @@ def evaluate(
     return score(rankings(qrels, run, missing, max_grade=max_grade), measures)
 
 
-def summed_up(measure: Measure, values: Floats) -> float:
+def summed_up(measure: Measure, values: Floats, weights: Floats | None = None) -> float:
     """The mean (sum, geometric mean) of the defined values; `nan` where there are none.
 
-    Added one by one in the order of the queries, as trec_eval adds.
+    Added one by one in the order of the queries, as trec_eval adds. Weights count in means alone.
     """
     defined = values[~np.isnan(values)]
+    counted = None if weights is None else weights[~np.isnan(values)].tolist()
     kind = measure.definition.summary
     if kind == "sum":
         return float(defined.sum())
     if not len(defined):
         return math.nan
     if kind == "geometric":
-        return math.exp(_mean([math.log(max(v, SMALLEST_IN_GEOMETRIC_MEAN)) for v in defined]))
-    return _mean(defined.tolist())
+        logs = [math.log(max(v, SMALLEST_IN_GEOMETRIC_MEAN)) for v in defined]
+        return math.exp(_mean(logs, counted))
+    return _mean(defined.tolist(), counted)
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
     total = 0.0
+    if weights is not None:
+        for value, weight in zip(values, weights, strict=True):
+            total += value * weight
+        return total / math.fsum(weights)
     for value in values:
         total += value
     return total / len(values)

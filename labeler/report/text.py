@@ -30,7 +30,7 @@ def text_table(table: Table, width: int | None = None, *, color: bool = False) -
     cells = list(zip(titles, *rows, strict=True))
     natural = [max(map(width_of, column)) for column in cells]
     if width is None or _total(natural) <= width:
-        return _around(table, _beside(columns, [titles, *rows], natural, color=color))
+        return _around(table, _beside(columns, [titles, *rows], natural, color=color), width)
     least = [
         min(own, max(FEWEST, width_of(column[0]))) if i and _may_be_cut(columns[i]) else own
         for i, (own, column) in enumerate(zip(natural, cells, strict=True))
@@ -41,11 +41,11 @@ def text_table(table: Table, width: int | None = None, *, color: bool = False) -
     for group in _groups(least, width):
         fewest = [least[i] for i in group]
         if _total(fewest) > width:
-            return _around(table, _stacked(columns, titles, rows, width))
+            return _around(table, _stacked(columns, titles, rows, width), width)
         widths = _narrowed([natural[i] for i in group], fewest, width)
         lines = [[row[i] for i in group] for row in [titles, *rows]]
         blocks.append(_beside([columns[i] for i in group], lines, widths, color=color))
-    return _around(table, "\n".join(blocks))
+    return _around(table, "\n".join(blocks), width)
 
 
 def _beside(
@@ -63,9 +63,9 @@ def wrapped(text: str, width: int | None, indent: str = "") -> str:
     )
 
 
-def _around(table: Table, body: str) -> str:
+def _around(table: Table, body: str, width: int | None) -> str:
     above = f"{printable(table.title)}\n" if table.title else ""
-    below = f"{printable(table.note)}\n" if table.note else ""
+    below = f"{wrapped(printable(table.note), width)}\n" if table.note else ""
     return f"{above}{body}{below}"
 
 

@@ -18,6 +18,7 @@ MANY = 100
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("a.trec", "evaluate a.qrels a.trec b.trec"),
     ("a.qrels", "evaluate a.qrels a.trec b.trec --per-query --scenarios"),
+    ("facts.csv", "evaluate a.qrels a.trec --by kind --weights weight --queries facts.csv"),
     ("verdicts.txt", "evaluate a.qrels a.trec -m LGTM@2 --lgtm verdicts.txt"),
     ("a.qrels", "correct a.qrels b.qrels a.trec"),
     ("b.qrels", "correct a.qrels b.qrels a.trec"),

@@ -15,7 +15,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.errors import Misuse
-from labeler.evaluation.comparison.paired import MEANS, UNBOUNDED
+from labeler.evaluation.ranges import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores
 from labeler.report.table import Cell, Column, Interval, Table
 from labeler.stats.equivalence import (

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from labeler.errors import Misuse, about
-from labeler.evaluation.comparison.paired import UNBOUNDED
 from labeler.evaluation.options import DEFAULT_MEASURES
+from labeler.evaluation.ranges import UNBOUNDED
 from labeler.metrics import parse, parse_all
 
 Margin = float | Mapping[str, float] | None

@@ -10,6 +10,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.evaluation.ranges import MEANS, UNBOUNDED, UNDEFINED, most_difference
+from labeler.evaluation.weighted import counted, parts_of_mean, weighted_difference
 from labeler.metrics.registry import Measure, parse
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, summed_up
 from labeler.stats.hsd import AllPairs, randomised_hsd
@@ -18,12 +20,6 @@ from labeler.stats.means import bounded_interval, mean_interval, paired_interval
 from labeler.stats.randomization import holm, randomization_test, smallest_p, wins_ties_losses
 from labeler.stats.shares import share_interval
 from labeler.stats.student import paired_t_test, smallest_paired_t
-
-MEANS = ("mean", "share")
-"""How measures that are means over queries are summed up."""
-UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
-"""Measures whose values have no highest one, and their lowest; all others lie between 0 and 1."""
-UNDEFINED = (math.nan, math.nan)
 
 Correction = Literal["holm", "hsd"]
 
@@ -105,11 +101,6 @@ def difference_interval(
     return paired_interval(values, kind, seed, most_difference(measure)) or UNDEFINED
 
 
-def most_difference(measure: Measure) -> float:
-    """The most by which two values of a measure can differ."""
-    return math.inf if measure.name in UNBOUNDED else 1.0
-
-
 @dataclass(frozen=True)
 class ComparisonOptions:
     """The kind of interval, the seed, and the correction that verdicts go by.
@@ -132,7 +123,7 @@ def compare_all_pairs(runs: Mapping[str, Scores], seed: int = 0) -> dict[str, Al
     """
     measures = next(iter(runs.values())).measures
     return {
-        str(measure): randomised_hsd(np.array([s.of(measure) for s in runs.values()]), seed)
+        str(measure): randomised_hsd(np.array([counted(s, measure) for s in runs.values()]), seed)
         for measure in measures
         if measure.definition.summary in MEANS
     }
@@ -177,16 +168,20 @@ def _by_measure(
 ) -> Iterator[Comparison]:
     names = list(runs)
     compared = [name for name in names if name != baseline]
-    base = runs[baseline].of(measure)
+    base, weighting = runs[baseline].of(measure), runs[baseline].weighting
     differences = np.array([runs[name].of(measure) - base for name in compared])
     hsd = pairs.p[names.index(baseline)][[names.index(name) for name in compared]]
-    chances = _chances(differences, hsd, options)
+    weights = None if weighting is None else parts_of_mean(weighting)
+    chances = _chances(differences if weights is None else differences * weights, hsd, options)
     for i, (name, row) in enumerate(zip(compared, differences, strict=True)):
         both = ~np.isnan(row)
         defined = row[both]
-        start = summed_up(measure, base[both])
-        difference = float(defined.mean()) if len(defined) else math.nan
-        low, high = difference_interval(measure, row, options.kind, options.seed)
+        start = summed_up(measure, base[both], None if weights is None else weights[both])
+        if weighting is None:
+            difference = float(defined.mean()) if len(defined) else math.nan
+            low, high = difference_interval(measure, row, options.kind, options.seed)
+        else:
+            difference, low, high = weighted_difference(measure, row, weighting)
         better = -defined if measure.definition.lower_is_better else defined
         wins, ties, losses = wins_ties_losses(better)
         yield Comparison(
@@ -245,6 +240,6 @@ def mean_of(value: float, sign: int) -> tuple[bool, float]:
 
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:
     """The run with the best mean, the first of equals."""
-    by_name = {name: summed_up(measure, scores.of(measure)) for name, scores in runs.items()}
+    by_name = {name: scores.summed_up(measure) for name, scores in runs.items()}
     sign = -1 if measure.definition.lower_is_better else 1
     return max(by_name, key=lambda name: (not math.isnan(by_name[name]), sign * by_name[name]))

@@ -10,8 +10,9 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.evaluation.comparison.paired import UNBOUNDED, Correction
+from labeler.evaluation.comparison.paired import Correction
 from labeler.evaluation.correction.corrected import CorrectedDifference, CorrectedScores
+from labeler.evaluation.ranges import UNBOUNDED
 from labeler.metrics import Measure, Rankings, score
 from labeler.stats.designs import Design, at_random, by_chance, with_replacement
 from labeler.stats.estimates import UNIT

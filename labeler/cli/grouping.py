@@ -1,0 +1,104 @@
+"""Options of groups of queries: by which field, what each query counts, and gates on groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli.numbers import Bounds, number
+from labeler.cli.scoring import GATES, GateFlags
+from labeler.evaluation.options import FEWEST, Grouping, Thin
+
+if TYPE_CHECKING:
+    from labeler.evaluation.groups.gates import Gates
+    from labeler.evaluation.score_report import Report
+
+GROUPS = "Groups and weights of queries"
+IN_A_GROUP = Bounds(2, 10**9)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFlags:
+    """By which fields of queries they are grouped and weighted."""
+
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Score groups of queries apart: kind, or any field of metadata. Repeatable.",
+            rich_help_panel=GROUPS,
+        ),
+    ] = None
+    weights: Annotated[
+        str,
+        typer.Option(
+            metavar="FIELD",
+            help="What each query counts in means, as the weight of queries from-log.",
+            rich_help_panel=GROUPS,
+        ),
+    ] = ""
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table with query_id and these fields; else the collection's queries.",
+            rich_help_panel=GROUPS,
+        ),
+    ] = None
+    min_queries: Annotated[
+        int,
+        number(
+            IN_A_GROUP,
+            help="A group of fewer is too thin to decide a gate.",
+            rich_help_panel=GROUPS,
+        ),
+    ] = FEWEST
+    thin: Annotated[
+        Thin,
+        typer.Option(
+            help="Thin groups fail a gate on the worst group, or it skips them.",
+            rich_help_panel=GROUPS,
+        ),
+    ] = "fail"
+
+    def grouping(self, fields: Sequence[str]) -> Grouping:
+        """The groups that were asked for, and those that gates need."""
+        by = tuple(dict.fromkeys([*(self.by or ()), *fields]))
+        return Grouping(by, self.weights, self.queries, self.min_queries)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupGateFlags(GateFlags):
+    """What must hold of all queries, or of groups."""
+
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A gate: nDCG@10:0.45, nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword. "
+            "Exit 5 where a run lies below; repeatable.",
+            rich_help_panel=GATES,
+        ),
+    ] = None
+
+    def read(self) -> Gates | None:
+        """The gates that were asked for; the module is not loaded where none was."""
+        if not self.require and not self.require_low:
+            return None
+        from labeler.evaluation.groups.gates import read_gates
+
+        return read_gates(self.require or (), self.require_low or ())
+
+    def check(self, report: Report, gates: Gates | None, thin: Thin) -> None:
+        """`GateFailed` names all that did not keep its gate."""
+        if not gates and not self.no_worse_than:
+            return
+        from labeler.evaluation.gates import check_scores
+        from labeler.evaluation.groups.gates import group_failures
+
+        failures = group_failures(report, gates.groups, thin) if gates else ()
+        held = gates.overall if gates else ()
+        check_scores(report, held, no_worse_than=bool(self.no_worse_than), of_groups=failures)

@@ -1,0 +1,126 @@
+"""Gates on groups of queries: the worst group of a field, or one that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from labeler.errors import Misuse
+from labeler.evaluation.gates import ScoreGate, score_gates, short_end, shortfall
+from labeler.evaluation.options import Thin
+
+if TYPE_CHECKING:
+    from labeler.evaluation.groups.by_group import ByGroup, GroupScore
+    from labeler.evaluation.score_report import Report
+
+WORST = "worst-"
+EXAMPLE = "nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword"
+
+
+class GroupGate(NamedTuple):
+    """A gate on every group of a field, or on one of them."""
+
+    gate: ScoreGate
+    by: str
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class Gates:
+    """Gates on the scores of all queries, and on those of groups."""
+
+    overall: tuple[ScoreGate, ...] = ()
+    groups: tuple[GroupGate, ...] = ()
+
+    @property
+    def scores(self) -> list[ScoreGate]:
+        """All of them as gates on a measure."""
+        return [*self.overall, *(group.gate for group in self.groups)]
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields by which they group queries."""
+        return list(dict.fromkeys(group.by for group in self.groups))
+
+    def check_names(self, report: Report) -> None:
+        """`Misuse` where a gate names a group that no query is in."""
+        for gate in self.groups:
+            grouped = _grouped(report, gate)
+            if gate.group is not None and gate.group not in grouped.sizes:
+                listed = ", ".join(grouped.sizes)
+                problem = f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}"
+                low = gate.gate.low_end
+                raise Misuse(problem, parameter="require_low" if low else "require")
+
+
+def read_gates(require: Sequence[str] = (), require_low: Sequence[str] = ()) -> Gates:
+    """Gates from `nDCG@10:0.45`, `nDCG@10:0.4@worst-kind` and `nDCG@10:0.4@kind=keyword`."""
+    overall: list[ScoreGate] = []
+    groups: list[GroupGate] = []
+    for texts, low_end in ((require, False), (require_low, True)):
+        for text in texts:
+            limit, at, where = _parted(text)
+            (gate,) = score_gates([limit], low_end=low_end)
+            if at:
+                groups.append(GroupGate(gate, *_group_of(text, where, low_end=low_end)))
+            else:
+                overall.append(gate)
+    return Gates(tuple(overall), tuple(groups))
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    """A gate's measure and bound, and what follows the @ behind the bound."""
+    name, colon, rest = text.partition(":")
+    bound, at, where = rest.partition("@")
+    return f"{name}{colon}{bound}", at, where
+
+
+def _group_of(text: str, where: str, *, low_end: bool) -> tuple[str, str | None]:
+    by, equals, group = where.partition("=")
+    if equals and by and group:
+        return by, group
+    if not equals and where.startswith(WORST) and len(where) > len(WORST):
+        return where.removeprefix(WORST), None
+    problem = f"cannot read the gate {text!r}; write it as {EXAMPLE}"
+    raise Misuse(problem, parameter="require_low" if low_end else "require")
+
+
+def group_failures(
+    report: Report, gates: Sequence[GroupGate], thin: Thin = "fail"
+) -> Iterator[str]:
+    """What does not keep its gate, and what cannot be held against it.
+
+    A group of few queries decides nothing: it fails its gate, whatever its score. With `thin` as
+    `skip` the gate on the worst group passes over such groups, and fails where all are thin.
+    """
+    for gate in gates:
+        grouped = _grouped(report, gate)
+        for run in dict.fromkeys(score.run for score in grouped.scores):
+            rows = [
+                s for s in grouped.scores if (s.run, s.measure) == (run, str(gate.gate.measure))
+            ]
+            yield from _of_run(rows, gate, grouped, thin)
+
+
+def _grouped(report: Report, gate: GroupGate) -> ByGroup:
+    return next(grouped for grouped in report.by if grouped.by == gate.by)
+
+
+def _of_run(
+    rows: Sequence[GroupScore], gate: GroupGate, grouped: ByGroup, thin: Thin
+) -> Iterator[str]:
+    held = [s for s in rows if gate.group in (None, s.group)]
+    decided = [s for s in held if not s.thin]
+    if gate.group is None and thin == "skip" and decided:
+        held = decided
+    if undecided := [s for s in held if s.thin]:
+        listed = ", ".join(f"{s.group} ({s.effective:.0f})" for s in undecided)
+        few = f"fewer than {grouped.fewest} queries decide no gate"
+        yield f"{rows[0].run}: {gate.gate.measure} by {gate.by}: {listed}: {few}"
+    for score in (s for s in held if not s.thin):
+        whose = f"{score.run}, {gate.by} {score.group}: {gate.gate.measure}"
+        if gate.gate.low_end:
+            yield from short_end(whose, gate.gate, (score.low, score.high))
+        elif short := shortfall(gate.gate, score.value):
+            yield f"{whose} is {score.value:.4f}, {short}"

@@ -1,0 +1,187 @@
+"""Scores by group as tables, as sentences, and as the command's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from labeler.evaluation.groups.by_group import ByGroup, GroupScore
+from labeler.evaluation.groups.differences import GroupDifference, Interaction
+from labeler.evaluation.query_facts import NO_GROUP
+from labeler.evaluation.summary import COLORS, NAMED
+from labeler.evaluation.tables import defined, measure_column
+from labeler.metrics import parse
+from labeler.report.table import Cell, Column, Ends, Interval, Table, number_text
+
+MOST_MEASURES = 2
+"""People see a column for each measure of so many, else for the first alone."""
+
+
+def group_tables(
+    grouped: ByGroup, runs: Sequence[str], measures: Sequence[str], compare: Sequence[str]
+) -> list[Table]:
+    """A table of scores, and one of differences by each measure to compare by."""
+    differences = [group_differences_table(grouped, name) for name in compare]
+    return [
+        group_table(grouped, runs, measures),
+        *(table for table in differences if table.rows),
+    ]
+
+
+def groups_as_json(groupings: Sequence[ByGroup], weights: str) -> dict[str, Any]:
+    """What is known by group, and by which field queries are weighted, where either was asked."""
+    groups = {"groups": [by_group_as_json(grouped) for grouped in groupings]} if groupings else {}
+    return groups | ({"weights": weights} if weights else {})
+
+
+def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> Table:
+    """For people: a row for each group and run, the lowest group of the first run first."""
+    shown = measures if len(measures) <= MOST_MEASURES else measures[:1]
+    cells = {(s.group, s.run, s.measure): s for s in grouped.scores}
+    groups = groups_in_order(grouped, runs[0], measures[0])
+    columns = [
+        Column(grouped.by, align="left"),
+        Column("queries"),
+        *([Column("run", align="left")] if len(runs) > 1 else []),
+        *map(measure_column, shown),
+        Column("judged", format=".2f"),
+    ]
+    rows: list[list[Cell]] = []
+    for group in groups:
+        for run in runs:
+            first = cells[group, run, measures[0]]
+            names = [run] if len(runs) > 1 else []
+            means = [_interval(cells[group, run, measure]) for measure in shown]
+            rows.append([group, _count(first), *names, *means, first.judged])
+    note = "\n".join(_notes(grouped, runs, measures))
+    return Table(f"by-{grouped.by}", columns, rows, f"by {grouped.by}", note)
+
+
+def groups_in_order(grouped: ByGroup, run: str, measure: str) -> list[str]:
+    """The groups, the worst of the run first, those without a score last."""
+    sign = -1 if parse(measure).definition.lower_is_better else 1
+    rows = [s for s in grouped.scores if (s.run, s.measure) == (run, measure)]
+    undefined = [s for s in rows if not s.queries]
+    ordered = sorted((s for s in rows if s.queries), key=lambda s: sign * s.value)
+    return [s.group for s in (*ordered, *undefined)]
+
+
+def _count(score: GroupScore) -> str:
+    return f"thin {score.effective:.0f}" if score.thin else str(score.queries)
+
+
+def _interval(score: GroupScore) -> Interval:
+    return Interval(score.value, score.low, score.high)
+
+
+def _notes(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> Iterator[str]:
+    """Sentences about the worst group of each run by the first measure."""
+    measure = measures[0]
+    if len(measures) > MOST_MEASURES:
+        yield f"{measure} alone is shown; JSON and CSV have all {len(measures)} measures"
+    rows = [w for w in grouped.worst if w.measure == measure and w.run in runs[:NAMED]]
+    for worst in rows:
+        others = [group for group in worst.possible if group != worst.group]
+        may = ""
+        if len(others) == worst.of - 1:
+            may = "; any group may truly be the worst"
+        elif others:
+            may = f"; {_listed(others)} may truly be the worst, too"
+        score = number_text(worst.value, ".4f")
+        yield (
+            f"{worst.run}: {worst.group} is the worst of {worst.of} groups by {measure}, {score}"
+            f"{may}. The truly worst one has {worst.low:.3f} to {worst.high:.3f}, at 95 %."
+        )
+    if not rows and len(grouped.sizes) > 1:
+        yield f"no two groups have {grouped.fewest} queries: none is called the worst"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > NAMED:
+        return f"{len(names)} others"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def group_rows(groupings: Sequence[ByGroup]) -> Table:
+    """For programs: a row for each field, group, run and measure."""
+    columns = [
+        *(Column(name, align="left") for name in ("by", "group", "run", "measure")),
+        *(Column(name) for name in ("queries", "value", "low", "high", "judged", "thin")),
+    ]
+    rows: list[list[Cell]] = [
+        [g.by, s.group, s.run, s.measure, s.queries, s.value, s.low, s.high, s.judged, int(s.thin)]
+        for g in groupings
+        for s in g.scores
+    ]
+    return Table("groups", columns, rows)
+
+
+def group_differences_table(grouped: ByGroup, measure: str) -> Table:
+    """A row for each run and group: the difference from the baseline, and what it shows."""
+    rows = [d for d in grouped.differences if d.measure == measure]
+    tested = [i for i in grouped.interactions if i.measure == measure]
+    several = len({d.run for d in rows}) > 1
+    columns = [
+        *([Column("run", align="left")] if several else []),
+        Column(grouped.by, align="left"),
+        Column("queries"),
+        Column("", title="difference", format="+.4f", ends="+.3f", only="people"),
+        Column("difference", only="programs"),
+        Column("", format="", ends="+.4f", only="programs"),
+        Column("w/t/l"),
+        *(Column(name, only="programs") for name in ("p", "p_corrected")),
+        Column("verdict", colors=COLORS),
+    ]
+    cells = [[*([d.run] if several else []), *_difference_row(d)] for d in rows]
+    baseline = rows[0].baseline if rows else "-"
+    who = f"{rows[0].run} against {baseline}" if rows and not several else f"against {baseline}"
+    note = "\n".join(sentence for i in tested for sentence in [_tested(grouped, i)])
+    title = f"by {grouped.by}: {who}, by {measure}"
+    return Table(f"differences-by-{grouped.by}", columns, cells, title, note)
+
+
+def _difference_row(d: GroupDifference) -> Iterator[Cell]:
+    yield from (d.group, f"thin {d.queries}" if d.thin else str(d.queries))
+    yield from (Interval(d.difference, d.low, d.high), d.difference, Ends(d.low, d.high))
+    yield from (f"{d.wins}/{d.ties}/{d.losses}", d.p, d.p_corrected, d.verdict)
+
+
+def _tested(grouped: ByGroup, interaction: Interaction) -> str:
+    """What the test of one run's interaction says, with the groups where it is better and worse."""
+    by, run = grouped.by, interaction.run
+    if interaction.groups < 2:
+        few = f"fewer than two groups have {grouped.fewest} queries"
+        return f"{run}: whether its difference depends on {by} is not tested: {few}"
+    p = f"p {interaction.p_corrected:.2g}"
+    if not interaction.is_shown:
+        return f"{run}: its difference is not shown to depend on {by} ({p})"
+    told = [
+        d
+        for d in grouped.differences
+        if (d.run, d.measure) == (run, interaction.measure) and d.verdict
+    ]
+    parts = [
+        f"{verdict} on {_listed([d.group for d in told if d.verdict == verdict])}"
+        for verdict in ("better", "worse")
+        if any(d.verdict == verdict for d in told)
+    ]
+    shown = f"; {run} is {' and '.join(parts)}" if parts else "; no group alone shows how"
+    return f"{run}: its difference depends on {by} ({p}){shown}"
+
+
+def by_group_as_json(grouped: ByGroup) -> dict[str, Any]:
+    """All that is known by one field; what is undefined is None."""
+    return {
+        "by": grouped.by,
+        "fewest": grouped.fewest,
+        "sizes": dict(grouped.sizes),
+        "thin": dict(grouped.thin),
+        "without_field": grouped.sizes.get(NO_GROUP, 0),
+        "scores": [defined(asdict(row)) for row in grouped.scores],
+        "worst": [defined(asdict(row)) for row in grouped.worst],
+        "differences": [defined(asdict(row)) for row in grouped.differences],
+        "interactions": [
+            defined(asdict(row)) | {"shown": row.is_shown} for row in grouped.interactions
+        ],
+    }

@@ -1,0 +1,217 @@
+"""The groups and the weights of queries, from their metadata or a file about them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from labeler.collection.layout import Collection
+from labeler.errors import BadInput, Misuse
+from labeler.evaluation.inputs import AnyQrels, folder_of, qrels_path
+from labeler.evaluation.options import Facts, Grouping
+from labeler.exchange.fields import value_at
+from labeler.exchange.ratings import number_of, shown
+from labeler.files.numbers import finite
+from labeler.files.paths import true_path
+from labeler.messages import count_of, no_query_in_common
+from labeler.metrics.weighting import Weighting
+from labeler.report.finding import Finding
+
+NO_GROUP = "(none)"
+"""The group of queries that lack the field."""
+MOST_GROUPS = 60
+_LONGEST = 60
+_SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-12, 1e12
+
+
+@dataclass(frozen=True)
+class QueryFields:
+    """What is known of queries beside their texts, and what messages call it."""
+
+    facts: Facts = field(default_factory=dict)
+    name: str = "the queries"
+
+    def groups(self, by: str, queries: Iterable[str]) -> dict[str, str]:
+        """The group of each of the queries, and of those that stand here alone."""
+        self._check_field(by, "by")
+        every = dict.fromkeys([*queries, *self.facts])
+        groups = {query: _group(by, query, value_at(self._of(query), by)) for query in every}
+        distinct = len(set(groups.values()))
+        if distinct > MOST_GROUPS:
+            many = f"{distinct} values in {count_of(len(groups), 'query', 'queries')}"
+            problem = f"{by} has {many}; expected a field of {MOST_GROUPS} values at most, as kind"
+            raise Misuse(problem, parameter="by")
+        return groups
+
+    def findings(self, queries: Sequence[str]) -> list[Finding]:
+        """Which of these queries stand in one place alone; `BadInput` where none is common."""
+        common = [query for query in queries if query in self.facts]
+        if not common:
+            raise BadInput(no_query_in_common("the qrels", queries, self.name, self.facts))
+        findings = []
+        if unknown := len(queries) - len(common):
+            stands = count_of(unknown, "query of the qrels is", "queries of the qrels are")
+            findings.append(Finding(f"{stands} not in {self.name}"))
+        if unjudged := len(self.facts) - len(common):
+            text = f"{unjudged} of {len(self.facts)} queries of {self.name} are not in the qrels"
+            findings.append(Finding(f"{text}, and so in no score"))
+        return findings
+
+    def weights(self, by: str) -> Weights:
+        """The weight of each query that has one; `BadInput` where one is no number above 0."""
+        self._check_field(by, "weights")
+        weights: dict[str, float] = {}
+        for query, facts in self.facts.items():
+            value = value_at(facts, by)
+            if value is None or value == "":
+                continue
+            weight = finite(number_of(value), _SMALLEST_WEIGHT, _LARGEST_WEIGHT)
+            if weight is None:
+                problem = f"expected a number above 0, found {shown(value)}"
+                raise BadInput(f"{self.name}: {by} of the query {query:.80}: {problem}")
+            weights[query] = weight
+        return Weights(by, weights, self)
+
+    def _of(self, query: str) -> Mapping[str, Any]:
+        return self.facts.get(query, {})
+
+    def _check_field(self, by: str, parameter: str) -> None:
+        if any(value_at(facts, by) not in (None, "") for facts in self.facts.values()):
+            return
+        names = list(dict.fromkeys(name for facts in self.facts.values() for name in facts))
+        close = get_close_matches(by, names, 1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        listed = ", ".join(f"{name:.40}" for name in names[:12]) or "none"
+        problem = f"no query of {self.name} has {by!r}{hint}; fields: {listed}"
+        raise Misuse(problem, parameter=parameter)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of queries by a field of their metadata."""
+
+    by: str
+    weights: Mapping[str, float]
+    fields: QueryFields
+
+    def has(self, queries: Sequence[str]) -> list[bool]:
+        """Which queries have a weight; `BadInput` where none has."""
+        mask = [query in self.weights for query in queries]
+        if not any(mask):
+            problem = f"no query of {self.fields.name} that is scored has a {self.by}"
+            raise BadInput(problem, parameter="weights")
+        return mask
+
+    def of(self, queries: Sequence[str]) -> Weighting:
+        """The weights of these queries, their strata, and which share of each was drawn.
+
+        Strata and shares are those that `queries from-log` writes; without them the queries are one
+        stratum, of endlessly many.
+        """
+        named = [str(self._value(query, "stratum")) for query in queries]
+        names = sorted(set(named))
+        written = [str(self._value(query, "stratum")) for query in self.weights]
+        shares = {
+            name: self._share(queries, name) * named.count(name) / max(written.count(name), 1)
+            for name in names
+        }
+        return Weighting(
+            np.array([self.weights[query] for query in queries], dtype=np.float64),
+            np.array([names.index(name) for name in named], dtype=np.int64),
+            np.array([shares[name] for name in named], dtype=np.float64),
+        )
+
+    def _share(self, queries: Sequence[str], stratum: str) -> float:
+        """The share of a stratum's queries that was drawn, 0 where it is not known of each."""
+        shares = [
+            finite(number_of(self._value(query, "inclusion")), 0, 1) or 0.0
+            for query in queries
+            if str(self._value(query, "stratum")) == stratum
+        ]
+        return min(shares)
+
+    def _value(self, query: str, name: str) -> Any:
+        return value_at(self.fields.facts.get(query, {}), name)
+
+
+@dataclass(frozen=True)
+class QueryScope:
+    """The groups of queries by each field asked for, and their weights where some are."""
+
+    groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    weights: Weights | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def scope_of(grouping: Grouping, qrels: AnyQrels, queries: Sequence[str]) -> QueryScope:
+    """What the grouping asks for of these queries of the qrels."""
+    if not grouping.by and not grouping.weights:
+        return QueryScope()
+    fields = fields_of(grouping.queries, qrels)
+    findings = fields.findings(queries)
+    groups = {by: fields.groups(by, queries) for by in dict.fromkeys(grouping.by)}
+    if not grouping.weights:
+        return QueryScope(groups, None, tuple(findings))
+    weights = fields.weights(grouping.weights)
+    if left := sum(not has for has in weights.has(queries)):
+        lacks = count_of(left, "query has", "queries have")
+        findings.append(Finding(f"{lacks} no {weights.by}, and so no part in a mean: left out"))
+    return QueryScope(groups, weights, tuple(findings))
+
+
+def _group(by: str, query: str, value: Any) -> str:
+    """A value as the name of a group; `Misuse` where it is no single one."""
+    if value is None or value == "":
+        return NO_GROUP
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        text = " ".join(shown(value).split()) if isinstance(value, int | float) else value
+        return " ".join(text.split())[:_LONGEST] or NO_GROUP
+    problem = f"{by} of the query {query:.80} is no single value: {value!r:.40}"
+    raise Misuse(problem, parameter="by")
+
+
+def grouping_of(
+    by: str | Sequence[str] | Mapping[str, str],
+    weights: str | Mapping[str, float],
+    queries: str | os.PathLike[str] | Facts | None,
+    fewest: int,
+) -> Grouping:
+    """Groups and weights as names of fields, where they may be dicts by query id."""
+    given: dict[str, dict[str, Any]] = {}
+    for name, values in (("group", by), ("weight", weights)):
+        for query, value in values.items() if isinstance(values, Mapping) else ():
+            given.setdefault(query, {})[name] = value
+    if given and queries is not None:
+        problem = "groups or weights are given by query; leave the queries out"
+        raise Misuse(problem, parameter="queries")
+    fields = ("group",) if isinstance(by, Mapping) else (by,) if isinstance(by, str) else tuple(by)
+    weight = "weight" if isinstance(weights, Mapping) else weights
+    return Grouping(tuple(filter(None, fields)), weight, given or queries, fewest)
+
+
+def fields_of(queries: str | os.PathLike[str] | Facts | None, qrels: AnyQrels) -> QueryFields:
+    """What is known of queries: from a file, a dict, or the collection that the qrels stand in."""
+    if isinstance(queries, Mapping):
+        return QueryFields(queries)
+    folder = folder_of(queries if queries is not None else qrels)
+    if queries is not None and folder is None:
+        from labeler.exchange.query_facts import read_query_facts
+
+        return QueryFields(read_query_facts(queries), str(queries))
+    path = qrels_path(qrels) if folder is None else None
+    if path is not None and path.parent.name == "qrels":
+        folder = true_path(path).parent.parent
+    if folder is None or not Collection(folder).queries.is_file():
+        problem = "the qrels stand in no collection; name a file with the queries' fields"
+        raise Misuse(problem, parameter="queries")
+    from labeler.collection.queries import read_queries  # takes long to load
+
+    file = Collection(folder).queries
+    return QueryFields({q.id: q.metadata for q in read_queries(file).values()}, str(file))

@@ -1,0 +1,114 @@
+"""Weighted means over queries that were drawn from strata, with their intervals of 95 %."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.metrics.weighting import Weighting
+from labeler.stats.intervals import Interval
+from labeler.stats.levels import LEVEL
+from labeler.stats.shares import wilson
+from labeler.stats.student import t_quantile
+
+
+def weighted_mean(values: Floats, weights: Floats) -> float:
+    """The weighted mean of `(queries,)` values, `nan` ones left out; `nan` where none is left."""
+    defined = ~np.isnan(values)
+    total = float(weights[defined].sum())
+    return float((values * weights)[defined].sum()) / total if total > 0 else math.nan
+
+
+def weighted_interval(values: Floats, weighting: Weighting) -> Interval:
+    """The interval of a weighted mean; `None` for fewer than two values.
+
+    A ratio estimator's variance by Taylor's series, stratum by stratum (Cochran 1977, Sampling
+    Techniques, 6.10), with t of the degrees of freedom of Satterthwaite (1946), Biometrics 2. A
+    stratum of one query varies as all queries do. Of strata that were drawn whole nothing varies.
+    """
+    defined = ~np.isnan(values)
+    if defined.sum() < 2:
+        return None
+    weighting = weighting if defined.all() else weighting.choose(defined)
+    values = values[defined]
+    mean = weighted_mean(values, weighting.weights)
+    parts = _parts(weighting.weights * (values - mean) / weighting.weights.sum(), weighting)
+    variance = sum(part for part, _ in parts)
+    if not variance > 0:
+        return mean, mean
+    freedom = variance**2 / sum(part**2 / freedom for part, freedom in parts)
+    half = t_quantile((1 + LEVEL) / 2, freedom) * math.sqrt(variance)
+    return mean - half, mean + half
+
+
+def _parts(residuals: Floats, weighting: Weighting) -> list[tuple[float, float]]:
+    """Each stratum's part of the variance of a sum of residuals, and its degrees of freedom."""
+    parts = []
+    alone = float((residuals**2).mean())
+    for stratum in np.unique(weighting.strata):
+        members = weighting.strata == stratum
+        n, left_out = int(members.sum()), 1.0 - float(weighting.drawn[members].mean())
+        spread = float(residuals[members].var(ddof=1)) if n > 1 else alone
+        parts.append((max(left_out, 0.0) * n * spread, max(n - 1.0, 1.0)))
+    return parts
+
+
+def weighted_bounded(
+    values: Floats, weighting: Weighting, bounds: tuple[float, float], *, paired: bool = False
+) -> Interval:
+    """The same of values between two bounds, and never beyond them.
+
+    Values that pile up at a bound, or paired differences that pile up at 0, say little of queries
+    that do not: the interval reaches as far as Wilson's of that pile, for as many queries of equal
+    weight as say as much.
+    """
+    ends = weighted_interval(values, weighting)
+    if ends is None:
+        return None
+    defined = ~np.isnan(values)
+    kept = weighting if defined.all() else weighting.choose(defined)
+    (low, high), (least, most), held = ends, bounds, values[defined]
+    scaled = (held - least) / (most - least)
+    if paired:
+        reach = _beyond_ties(held / most, kept) * most
+        mean = weighted_mean(held, kept.weights)
+        low, high = min(low, mean - reach), max(high, mean + reach)
+    else:
+        below, above = _at_bounds(scaled, kept)
+        low = min(low, below * (most - least) + least)
+        high = max(high, above * (most - least) + least)
+    return max(low, least), min(high, most)
+
+
+def _worth(weighting: Weighting) -> float:
+    """How many queries of equal weight say as much; endlessly many where all were drawn."""
+    left_out = 1 - weighted_mean(weighting.drawn, weighting.weights)
+    return weighting.effective / left_out if left_out > 0 else math.inf
+
+
+def _share(share: float, queries: float) -> tuple[float, float]:
+    """Wilson's interval of one share."""
+    low, high = wilson(np.array([share]), queries)
+    return float(low[0]), float(high[0])
+
+
+def _at_bounds(values: Floats, weighting: Weighting) -> tuple[float, float]:
+    """What a weighted mean of values in 0 to 1 could be, were the piles at 0 and at 1 smaller."""
+    n, weights = _worth(weighting), weighting.weights
+    ones, _ = _share(weighted_mean((values == 1).astype(np.float64), weights), n)
+    zeros, _ = _share(weighted_mean((values == 0).astype(np.float64), weights), n)
+    below, above = values < 1, values > 0
+    mean_below = weighted_mean(values[below], weights[below]) if below.any() else 0.0
+    mean_above = weighted_mean(values[above], weights[above]) if above.any() else 1.0
+    return ones + (1 - ones) * mean_below, (1 - zeros) * mean_above
+
+
+def _beyond_ties(differences: Floats, weighting: Weighting) -> float:
+    """How far a weighted mean of differences could move if fewer queries tied."""
+    differing = np.abs(differences) > 0
+    share = weighted_mean(differing.astype(np.float64), weighting.weights)
+    _, most = _share(share, _worth(weighting))
+    size = (float(np.abs(differences[differing]).sum()) + 1) / (int(differing.sum()) + 1)
+    return (most - share) * size

@@ -1,0 +1,278 @@
+"""Scores of groups of queries: what is said of the worst, what a gate on it does, and weights."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labeler.cli import execute as labeler
+from labeler.errors import BadInput, Misuse
+from labeler.evaluation.evaluate import evaluate
+from labeler.evaluation.groups.gates import group_failures, read_gates
+
+KINDS = {f"k{n}": "keyword" for n in range(20)} | {f"h{n}": "how-to" for n in range(20)}
+QRELS = {query: {"d": 1, "e": 0} for query in KINDS}
+FIRST, SECOND = {"d": 2.0, "e": 1.0}, {"e": 2.0, "d": 1.0}
+
+
+def run(found: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """A run that finds the document first in a share of each kind's queries."""
+    ranks = {}
+    for query, kind in KINDS.items():
+        ranks[query] = FIRST if int(query[1:]) < 20 * found[kind] else SECOND
+    return ranks
+
+
+GOOD_AT_KEYWORDS = run({"keyword": 1.0, "how-to": 0.1})
+GOOD_AT_HOW_TO = run({"keyword": 0.1, "how-to": 1.0})
+BETTER_AT_BOTH = run({"keyword": 0.9, "how-to": 0.9})
+WORSE_AT_BOTH = run({"keyword": 0.3, "how-to": 0.3})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A collection of queries with kinds, and the same as plain files."""
+    coll = tmp_path / "coll"
+    for name in ("runs", "qrels"):
+        (coll / name).mkdir(parents=True)
+    rows = [
+        {"_id": q, "text": f"query {q}", "metadata": {"kind": kind, "source": [{"doc_id": "d"}]}}
+        for q, kind in KINDS.items()
+    ]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (coll / "queries.jsonl").write_text(lines)
+    (coll / "corpus.jsonl").write_text('{"_id": "d", "text": "x"}\n{"_id": "e", "text": "y"}\n')
+    qrels = "".join(f"{q} 0 d 1\n{q} 0 e 0\n" for q in KINDS)
+    (coll / "qrels" / "human.qrels").write_text(qrels)
+    for name, of in (("a", GOOD_AT_KEYWORDS), ("b", GOOD_AT_HOW_TO)):
+        text = "".join(f"{q} Q0 {d} 0 {s} t\n" for q, docs in of.items() for d, s in docs.items())
+        (coll / "runs" / f"{name}.trec").write_text(text)
+    (tmp_path / "kinds.csv").write_text(
+        "query_id,group\n" + "".join(f"{q},{kind}\n" for q, kind in KINDS.items())
+    )
+    return tmp_path
+
+
+def printed_json(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_groups_score_is_that_of_its_queries_alone() -> None:
+    report = evaluate(QRELS, GOOD_AT_KEYWORDS, "P@1 RR", by=KINDS)
+    alone = {q: docs for q, docs in QRELS.items() if KINDS[q] == "how-to"}
+    plain = evaluate(alone, GOOD_AT_KEYWORDS, "P@1 RR").runs[0]
+    of_group = [s for s in report.by[0].scores if s.group == "how-to"]
+    for score in of_group:
+        assert score.value == plain.scores.means()[score.measure]
+        assert (score.low, score.high) == plain.intervals[score.measure]
+    assert [s.queries for s in of_group] == [20, 20]
+
+
+def test_the_worst_group_is_named_with_an_interval_of_the_truly_worst() -> None:
+    report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", by=KINDS)
+    (worst,) = report.by[0].worst
+    assert (worst.group, worst.value, worst.of) == ("how-to", 0.55, 2)
+    assert worst.low < 0.55 < worst.high
+    assert worst.possible == ("how-to",)
+
+
+def test_groups_that_hardly_differ_may_all_be_the_worst() -> None:
+    (worst,) = evaluate(QRELS, BETTER_AT_BOTH, "RR", by=KINDS).by[0].worst
+    assert set(worst.possible) == {"how-to", "keyword"}
+
+
+def test_where_lower_is_better_the_worst_group_is_the_highest() -> None:
+    (worst,) = evaluate(QRELS, GOOD_AT_KEYWORDS, "MeanRank", by=KINDS).by[0].worst
+    assert worst.group == "how-to"
+    assert worst.low < worst.value < worst.high
+    assert worst.possible == ("how-to",)
+
+
+def test_a_run_wins_on_one_kind_and_loses_on_another_where_the_test_says_so() -> None:
+    runs = {"a": GOOD_AT_KEYWORDS, "b": GOOD_AT_HOW_TO}
+    report = evaluate(QRELS, runs, "RR", by=KINDS, baseline="a")
+    (interaction,) = report.by[0].interactions
+    assert interaction.is_shown
+    verdicts = {d.group: d.verdict for d in report.by[0].differences}
+    assert verdicts == {"keyword": "worse", "how-to": "better"}
+    note = report.group_tables()[1].note
+    assert "b is better on how-to and worse on keyword" in note
+
+
+def test_a_run_that_gains_alike_everywhere_is_said_to_gain_nowhere_more() -> None:
+    runs = {"a": WORSE_AT_BOTH, "b": BETTER_AT_BOTH}
+    report = evaluate(QRELS, runs, "RR", by=KINDS, baseline="a")
+    (interaction,) = report.by[0].interactions
+    assert not interaction.is_shown
+    assert {d.verdict for d in report.by[0].differences} == {""}
+    assert "not shown to depend on group" in report.group_tables()[1].note
+
+
+def failures(require: str, thin: Any = "fail", fewest: int = 10, **given: Any) -> list[str]:
+    gates = read_gates([require])
+    runs = given.pop("runs", GOOD_AT_KEYWORDS)
+    options = {"by": KINDS, "min_queries": fewest} | given
+    report = evaluate(given.pop("qrels", QRELS), runs, "RR", **options)
+    return list(group_failures(report, gates.groups, thin))
+
+
+@pytest.mark.parametrize(
+    ("gate", "fails"),
+    [
+        ("RR:0.5@worst-group", False),
+        ("RR:0.6@worst-group", True),
+        ("RR:0.9@group=keyword", False),
+        ("RR:0.6@group=how-to", True),
+    ],
+)
+def test_a_gate_holds_the_worst_group_or_a_named_one(gate: str, *, fails: bool) -> None:
+    found = failures(gate)
+    assert bool(found) == fails
+    if fails:
+        assert found == ["run, group how-to: RR is 0.5500, below 0.6"]
+
+
+def test_a_thin_group_fails_a_gate_however_high_it_scores() -> None:
+    thin = {q: kind for q, kind in KINDS.items() if kind == "how-to" or q in ("k0", "k1")}
+    few = ["run: RR by group: keyword (2): fewer than 10 queries decide no gate"]
+    qrels = {q: QRELS[q] for q in thin}
+    report = evaluate(qrels, GOOD_AT_KEYWORDS, "RR", by=thin)
+    assert any("keyword (2): fewer than 10 queries" in str(f) for f in report.findings)
+    for gate, thin_groups, expected in (
+        ("RR:0.1@worst-group", "fail", few),
+        ("RR:0.1@worst-group", "skip", []),
+        ("RR:0.1@group=keyword", "skip", few),
+    ):
+        held = read_gates([gate]).groups
+        assert list(group_failures(report, held, thin_groups)) == expected  # type: ignore[arg-type]
+
+
+def test_a_gate_that_would_skip_every_group_fails() -> None:
+    assert failures("RR:0.1@worst-group", "skip", 30) == [
+        "run: RR by group: how-to (20), keyword (20): fewer than 30 queries decide no gate"
+    ]
+
+
+def test_a_group_without_a_judged_query_fails_the_gate_on_the_worst() -> None:
+    kinds = KINDS | {"v1": "vague"}
+    report = evaluate(QRELS, BETTER_AT_BOTH, "RR", by=kinds)
+    (found,) = group_failures(report, read_gates(["RR:0.1@worst-group"]).groups)
+    assert "vague (0)" in found
+    assert any("1 of 41 queries of the queries are not in" in str(f) for f in report.findings)
+
+
+def test_a_collections_queries_are_grouped_by_their_metadata(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll = str(folder / "coll")
+    assert labeler(["evaluate", coll, "-m", "RR", "--by", "kind"]) == 0
+    out = capsys.readouterr().out
+    assert "by kind" in out
+    assert "a: how-to is the worst of 2 groups by RR, 0.5500." in out
+    rows = [line for line in out.splitlines() if line.startswith(("how-to", "keyword"))]
+    assert max(map(len, rows)) <= 80
+    command = ["evaluate", coll, "-m", "RR"]
+    assert labeler([*command, "--require", "RR:0.6@worst-kind"]) == 5
+    assert "a, kind how-to: RR is 0.5500, below 0.6" in capsys.readouterr().err
+    assert labeler([*command, "--require", "RR:0.5@worst-kind"]) == 0
+    assert labeler([*command, "--require-low", "RR:0.45@worst-kind"]) == 0
+    assert labeler([*command, "--require-low", "RR:0.5@worst-kind"]) == 5
+    assert "may be as low as" in capsys.readouterr().err
+
+
+def test_plain_files_are_grouped_by_a_table(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll = folder / "coll"
+    files = [str(coll / "qrels" / "human.qrels"), *map(str, sorted(coll.glob("runs/*")))]
+    table = ["--queries", str(folder / "kinds.csv"), "--by", "group"]
+    assert labeler(["evaluate", *files, *table, "-m", "RR", "--json"]) == 0
+    (grouped,) = printed_json(capsys)["groups"]
+    assert grouped["sizes"] == {"keyword": 20, "how-to": 20}
+    assert [w["group"] for w in grouped["worst"]] == ["how-to", "keyword"]
+    assert grouped["interactions"][0]["shown"] is True
+    assert labeler(["evaluate", *files, *table, "-m", "RR", "--format", "csv"]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header == "by,group,run,measure,queries,value,low,high,judged,thin"
+    assert len(rows) == 4
+    for form in ("markdown", "latex"):
+        assert labeler(["evaluate", *files, *table, "-m", "RR", "--format", form]) == 0
+        assert "how-to" in capsys.readouterr().out
+    picture = folder / "groups.svg"
+    assert labeler(["evaluate", *files, *table, "-m", "RR", "--plot", str(picture)]) == 0
+    assert "keyword (20)" in picture.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--by knd", "--by: no query of"),
+        ("--by knd", "did you mean 'kind'?"),
+        ("--by source", "--by: source of the query h0 is no single value"),
+        ("--require RR:0.4@worst-", "--require: cannot read the gate 'RR:0.4@worst-'"),
+        ("--require RR:0.4@kind=", "write it as nDCG@10:0.4@worst-kind"),
+        ("--require RR:x@worst-kind", "--require: cannot read the gate"),
+        ("--require-low RR:0.4@kind=vague", "--require-low: no query has kind=vague"),
+        ("--weights kind", "kind of the query k0: expected a number above 0, found 'keyword'"),
+        ("--by kind --min-queries 1", "greater than or equal to 2"),
+        ("--queries kinds.csv", "--queries: these queries are read for groups or weights"),
+        ("--weights weight --margin 0.05", "--margin: a margin is held by queries that count"),
+    ],
+)
+def test_what_cannot_be_grouped_is_one_line(
+    folder: Path, words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = words.replace("kinds.csv", str(folder / "kinds.csv")).split()
+    assert labeler(["evaluate", str(folder / "coll"), "-m", "RR", *given]) in (2, 65)
+    err = capsys.readouterr().err
+    assert said in " ".join(err.replace("│", " ").split())
+
+
+def test_qrels_without_a_collection_ask_for_a_table(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "h.qrels").write_text("k0 0 d 1\n")
+    files = [str(folder / "h.qrels"), str(folder / "coll" / "runs" / "a.trec")]
+    assert labeler(["evaluate", *files, "--by", "kind"]) == 2
+    assert "--queries: the qrels stand in no collection" in capsys.readouterr().err
+
+
+def test_a_mean_by_weight_is_that_of_queries_repeated_as_often() -> None:
+    weights = {query: 1.0 + (query[0] == "k") * 2 for query in KINDS}
+    report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", weights=weights)
+    assert report.runs[0].scores.means()["RR"] == pytest.approx((3 * 1.0 + 0.55) / 4)
+    low, high = report.runs[0].intervals["RR"]
+    assert low < (3 * 1.0 + 0.55) / 4 < high
+    assert "40 queries by weight (which say as much as 32 alike)" in report.headline[0]
+    assert report.as_json()["weights"] == "weight"
+
+
+def test_equal_weights_compare_runs_as_no_weights_do() -> None:
+    runs = {"a": WORSE_AT_BOTH, "b": BETTER_AT_BOTH}
+    (plain,) = evaluate(QRELS, runs, "RR", baseline="a").comparisons
+    (weighted,) = evaluate(
+        QRELS, runs, "RR", baseline="a", weights=dict.fromkeys(KINDS, 0.025)
+    ).comparisons
+    assert weighted.difference == pytest.approx(plain.difference)
+    assert weighted.p == plain.p
+    assert weighted.low == pytest.approx(plain.low, abs=0.02)
+
+
+def test_queries_without_a_weight_are_left_out_and_counted() -> None:
+    weights = {query: 1.0 for query in KINDS if query[0] == "k"}
+    report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", weights=weights)
+    assert report.runs[0].scores.means()["RR"] == 1.0
+    assert len(report.runs[0].scores.queries) == 20
+    assert report.runs[0].intervals["RR"][0] < 0.9
+    assert any("20 queries of the qrels are not in" in str(f) for f in report.findings)
+
+
+def test_weights_that_no_query_has_or_that_are_none_are_refused() -> None:
+    with pytest.raises(BadInput, match="share no query"):
+        evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", weights={"other": 1.0})
+    with pytest.raises(BadInput, match="expected a number above 0, found -1"):
+        evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", weights={"k0": -1.0})
+    with pytest.raises(Misuse, match="no query of the queries has 'group'"):
+        evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", by=dict.fromkeys(KINDS, ""))
