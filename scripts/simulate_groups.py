@@ -29,7 +29,7 @@ import numpy as np
 from labeler.metrics import score
 from labeler.metrics.weighting import Weighting
 from labeler.queries.traffic import TrafficOptions, from_log
-from labeler.stats.groups import Mean, interaction_p, least_mean, may_be_least
+from labeler.stats.groups import GroupMean, interaction_p, least_mean, may_be_least
 from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.means import bounded_interval
 from labeler.stats.randomization import holm, randomization_test
@@ -65,9 +65,9 @@ def drawn(group: np.ndarray, queries: int, rng: np.random.Generator) -> np.ndarr
     return group[rng.integers(len(group), size=queries)]
 
 
-def mean_of(values: np.ndarray, seed: int) -> Mean:
+def mean_of(values: np.ndarray, seed: int) -> GroupMean:
     low, high = bounded_interval(values, "bootstrap", seed, UNIT) or (0.0, 1.0)
-    return Mean(float(values.mean()), low, high, len(values))
+    return GroupMean(float(values.mean()), low, high, len(values))
 
 
 def shown(name: str, share: float, repeats: int) -> str:

@@ -17,7 +17,7 @@ from labeler.report.finding import Finding
 from labeler.trec.pool import Pool
 
 
-class Scored(NamedTuple):
+class ScoredRuns(NamedTuple):
     """The scores of runs, what several leave open together, and what is to be said of each."""
 
     runs: list[RunScores]
@@ -31,7 +31,7 @@ def score_runs(
     measures: Sequence[Measure],
     options: EvaluationOptions,
     weights: Weights | None,
-) -> Scored:
+) -> ScoredRuns:
     """Each run's scores, and of several runs what their unjudged documents leave open together.
 
     Of weighted means nothing is said of unjudged documents.
@@ -54,6 +54,6 @@ def score_runs(
         scored.append(run_scores(name, ranked, measures, how, weighting))
         findings += score_findings(name, scored[-1].scores)
     if not shared:
-        return Scored(scored, None, findings)
+        return ScoredRuns(scored, None, findings)
     scored = [replace(run, scenarios=together.scenarios(run.name)) for run in scored]
-    return Scored(scored, together, findings)
+    return ScoredRuns(scored, together, findings)

@@ -23,7 +23,7 @@ _CELLS = 20_000_000
 """About as many values are shuffled in all; of very many queries there are fewer shuffles."""
 
 
-class Mean(NamedTuple):
+class GroupMean(NamedTuple):
     """A group's mean, the ends of its interval of 95 %, and how many queries it has."""
 
     value: float
@@ -32,7 +32,7 @@ class Mean(NamedTuple):
     queries: int
 
 
-def least_mean(means: Sequence[Mean]) -> tuple[float, float]:
+def least_mean(means: Sequence[GroupMean]) -> tuple[float, float]:
     """The interval of 95 % of the least true mean, whichever group has it.
 
     The lower end is the least of the groups' lower ends: of the group whose true mean is least, it
@@ -42,7 +42,7 @@ def least_mean(means: Sequence[Mean]) -> tuple[float, float]:
     return min(mean.low for mean in means), min(_upper(mean, len(means)) for mean in means)
 
 
-def _upper(mean: Mean, groups: int) -> float:
+def _upper(mean: GroupMean, groups: int) -> float:
     """The upper end of a group's interval, moved out as far as several groups at once need."""
     if mean.queries < 2:
         return math.inf

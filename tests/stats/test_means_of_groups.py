@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 from labeler.metrics.weighting import Weighting
-from labeler.stats.groups import Mean, interaction_p, least_mean, may_be_least
+from labeler.stats.groups import GroupMean, interaction_p, least_mean, may_be_least
 from labeler.stats.weighted import weighted_interval, weighted_mean
 
 
 def test_the_least_mean_is_at_least_as_uncertain_as_each_groups_lower_end() -> None:
-    means = [Mean(0.4, 0.3, 0.5, 20), Mean(0.5, 0.2, 0.8, 5)]
+    means = [GroupMean(0.4, 0.3, 0.5, 20), GroupMean(0.5, 0.2, 0.8, 5)]
     low, high = least_mean(means)
     assert low == 0.2
     assert 0.5 < high < 0.55
 
 
 def test_of_one_group_the_interval_stays_as_it_is() -> None:
-    assert least_mean([Mean(0.4, 0.3, 0.5, 20)]) == pytest.approx((0.3, 0.5))
+    assert least_mean([GroupMean(0.4, 0.3, 0.5, 20)]) == pytest.approx((0.3, 0.5))
 
 
 def test_a_group_far_above_another_may_not_be_the_least() -> None:

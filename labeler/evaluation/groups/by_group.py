@@ -25,7 +25,7 @@ from labeler.evaluation.ranges import MEANS, UNBOUNDED
 from labeler.evaluation.scores import RunScores, intervals
 from labeler.metrics import Measure, Scores
 from labeler.report.finding import Finding
-from labeler.stats.groups import Mean, least_mean, may_be_least
+from labeler.stats.groups import GroupMean, least_mean, may_be_least
 
 
 @dataclass(frozen=True)
@@ -185,9 +185,9 @@ def _worst(
         yield WorstGroup(run.name, str(measure), row.group, row.value, *ends, len(rows), possible)
 
 
-def _signed(row: GroupScore, sign: float) -> Mean:
+def _signed(row: GroupScore, sign: float) -> GroupMean:
     ends = sorted((sign * row.low, sign * row.high))
-    return Mean(sign * row.value, ends[0], ends[1], row.queries)
+    return GroupMean(sign * row.value, ends[0], ends[1], row.queries)
 
 
 def _within(measure: Measure, sign: float, ends: tuple[float, float]) -> tuple[float, float]:
