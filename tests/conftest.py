@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forked import end_forker
 
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx, an oracle, would compile for minutes
 
@@ -34,3 +35,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_STATE_HOME", str(folder))
         yield folder
+
+
+def pytest_sessionfinish() -> None:
+    end_forker()

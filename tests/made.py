@@ -4,10 +4,11 @@ import csv
 import json
 import re
 import sqlite3
-import subprocess
 import time
 from contextlib import closing
 from pathlib import Path
+
+from forked import Forked
 
 from labeler.collection.layout import Collection
 from labeler.data import Pair
@@ -68,7 +69,7 @@ def pair_calls(server: FakeServer) -> list[Pair]:
     return [pair for call in server.calls if (pair := pair_of(call))]
 
 
-def wait_for_calls(server: FakeServer, count: int, process: subprocess.Popen[str]) -> None:
+def wait_for_calls(server: FakeServer, count: int, process: Forked) -> None:
     """Wait until a command that runs has asked for so many pairs."""
     deadline = time.monotonic() + 60
     while len(pair_calls(server)) < count:

@@ -5,8 +5,6 @@ import hashlib
 import json
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import Forked
 from made import grade_in, grade_of, make_collection, pair_of
-from running import environment
+from running import environment, finish
 
 from labeler.cli import COMMANDS, execute
 from labeler.collection.card import read_card
@@ -410,7 +409,7 @@ def answer(call: Call) -> Answer | str:
 @contextmanager
 def all_waiting(
     machine: Machine, commands: Sequence[Sequence[str]]
-) -> Iterator[list[tuple[subprocess.Popen[bytes], Path]]]:
+) -> Iterator[list[tuple[Forked, Path]]]:
     """The commands as processes, each of which waits for the lock until the block begins."""
     with ExitStack() as stack:
         processes = []
@@ -418,12 +417,8 @@ def all_waiting(
             for n, command in enumerate(commands):
                 said = machine.folder / f"said.{n}"
                 out = stack.enter_context(said.open("wb"))
-                process = subprocess.Popen(
-                    [sys.executable, "-m", "labeler", *command],
-                    cwd=machine.folder,
-                    env=machine.environment,
-                    stdout=subprocess.DEVNULL,
-                    stderr=out,
+                process = Forked(
+                    command, machine.environment, cwd=machine.folder, stderr=out.fileno()
                 )
                 stack.callback(_end, process)
                 processes.append((process, said))
@@ -432,12 +427,12 @@ def all_waiting(
         yield processes
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: Forked) -> None:
     process.kill()
     process.wait()
 
 
-def wait_until(is_so: Callable[[], Any], process: subprocess.Popen[bytes]) -> None:
+def wait_until(is_so: Callable[[], Any], process: Forked) -> None:
     deadline = time.monotonic() + 60
     while not is_so():
         assert process.poll() is None, f"ended with {process.returncode} and did not wait"
@@ -507,13 +502,4 @@ def refuse_to_wait(line: str) -> None:
 
 def again(machine: Machine, command: Sequence[str]) -> tuple[int, str]:
     """The same command, run to its end alone."""
-    done = subprocess.run(
-        [sys.executable, "-m", "labeler", *command],
-        cwd=machine.folder,
-        env=machine.environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.returncode, done.stderr
+    return finish(Forked(command, machine.environment, cwd=machine.folder), 120)

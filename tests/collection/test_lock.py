@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import Forked
 from running import environment, finish
 
 from labeler.collection.card import read_card, update_card, update_card_entry
@@ -162,11 +163,8 @@ def test_what_stands_in_the_lock_file_is_only_said_where_it_makes_sense(
 def test_the_first_signal_ends_a_wait(tmp_path: Path, number: int, code: int) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("# A\n\nText of it.\n")
-    command = [sys.executable, "-m", "labeler", "ingest", "docs", "-o", "c"]
     with held_elsewhere(tmp_path / "c"):
-        process = subprocess.Popen(
-            command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True
-        )
+        process = Forked(["ingest", "docs", "-o", "c"], environment(), cwd=tmp_path)
         assert process.stderr
         assert process.stderr.readline().startswith("waiting for process ")
         process.send_signal(number)

@@ -1,11 +1,10 @@
 """A pipe in the place of a collection's file: one line, and no wait."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import Forked
 from made import make_collection
 from running import environment, finish
 
@@ -93,17 +92,9 @@ def test_a_pipe_that_somebody_names_is_read_and_a_signal_ends_the_wait_for_it(
     tmp_path: Path,
 ) -> None:
     os.mkfifo(tmp_path / "run")
-    command = [sys.executable, "-m", "labeler", "run", "stats", "run"]
 
-    def start() -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def start() -> Forked:
+        return Forked(["run", "stats", "run"], environment(), cwd=tmp_path)
 
     process = start()
     (tmp_path / "run").write_text("q1 Q0 d1 1 2.0 x\n")

@@ -23,7 +23,7 @@ from made import (
     stored_pairs,
     wait_for_calls,
 )
-from running import environment, finish, judge_command, start, with_little_room
+from running import environment, finish, judge_words, start, with_little_room
 
 from labeler.data import Pair
 from labeler.errors import LabelerError
@@ -164,7 +164,7 @@ def test_the_leases_of_a_killed_process_hold_nobody_up(tmp_path: Path) -> None:
 
 def judged_on_a_full_disk(folder: Path, server: FakeServer) -> str:
     """What a run says that may write no file of more than 300 kB, neither here nor elsewhere."""
-    code, said = with_little_room(judge_command(folder, server)[3:], 300_000)
+    code, said = with_little_room(judge_words(folder, server), 300_000)
     assert (code, "Traceback" in said) == (74, False), said
     return said
 
@@ -303,7 +303,7 @@ def test_many_open_pairs_need_few_files(tmp_path: Path, pairs: int) -> None:
         "sys.argv = ['labeler', *sys.argv[1:]]; runpy.run_module('labeler', run_name='__main__')"
     )
     with FakeServer(grade_in) as server:
-        options = judge_command(tmp_path, server, "--concurrency", "256", "--quiet")[3:]
+        options = judge_words(tmp_path, server, "--concurrency", "256", "--quiet")
         done = subprocess.run(
             [sys.executable, "-c", limited, *options],
             env=environment(),

@@ -45,7 +45,7 @@ from pathlib import Path
 
 import pytest
 from made import grade_in, make_collection, pair_calls, pair_of, stored_pairs
-from running import environment, finish, judge_command, start
+from running import environment, finish, judge_words, start
 
 from labeler.collection.layout import Collection
 from labeler.testing import Answer, Call, FakeServer, completion
@@ -176,7 +176,7 @@ JUMPING = (
 def test_clocks_that_jump_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> None:
     collection = make_collection(tmp_path, queries=2, documents=40)
     with FakeServer(slowly) as server:
-        options = judge_command(tmp_path, server, "--concurrency", str(CONCURRENCY))[3:]
+        options = judge_words(tmp_path, server, "--concurrency", str(CONCURRENCY))
         started = [
             subprocess.Popen(
                 [sys.executable, "-c", JUMPING, *options],
