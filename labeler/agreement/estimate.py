@@ -82,7 +82,7 @@ def estimate(
     single, variance = naive(sample.total, compute, pairs, options.draws, options.seed)
     # the design effect: the variance over draws of queries by that over draws of single pairs
     both = low is not None and single is not None and variance > 0
-    effect = float(np.nanvar(compute(sample.resampled))) / variance if both else None
+    effect = float(np.nanvar(of.drawn)) / variance if both else None
     over_pairs = _within(single or (None, None), limits) if statistic.sampled else (None, None)
     return Estimate(value, low, high, options.method, Naive(*over_pairs, effect))
 

@@ -49,7 +49,7 @@ class Replicates:
     @cached_property
     def drawn(self) -> Floats:
         """The statistic of each draw, `(draws,)`."""
-        return self.compute(self.sample.resampled)
+        return self.sample.of_draws(self.compute)
 
     @cached_property
     def without_one(self) -> Floats:

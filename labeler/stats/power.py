@@ -15,6 +15,7 @@ from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
 from labeler.stats.levels import SIGNIFICANT
+from labeler.stats.normal import normal_below
 from labeler.stats.search import fewest
 from labeler.stats.student import chi_square_quantile, t_quantile
 from labeler.stats.studentized import chi_weights, range_quantile
@@ -79,11 +80,7 @@ def exceeds(bound: float, freedom: int, shift: float) -> float:
 def _noncentral_t(t: float, freedom: int, shift: float) -> float:
     """The probability that noncentral t lies below `t`: a normal averaged over chi."""
     s, weights = chi_weights(freedom)
-    return float(_normal_below(t * s - shift) @ weights)
-
-
-def _normal_below(z: Floats) -> Floats:
-    return np.array([0.5 * math.erfc(-value / math.sqrt(2)) for value in z.tolist()])
+    return float(normal_below(t * s - shift) @ weights)
 
 
 def detectable(

@@ -14,12 +14,15 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from labeler.arrays import Floats
+from labeler.arrays import Floats, Integers
 
 DRAWS = 1000
 """How many draws of many queries; `draws_of` says how many of few."""
 BLOCK = 4_000_000
 """The most cells of a matrix that is held at a time: 32 MB."""
+
+FEW = 8
+"""Of so many queries, most of the default's draws are like another."""
 
 Draw = Callable[[np.random.Generator, int, int], Floats]
 """A generator, a number of rows and of queries to a matrix `(rows, queries)`."""
@@ -67,6 +70,17 @@ def _counts(rng: np.random.Generator, draws: int, queries: int) -> Floats:
     return counts.reshape(draws, queries).astype(np.float64)
 
 
+@lru_cache(maxsize=8)
+def _distinct_counts(queries: int, draws: int, seed: int) -> tuple[Floats, Integers]:
+    """The rows of `_counts` that differ, for few queries, and which of them each draw is."""
+    (counts,) = drawn_counts(queries, draws, seed)
+    # each row as the digits of a number
+    _, first, which = np.unique(
+        counts @ (queries + 1.0) ** np.arange(queries), return_index=True, return_inverse=True
+    )
+    return counts[first], which
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """What is added up over queries, `(queries, ...)`, and how often and from where it is drawn.
@@ -96,10 +110,21 @@ class Sample:
     @cached_property
     def resampled(self) -> Floats:
         """The sums of each draw, `(draws, ...)`."""
-        flat = self.sums.reshape(self.queries, -1)
-        # (draws, queries) @ (queries, features): the sums of every draw
-        blocks = [counts @ flat for counts in drawn_counts(self.queries, self.count, self.seed)]
-        drawn = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        counts = drawn_counts(self.queries, self.count, self.seed)
+        blocks = [self._added(block) for block in counts]
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def of_draws(self, compute: Callable[[Floats], Floats]) -> Floats:
+        """A function of the sums of each draw; where few queries make draws alike, taken once."""
+        if self.queries > FEW or self.queries * self.count > BLOCK:
+            return compute(self.resampled)
+        counts, which = _distinct_counts(self.queries, self.count, self.seed)
+        return compute(self._added(counts))[which]
+
+    def _added(self, counts: Floats) -> Floats:
+        """The sums of draws that hold each query so many times."""
+        # (draws, queries) @ (queries, features)
+        drawn = counts @ self.sums.reshape(self.queries, -1)
         return np.asarray(drawn.reshape(-1, *self.sums.shape[1:]), dtype=np.float64)
 
     @cached_property

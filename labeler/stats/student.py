@@ -19,16 +19,31 @@ def t_below(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=64)
 def t_quantile(probability: float, freedom: float) -> float:
-    """The `t` below which Student's t lies with this probability, by bisection."""
+    """The `t` below which Student's t lies with this probability, by Newton's method.
+
+    A step that would leave the bracket in which it lies is made to its middle.
+    """
     if probability < 0.5:
         return -t_quantile(1 - probability, freedom)
     low, high = 0.0, 1.0
     while t_below(high, freedom) < probability:
         low, high = high, high * 2
+    t = (low + high) / 2
     while high - low > 1e-12 * (1 + high):
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_below(middle, freedom) < probability else (low, middle)
-    return (low + high) / 2
+        over = t_below(t, freedom) - probability
+        low, high = (low, t) if over > 0 else (t, high)
+        step = over / _density(t, freedom)
+        if abs(step) <= 1e-13 * (1 + t):
+            return t - step
+        t = t - step if low < t - step < high else (low + high) / 2
+    return t
+
+
+def _density(t: float, freedom: float) -> float:
+    """The density of Student's t."""
+    scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    spread = (freedom + 1) / 2 * math.log1p(t * t / freedom)
+    return math.exp(scale - spread) / math.sqrt(freedom * math.pi)
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.stats.normal import normal_below
 
 _STEP = 0.02
 _WIDEST = 40.0
@@ -45,8 +46,8 @@ def _normal_ranges(systems: int) -> Floats:
     k times the integral of phi(z) (Phi(z) - Phi(z - w))^(k - 1), where z is the largest value.
     """
     steps, tail = round(_WIDEST / _STEP), round(_TAIL / _STEP)
-    z = np.arange(-tail - steps, tail + 1) * _STEP
-    below = np.array([0.5 * math.erfc(-value / math.sqrt(2)) for value in z.tolist()])
+    z = np.arange(-tail - steps, tail + 1, dtype=np.float64) * _STEP
+    below = normal_below(z)
     density = np.exp(-(z[steps:] ** 2) / 2) / math.sqrt(2 * math.pi)
 
     def integral(w: int) -> float:
