@@ -9,17 +9,21 @@ import typer
 
 from labeler.cli import encoder_options  # noqa: F401  registers options
 from labeler.cli.model_options import DryRun
-from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SEED, number
+from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SEED, SHARE, TOP_GRADE, number
 from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import show_encoding_plan, show_outcome
 from labeler.cli.screen import note, say
+from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.limits import Limits
 
 if TYPE_CHECKING:
     from labeler.pools.pool import PoolResult
+
+
+EXPANDING = "Round after round"
 
 
 @unfolded
@@ -55,6 +59,34 @@ def command(
     only: Annotated[
         bool, typer.Option("--only", help="Retrieve nothing: pool --run and --qrels alone.")
     ] = False,
+    expand: Annotated[
+        str,
+        typer.Option(
+            metavar="QRELS",
+            help="Add the neighbors of what these qrels of the collection call relevant.",
+            rich_help_panel=EXPANDING,
+        ),
+    ] = "",
+    neighbors: Annotated[
+        int,
+        number(COUNT, help="Neighbors of each, by BM25 and by vectors.", rich_help_panel=EXPANDING),
+    ] = 5,
+    until: Annotated[
+        float,
+        number(
+            SHARE,
+            help="Stop where a round brought less of all relevant documents.",
+            rich_help_panel=EXPANDING,
+        ),
+    ] = 0.05,
+    rel: Annotated[
+        int,
+        number(
+            TOP_GRADE,
+            help="The lowest grade that counts as relevant.",
+            rich_help_panel=EXPANDING,
+        ),
+    ] = 1,
     encoder: EncoderOptions,
     limits: Limits,
     dry_run: DryRun = False,
@@ -64,13 +96,27 @@ def command(
     from labeler.collection.layout import open_collection
     from labeler.models.encoders import Encoding
     from labeler.pools.beyond import PoolSize
-    from labeler.pools.pool import plan_pool, pool
+    from labeler.pools.expand import Expansion, NewRuns, plan_expansion
+    from labeler.pools.expand import expand as expanded_pool
+    from labeler.pools.pool import DEPTH, plan_pool, pool
 
     files = [path for path in map(Path, qrels or ()) if path.exists()]  # others are its own
     to = output.made_from(open_collection(folder).folder, *(run or ()), *files)
     sources: dict[str, Any] = {"runs": run or (), "qrels": qrels or (), "only": only}
     size = PoolSize(max_pairs, beyond, seed)
     encoding = Encoding(encoder, limits)
+    if expand:
+        if qrels or only or beyond:
+            problem = "it goes with runs alone, not with --qrels, --only or --beyond"
+            raise Misuse(problem, parameter="expand")
+        if dry_run:
+            show_encoding_plan(plan_expansion(folder, encoding), output, to)
+            return
+        more = Expansion(expand, neighbors, until, rel, max_pairs)
+        tops = NewRuns(tuple(run or ()), depth or DEPTH)
+        grown = expanded_pool(folder, more, tops, encoding, control_of())
+        show_outcome(grown, _show, output, to)
+        return
     if dry_run:
         show_encoding_plan(plan_pool(folder, encoding), output, to)
         return
@@ -81,6 +127,8 @@ def command(
 
 def _show(result: PoolResult) -> None:
     note_pooled(result)
+    for line in result.expansion.sentences() if result.expansion else ():
+        say(line)
     if result.reached:
         note(f"the pool reaches {result.reached}")
     if result.sample:

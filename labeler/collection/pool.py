@@ -28,8 +28,9 @@ def read_pool(path: Path) -> list[Pooled]:
             if pair in pairs:
                 raise position.error(f"the pair {pair[0]} {pair[1]} stands there twice")
             pairs.add(pair)
-            runs, rank = _runs(path, number, row), _rank(path, number, row)
-            pool.append(Pooled(pair, runs, rank, _inclusion(path, number, row)))
+            runs, rank = _names(path, number, row, "runs"), _rank(path, number, row)
+            inclusion, seeds = _inclusion(path, number, row), _names(path, number, row, "seeds")
+            pool.append(Pooled(pair, runs, rank, inclusion, seeds, _round(path, number, row)))
     return pool
 
 
@@ -67,9 +68,10 @@ def pool_pairs(
     with reading(path) as position:
         for number, row in position.follow(read_rows(path)):
             query, document = pair_of(path, number, row)
-            _runs(path, number, row)
-            _rank(path, number, row)
-            _inclusion(path, number, row)
+            for check in (_rank, _inclusion, _round):
+                check(path, number, row)
+            for name in ("runs", "seeds"):
+                _names(path, number, row, name)
             if query not in query_numbers:
                 _check_exists(path, number, "query", query, queries)
             if document not in doc_numbers:
@@ -96,21 +98,29 @@ def _has_equals(numbers: array[int]) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _runs(path: Path, number: int, row: dict[str, Any]) -> tuple[str, ...]:
-    runs = row.get("runs") or []
-    if not isinstance(runs, list) or not all(isinstance(name, str) for name in runs):
+def _names(path: Path, number: int, row: dict[str, Any], key: str) -> tuple[str, ...]:
+    names = row.get(key) or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadInput.at(
-            path, number, f"expected 'runs' to be a list of names, found {runs!r:.80}"
+            path, number, f"expected {key!r} to be a list of names, found {names!r:.80}"
         )
-    return tuple(runs)
+    return tuple(names)
 
 
 def _rank(path: Path, number: int, row: dict[str, Any]) -> int | None:
-    rank = row.get("best_rank")
-    if rank is not None and (type(rank) is not int or not 1 <= rank <= _LOW):
-        problem = f"expected 'best_rank' to count from 1, found {rank!r:.40}"
+    return _counted(path, number, row, "best_rank")
+
+
+def _round(path: Path, number: int, row: dict[str, Any]) -> int | None:
+    return _counted(path, number, row, "round")
+
+
+def _counted(path: Path, number: int, row: dict[str, Any], key: str) -> int | None:
+    value = row.get(key)
+    if value is not None and (type(value) is not int or not 1 <= value <= _LOW):
+        problem = f"expected {key!r} to count from 1, found {value!r:.40}"
         raise BadInput.at(path, number, problem)
-    return rank
+    return value
 
 
 def _inclusion(path: Path, number: int, row: dict[str, Any]) -> float | None:
@@ -134,6 +144,8 @@ def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
             "runs": list(entry.runs),
             "best_rank": entry.best_rank,
             **({} if entry.inclusion is None else {"inclusion": entry.inclusion}),
+            **({"seeds": list(entry.seeds)} if entry.seeds else {}),
+            **({} if entry.round is None else {"round": entry.round}),
         }
         for entry in pool
     )
@@ -161,4 +173,7 @@ def _united(first: Pooled, second: Pooled) -> Pooled:
     ranks = [rank for rank in (first.best_rank, second.best_rank) if rank is not None]
     shares = (first.inclusion, second.inclusion)
     inclusion = None if None in shares else first.inclusion
-    return Pooled(first.pair, runs, min(ranks, default=None), inclusion)
+    seeds = tuple(dict.fromkeys((*first.seeds, *second.seeds)))
+    leaves_sample = first.inclusion is not None and inclusion is None
+    joined = second.round if leaves_sample else first.round
+    return Pooled(first.pair, runs, min(ranks, default=None), inclusion, seeds, joined)

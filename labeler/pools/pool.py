@@ -28,6 +28,7 @@ from labeler.pools.beyond import BeyondSample, PoolSize, sampled_beyond
 from labeler.pools.budget import DepthReached, within_budget
 from labeler.pools.import_qrels import read_own_qrels
 from labeler.pools.own_runs import read_own_run
+from labeler.pools.rounds import Expanded
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.runs.searched import searched_corpus
 from labeler.text.terms import text_to_search
@@ -44,7 +45,8 @@ class PoolResult:
     """How many pairs the pool has and how many of them are new, and what it came from.
 
     `runs` are those of the collection; `qrels` the files whose pairs were added now. `reached` is
-    the depth that a budget came to, and `sample` what was drawn beyond it; None without them.
+    the depth that a budget came to, `sample` what was drawn beyond it, and `expansion` what
+    relevant documents led to; None without them.
     """
 
     pool: Path
@@ -55,6 +57,7 @@ class PoolResult:
     qrels: tuple[str, ...] = ()
     reached: DepthReached | None = None
     sample: BeyondSample | None = None
+    expansion: Expanded | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file, the runs by name and the qrels."""
@@ -67,6 +70,7 @@ class PoolResult:
             "qrels": list(self.qrels),
             "reached": None if self.reached is None else self.reached.as_json(),
             "beyond": None if self.sample is None else self.sample.as_json(),
+            "expansion": None if self.expansion is None else self.expansion.as_json(),
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import collection_runs, runs_by_name
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
-from labeler.data import Pair, Qrels, Run
+from labeler.data import Pair, Pooled, Qrels, Run
 from labeler.errors import Misuse
 from labeler.exchange.runs import read_run
 from labeler.metrics import evaluate
@@ -122,12 +122,13 @@ def reuse(
     if len(runs) < 2:
         raise Misuse("leaving a run out takes two runs or more")
     (parsed,) = parse_all([measure])
-    finders = _finders(opened, runs)
+    pool = read_pool(opened.pool)
+    finders = _finders(pool, runs, _depth(opened))
     groups = _families(runs, families)
     full = {name: _scores(grades, run, str(parsed)) for name, run in runs.items()}
     rows = []
     for family in groups:
-        alone = {pair for pair, names in finders.items() if names <= set(family)}
+        alone = brought_alone(pool, finders, set(family))
         reduced = _without(grades, alone)
         scores = {name: _scores(reduced, run, str(parsed), grades) for name, run in runs.items()}
         gone = [grades[q][d] for q, d in alone if d in grades.get(q, {})]
@@ -152,22 +153,51 @@ def _families(runs: Mapping[str, Run], families: Iterable[str]) -> list[tuple[st
     return [*groups, *((name,) for name in runs if name not in named)]
 
 
-def _finders(collection: Collection, runs: Mapping[str, Run]) -> dict[Pair, set[str]]:
-    """Of each pair of the pool that some run brought, the runs that have it within its depth."""
+def _depth(collection: Collection) -> int:
     depth = card_section(read_card(collection), "pool").get("depth")
-    first = depth if isinstance(depth, int) and depth > 0 else DEPTH
+    return depth if isinstance(depth, int) and depth > 0 else DEPTH
+
+
+def _finders(pool: Sequence[Pooled], runs: Mapping[str, Run], depth: int) -> dict[Pair, set[str]]:
+    """Of each pair of the pool that some run brought, the runs that have it within its depth.
+
+    A pair that an expansion brought has none, unless a run has it there, too.
+    """
     tops = {
-        name: {query_id: set(ranking(scores)[:first]) for query_id, scores in run.items()}
+        name: {query_id: set(ranking(scores)[:depth]) for query_id, scores in run.items()}
         for name, run in runs.items()
     }
     finders = {}
-    for entry in read_pool(collection.pool):
+    for entry in pool:
         query_id, doc_id = entry.pair
         now = {name for name, top in tops.items() if doc_id in top.get(query_id, ())}
         names = now | {name for name in entry.runs if name not in runs}
-        if entry.inclusion is None and (names or entry.runs):
-            finders[entry.pair] = names or set(entry.runs)
+        if entry.inclusion is None and (names or entry.runs or entry.seeds):
+            finders[entry.pair] = names or (set() if entry.round else set(entry.runs))
     return finders
+
+
+def brought_alone(
+    pool: Sequence[Pooled], finders: Mapping[Pair, Set[str]], family: Set[str]
+) -> set[Pair]:
+    """The pairs that would not be in the pool without some runs.
+
+    None of the others has them, and of those that an expansion brought, none of the relevant
+    documents whose neighbors they are would be there.
+    """
+    alone = {pair for pair, names in finders.items() if names <= family}
+    neighbors: dict[Pair, list[Pair]] = {}
+    for entry in pool:
+        if entry.pair in alone:
+            for seed in entry.seeds:
+                neighbors.setdefault(Pair(entry.pair.query_id, seed), []).append(entry.pair)
+    reached = [seed for seed in neighbors if seed not in alone]
+    while reached:
+        for pair in neighbors.get(reached.pop(), ()):
+            if pair in alone:
+                alone.remove(pair)
+                reached.append(pair)
+    return alone
 
 
 def _without(grades: Qrels, pairs: set[Pair]) -> Qrels:
