@@ -16,6 +16,7 @@ import numpy as np
 
 from labeler.errors import Misconfigured
 from labeler.messages import missing_extra
+from labeler.text.word_tokens import WordTokens
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,7 +47,7 @@ DENSE_EXTRA = missing_extra("local", "dense retrieval and the similarity assesso
 class _Encoder(NamedTuple):
     """What turns a text into token ids, and the vector of each, `(tokens, 256)`."""
 
-    tokenizer: Tokenizer
+    tokens: WordTokens
     vectors: npt.NDArray[np.float32]
 
 
@@ -67,11 +68,9 @@ def _means(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     encoder = _encoder()
     means = np.zeros((len(texts), encoder.vectors.shape[1]), dtype=np.float32)
     for start in range(0, len(texts), 64):
-        batch = list(texts[start : start + 64])
-        encodings = encoder.tokenizer.encode_batch(batch, add_special_tokens=False)
-        for row, encoding in enumerate(encodings, start):
-            if encoding.ids:
-                means[row] = encoder.vectors[encoding.ids].sum(axis=0) / len(encoding.ids)
+        for row, ids in enumerate(encoder.tokens.of(texts[start : start + 64]), start):
+            if ids:
+                means[row] = encoder.vectors[ids].sum(axis=0) / len(ids)
     return means
 
 
@@ -98,7 +97,7 @@ def _encoder() -> _Encoder:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     vectors = load_file(folder / WEIGHTS)["embedding.weight"].astype(np.float32)
-    return _Encoder(tokenizer, vectors)
+    return _Encoder(WordTokens(tokenizer), vectors)
 
 
 def embedded_encoder() -> Encoder:
