@@ -86,18 +86,27 @@ def encoder_id() -> str:
 
 @cache
 def _encoder() -> _Encoder:
+    from safetensors.numpy import load_file
+
+    vectors = load_file(_folder() / WEIGHTS)["embedding.weight"].astype(np.float32)
+    return _Encoder(WordTokens(embedded_tokenizer()), vectors)
+
+
+def embedded_tokenizer() -> Tokenizer:
+    """The tokenizer of the embedded encoder, which neither pads nor cuts."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(_folder() / TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _folder() -> Path:
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise Misconfigured(DENSE_EXTRA)
-    from safetensors.numpy import load_file
-    from tokenizers import Tokenizer
-
-    folder = Path(spec.origin).parent
-    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    vectors = load_file(folder / WEIGHTS)["embedding.weight"].astype(np.float32)
-    return _Encoder(WordTokens(tokenizer), vectors)
+    return Path(spec.origin).parent
 
 
 def embedded_encoder() -> Encoder:

@@ -1,9 +1,9 @@
 """The tokens of texts by those of their words, which are remembered.
 
-The embedded encoder's tokenizer takes a text as a whole, which is slow: 0.4 ms for a passage, and a
-tenth of that by its words. The tokens are the same ones. It writes `▁` for a space, and no token
-has anything before a `▁` but others of it; so none of the merges that make tokens goes from the end
-of a word into the space after it.
+The embedded encoder's tokenizer takes a text as a whole, half a millisecond for a passage; by its
+words, vectors are made in a third of the time. The tokens are the same ones. It writes `▁` for a
+space, and no token has anything before a `▁` but others of it; so none of the merges that make
+tokens goes from the end of a word into the space after it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class WordTokens:
         self._tokenizer = tokenizer
         self._most = most_words
         self._ids: dict[str, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
 
     def of(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text."""

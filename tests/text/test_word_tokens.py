@@ -1,0 +1,36 @@
+"""Tokens by words are those of the whole text."""
+
+import random
+
+import pytest
+
+from labeler.text.vectors import embedded_tokenizer
+from labeler.text.word_tokens import WordTokens
+
+PARTS = [
+    *(" ", "  ", "\n", "\t", "▁", "<s>", "</s>", "<unk>", " the", "ing", "x" * 150, "\u200d"),
+    *"abcXYZ.,<>/_0123éß汉字\u00a0’😀     ",
+]
+RNG = random.Random(5)
+TEXTS = ["".join(RNG.choices(PARTS, k=RNG.randrange(40))) for _ in range(2000)]
+
+
+@pytest.mark.parametrize("most", [0, 50, 1 << 18])
+def test_the_tokens_are_those_of_the_whole_text(most: int) -> None:
+    tokenizer = embedded_tokenizer()
+    tokens = WordTokens(tokenizer, most)
+    for start in range(0, len(TEXTS), 64):
+        texts = TEXTS[start : start + 64]
+        whole = tokenizer.encode_batch(texts, add_special_tokens=False)
+        assert tokens.of(texts) == [encoding.ids for encoding in whole]
+
+
+def test_no_token_goes_from_a_word_into_the_space_after_it() -> None:
+    assert not [t for t in embedded_tokenizer().get_vocab() if "▁" in t.lstrip("▁")]
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    tokens = WordTokens(embedded_tokenizer(), 10)
+    for number in range(100):
+        tokens.of([f"a{number} b{number}", "y" * 10_000])
+    assert len(tokens) <= 12
