@@ -47,7 +47,9 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _PROGRESS = re.compile(
-    r"^(files|retrieving|judging|generating|reading|writing|labeler): .*\d+/[\d,]+.*\n", re.M
+    r"^(files|encoding|indexing|searching|judging|generating|reading|writing|labeler)[^:\n]*: "
+    r".*\d+/[\d,]+.*\n",
+    re.M,
 )
 
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from labeler.cli.screen import Advance, note, progress
+from labeler.cli.screen import LINE_SECONDS, Advance, duration, note, progress
 from labeler.data import Failure
 from labeler.errors import Misuse
 from labeler.messages import cost_of, dollars
@@ -68,7 +68,6 @@ def _watched(run: Underway, how: ProgressForm) -> AbstractContextManager[OnJudge
     return shown(counts, how)
 
 
-LINE_SECONDS = 30.0
 PANEL_SECONDS = 0.25
 
 
@@ -191,10 +190,7 @@ def _cost(figures: Mapping[str, Any], *, projected: bool = True) -> str:
 
 
 def _duration(seconds: int | None) -> str:
-    if seconds is None:
-        return "?"
-    hours, rest = divmod(seconds, 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+    return "?" if seconds is None else duration(seconds)
 
 
 @contextmanager

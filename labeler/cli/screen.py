@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -69,9 +69,9 @@ class Advance(Protocol):
 
 @contextmanager
 def progress(label: str) -> Iterator[Advance]:
-    """A progress bar on stderr: a live one on a terminal, a line every 10 % elsewhere."""
+    """A progress bar on stderr: a live one on a terminal, lines elsewhere."""
     if not sys.stderr.isatty():
-        yield _plain_progress(label)
+        yield plain_progress(label)
         return
     from rich.progress import (
         BarColumn,
@@ -92,18 +92,33 @@ def progress(label: str) -> Iterator[Advance]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _plain_progress(label: str) -> Advance:
-    """A line every 10 %, from the second second on: what is done at once needs no progress."""
-    shown, started = -1, time.monotonic()
+LINE_SECONDS = 30.0
+"""After so long a line is due, however little was done meanwhile."""
+
+
+def plain_progress(label: str, clock: Callable[[], float] = time.monotonic) -> Advance:
+    """A line every 10 % or half a minute, with the time that is left if all goes on as it went.
+
+    From the second second on: what is done at once needs no progress.
+    """
+    shown, started = -1, clock()
+    last = started
 
     def advance(done: int, total: int) -> None:
-        nonlocal shown
-        tenth = 10 * done // total if total else 10
-        if tenth > shown and time.monotonic() - started > 1:
-            shown = tenth
-            note(f"{label}: {done}/{total}")
+        nonlocal shown, last
+        tenth, now = 10 * done // total if total else 10, clock()
+        if now - started > 1 and (tenth > shown or now - last >= LINE_SECONDS):
+            shown, last = tenth, now
+            left = round((now - started) * (total - done) / done) if 0 < done < total else 0
+            note(f"{label}: {done}/{total}" + (f", {duration(left)} left" if left else ""))
 
     return advance
+
+
+def duration(seconds: int) -> str:
+    """A time in minutes and seconds, or in hours."""
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
 
 
 def _stderr() -> Console:
