@@ -43,10 +43,12 @@ class Forked:
         cwd: Path | None = None,
         stderr: int | None = None,
         largest: int | None = None,
+        renames: int | None = None,
     ) -> None:
         """Start it, with a pipe from its stderr where none is given, and nowhere for its stdout.
 
-        It can write no file of more bytes than `largest`.
+        It can write no file of more bytes than `largest`. It is killed before it renames a file
+        once more than `renames` times.
         """
         ours, theirs = (None, stderr) if stderr is not None else os.pipe()
         self._socket, its_end = socket.socketpair()
@@ -55,7 +57,8 @@ class Forked:
         if ours is not None:
             os.close(theirs)
         order = {"words": [*words], "env": {**env}, "cwd": str(cwd or Path.cwd())}
-        self._socket.sendall(json.dumps({**order, "largest": largest}).encode() + b"\n")
+        order |= {"largest": largest, "renames": renames}
+        self._socket.sendall(json.dumps(order).encode() + b"\n")
         self.pid = int(self._socket.recv(32))
         self.returncode: int | None = None
         self.stderr: TextIO | None = None if ours is None else open(ours, encoding="utf-8")  # noqa: SIM115
@@ -192,8 +195,23 @@ def _main() -> None:
         sys.dont_write_bytecode = True
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["largest"], order["largest"]))
+    if order["renames"] is not None:
+        _be_killed_after(order["renames"])
     sys.argv = ["labeler", *order["words"]]
     os._exit(_exit_code_of(main))
+
+
+def _be_killed_after(renames: int) -> None:
+    done = 0
+
+    def count(event: str, _arguments: Any) -> None:
+        nonlocal done
+        if event == "os.rename":
+            if done == renames:
+                os.kill(os.getpid(), signal.SIGKILL)
+            done += 1
+
+    sys.addaudithook(count)
 
 
 def _exit_code_of(main: Callable[[], None]) -> int:

@@ -56,10 +56,12 @@ def _uses_in(path: Path, tree: ast.Module, methods: dict[str, set[str]]) -> Iter
                 for method in methods.get(name, METHODS):
                     yield Use(f"{path.parent.name}/{path.name} {name}", names[name].pattern, method)
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and ast.unparse(call.func).removeprefix("re.") in METHODS:
-            text = _value(call.args[0], names) if ast.unparse(call.func)[:3] == "re." else None
-            if isinstance(text, str | bytes):
-                yield Use(f"{path.parent.name}/{path.name}", text, ast.unparse(call.func)[3:])
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            method = call.func.attr
+            if method in METHODS and ast.unparse(call.func.value) == "re":
+                text = _value(call.args[0], names)
+                if isinstance(text, str | bytes):
+                    yield Use(f"{path.parent.name}/{path.name}", text, method)
 
 
 def _value(node: ast.expr, names: dict[str, Any]) -> Any:

