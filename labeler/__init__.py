@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from labeler.exchange.qrels import read_qrels as read_qrels
     from labeler.exchange.queries import read_query_list as read_query_list
     from labeler.exchange.runs import read_run as read_run
+    from labeler.judging.drift import adrift as adrift
+    from labeler.judging.drift import drift as drift
     from labeler.judging.judge import ajudge as ajudge
     from labeler.judging.judge import judge as judge
     from labeler.judging.relabel import arelabel as arelabel
@@ -70,6 +72,7 @@ _PUBLIC = {
     "LabelerError": "errors:LabelerError",
     "Limits": "models.limits:Limits",
     "abuild": "pipeline.build:abuild",
+    "adrift": "judging.drift:adrift",
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",
@@ -80,6 +83,7 @@ _PUBLIC = {
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",
     "export": "collection.export:export",
+    "drift": "judging.drift:drift",
     "evaluate": "evaluation.evaluate:evaluate",
     "from_log": "queries.traffic:from_log",
     "generate": "queries.generate:generate",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labeler.cli import model_options, options
+from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import (
     check_complete,
+    check_steady,
+    show_drift,
     show_judging,
     show_judging_plan,
     show_outcome,
@@ -17,16 +21,31 @@ from labeler.cli.reporting import (
 from labeler.cli.signals import run_until_stopped
 from labeler.models.limits import Limits
 
+if TYPE_CHECKING:
+    from labeler.collection.layout import Collection
+    from labeler.collection.outputs import Output
+    from labeler.judging.session import JudgeOptions
+    from labeler.models.control import Control
+
+PROMPT = "umbrela"
+
 
 @options.unfolded
 def command(
     folder: options.Folder,
     *,
-    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = "umbrela",
+    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = PROMPT,
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
     name: model_options.NewName = None,
+    control: Annotated[
+        int,
+        number(
+            COUNT_OR_NONE,
+            help="Judge so many graded pairs again, nothing else: has the assessor drifted?",
+        ),
+    ] = 0,
     limits: Limits,
     flags: model_options.RunFlags,
     output: options.OutputFlags,
@@ -41,15 +60,44 @@ def command(
     from labeler.models.choose import model_in
 
     to, model = output.made_from(open_collection(folder).folder), model_in(model, model_file)
-    collection, control = open_collection(folder), control_of(flags)
+    collection, watched = open_collection(folder), control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     asked = JudgeOptions(prompt, model, base_url, name, *settings)
+    if control:
+        _control(collection, asked, control, watched, (flags.dry_run, output, to))
+        return
     if flags.dry_run:
         plan = run_until_stopped(
-            lambda stop: aplan_judging(collection, asked, control.with_stop(stop))
+            lambda stop: aplan_judging(collection, asked, watched.with_stop(stop))
         )
         show_outcome(plan, show_judging_plan, output, to)
         return
-    result = run_until_stopped(lambda stop: ajudge(collection, asked, control.with_stop(stop)))
+    result = run_until_stopped(lambda stop: ajudge(collection, asked, watched.with_stop(stop)))
     show_outcome(result, show_judging, output, to)
     check_complete(result)
+
+
+def _control(
+    collection: Collection,
+    asked: JudgeOptions,
+    pairs: int,
+    control: Control,
+    shown: tuple[bool, options.OutputFlags, Output | None],
+) -> None:
+    """Judge some pairs again; `GateFailed` where their assessor has drifted."""
+    from labeler.judging.drift import adrift, aplan_drift
+
+    dry_run, output, to = shown
+    if asked.prompt == PROMPT:  # the set's own, whichever that is
+        asked = replace(asked, prompt="")
+    if dry_run:
+        plan = run_until_stopped(
+            lambda stop: aplan_drift(collection, asked, pairs, control.with_stop(stop))
+        )
+        show_outcome(plan, show_judging_plan, output, to)
+        return
+    check = run_until_stopped(
+        lambda stop: adrift(collection, asked, pairs, control.with_stop(stop))
+    )
+    show_outcome(check, show_drift, output, to)
+    check_steady(check)

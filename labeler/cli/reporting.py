@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from labeler.cli.output import said_to, show_records
 from labeler.cli.screen import note, say
-from labeler.errors import Incomplete
+from labeler.errors import GateFailed, Incomplete
 from labeler.messages import cost_of, count_of, dollars
 from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
     from labeler.cli.options import FormFlags, OutputFlags
     from labeler.collection.outputs import Output
+    from labeler.judging.drift_check import DriftCheck
     from labeler.judging.plan import JudgingPlan
     from labeler.judging.result import JudgeResult
     from labeler.judging.tally import Tally
@@ -142,6 +143,25 @@ def show_judging(result: JudgeResult) -> None:
         note(f"wrote {result.judgements} and {result.qrels}")
     if result.caveat:
         note(result.caveat)
+
+
+def show_drift(check: DriftCheck) -> None:
+    """Print whether the assessor has drifted, and the figures behind that."""
+    from labeler.report.render import render
+
+    first, *rest = check.sentences()
+    say(first)
+    say("")
+    say(render(check.table()).rstrip())
+    for sentence in rest:
+        note(sentence)
+
+
+def check_steady(check: DriftCheck) -> None:
+    """`GateFailed` where the assessor has drifted, or nothing was graded again."""
+    if check.has_drifted or not check.compared:
+        advice = "judge new pairs under another name, or relabel all"
+        raise GateFailed(f"{check.name}: {check.verdict}; {advice}")
 
 
 def show_failures(tally: Tally) -> None:

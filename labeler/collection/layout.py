@@ -63,6 +63,11 @@ class Collection:
         return self.folder / "card.json"
 
     @property
+    def controls(self) -> Path:
+        """The folder of pairs that were judged again, to see whether the assessor has drifted."""
+        return self.folder / "controls"
+
+    @property
     def indexes(self) -> Path:
         """The folder of what is derived from the documents, and made anew where it is not there."""
         return self.folder / "indexes"
@@ -200,7 +205,7 @@ _OWN = re.compile(
     r"|replies\.db(?:[-.][\w-]+)?|\.lock)",
     re.IGNORECASE,
 )
-_OWN_FOLDERS = ("indexes", "judgements", "people", "samples", "vectors")
+_OWN_FOLDERS = ("controls", "indexes", "judgements", "people", "samples", "vectors")
 _FOLDERS = (*_OWN_FOLDERS, "qrels", "runs")
 
 

@@ -18,13 +18,15 @@ from labeler.prompt import Prompt, schema_of
 class Assessor:
     """Who grades: a prompt and a model, and the parameters that the model is asked with.
 
-    `inputs` joins what each request's `inputs` hold.
+    `inputs` joins what each request's `inputs` hold; `repeat` numbers the times that a pair is
+    asked about, from 0.
     """
 
     prompt: Prompt
     model: Model
     parameters: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    repeat: int = 0
 
     @cached_property
     def asked_with(self) -> dict[str, Any]:
@@ -44,7 +46,8 @@ class Assessor:
         """The first request for a pair."""
         values = _values(query, document)
         inputs = {**values, **self.inputs}
-        return Request(self.prompt.render(values), self.asked_with, self.schema, inputs)
+        messages = self.prompt.render(values)
+        return Request(messages, self.asked_with, self.schema, inputs, self.repeat)
 
     def outcome_of(self, pair: Pair, reply: Reply) -> Outcome:
         """The grade that a reply gives a pair, or why it gives none."""

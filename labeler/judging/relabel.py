@@ -86,7 +86,7 @@ async def arelabel(
 ) -> RelabelResult:
     """Judge the pairs of `source` anew: `relabel` for callers that are asynchronous."""
     opened = open_collection(collection)
-    pairs_of, asked = _same_pairs(source), _asked_again(opened, source, options)
+    pairs_of, asked = _same_pairs(source), asked_again(opened, source, options)
     result = await judge_set(opened, pairs_of, asked, control or Control())
     return RelabelResult(result, changes_between(opened, source, result.name))
 
@@ -99,7 +99,7 @@ async def aplan_relabeling(
 ) -> JudgingPlan:
     """What `arelabel` would take; asks nothing and writes nothing."""
     opened = open_collection(collection)
-    asked = _asked_again(opened, source, options)
+    asked = asked_again(opened, source, options)
     return await plan_set(opened, _same_pairs(source), asked, control or Control())
 
 
@@ -110,7 +110,7 @@ def _same_pairs(source: str) -> PairsOf:
     return pairs_of
 
 
-def _asked_again(collection: Collection, source: str, options: JudgeOptions | None) -> JudgeOptions:
+def asked_again(collection: Collection, source: str, options: JudgeOptions | None) -> JudgeOptions:
     """The options with the model to ask: the one named, else the one that judged before."""
     options = options or JudgeOptions()
     made_by = origin_of(collection.judgements(source))

@@ -1,0 +1,224 @@
+"""Some pairs judged again, to see whether model and prompt still grade as they did."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from labeler.collection.controls import control_file, next_control, write_control
+from labeler.collection.judgements import JudgementRow, origin_of, read_judgements
+from labeler.collection.layout import Collection, check_name, open_collection
+from labeler.collection.lock import locked_in_loop
+from labeler.data import Judged, Judgement, Pair
+from labeler.errors import BadInput, Misuse, about
+from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.attempts import TRIES
+from labeler.judging.drift_check import DriftCheck, Regraded
+from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.job import default_name, texts_of
+from labeler.judging.plan import JudgingPlan
+from labeler.judging.relabel import asked_again
+from labeler.judging.session import IN_HAND, JudgeOptions
+from labeler.judging.status import prompt_source
+from labeler.model import Model, Request
+from labeler.models.call_plan import plan_calls
+from labeler.models.control import Control, Underway
+from labeler.models.limits import Limits
+from labeler.models.loop import run_to_end
+from labeler.models.session import Selection, Session, open_session, select_model
+from labeler.prompt import find_prompt
+
+PAIRS = 20
+TIMES = 2
+"""How often each pair is asked again: the new grades differ from each other by noise alone."""
+FIRST_REPEAT = 1000
+"""Repeats of controls count from here, so that no earlier reply is taken for a new one."""
+
+
+def drift(  # noqa: PLR0913  the keywords of a public function are its settings
+    collection: Collection | Path | str,
+    name: str | None = None,
+    *,
+    pairs: int = PAIRS,
+    prompt: str | None = None,
+    model: str | Model | None = None,
+    base_url: str | None = None,
+    limits: Limits | None = None,
+    control: Control | None = None,
+) -> DriftCheck:
+    """Judge some pairs of a set of judgements again, and say whether its assessor has drifted.
+
+    Each of `pairs` pairs, drawn by chance among those with a grade, is asked about twice. Their
+    grades stay as they are. The model and the prompt are those of the set, as they are now, where
+    none is named.
+
+    >>> from labeler.judging.judge import judge
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> mild = fake_model('{"grade": 2}')
+    >>> first = judge(collection, model=mild, name="first")
+    >>> drift(collection, "first", model=mild).verdict
+    'no drift shown'
+    """
+    options = JudgeOptions(prompt or "", model, base_url, name, limits=limits or Limits())
+    control = control or Control()
+    return run_to_end(lambda stop: adrift(collection, options, pairs, control.with_stop(stop)))
+
+
+async def adrift(
+    collection: Collection | Path | str,
+    options: JudgeOptions,
+    pairs: int = PAIRS,
+    control: Control | None = None,
+) -> DriftCheck:
+    """The same for callers that are asynchronous; without a prompt the set's is asked again."""
+    opened, control = open_collection(collection), control or Control()
+    async with _prepared(opened, options, pairs, control) as prepared:
+        regraded = await _regraded(prepared, control)
+        check = DriftCheck.of(
+            prepared.name,
+            prepared.number,
+            tuple(regraded),
+            made_before(opened, prepared.name),
+            (prepared.assessor.prompt.id, prepared.assessor.model.id),
+        )
+        async with locked_in_loop(opened, control.stop, control.note):
+            path = control_file(opened, prepared.name, prepared.number)
+            write_control(path, check.rows(), opened, check.as_json())
+    return check
+
+
+async def aplan_drift(
+    collection: Collection | Path | str,
+    options: JudgeOptions,
+    pairs: int = PAIRS,
+    control: Control | None = None,
+) -> JudgingPlan:
+    """What `adrift` would take; asks nothing and writes nothing."""
+    opened, control = open_collection(collection), control or Control()
+    async with _prepared(opened, options, pairs, control, rehearsal=True) as prepared:
+        requests = list(_unanswered(prepared))
+        calls = plan_calls(requests, prepared.session, tries=TRIES)
+        total = TIMES * len(prepared.rows)
+        return JudgingPlan(total, total - len(requests), calls)
+
+
+class _Prepared(NamedTuple):
+    """The rows to judge again, their texts, and who does it, under which number."""
+
+    name: str
+    number: int
+    rows: list[JudgementRow]
+    texts: Texts
+    assessor: Assessor
+    session: Session
+
+    def again(self, time: int) -> Assessor:
+        """The assessor, whose replies of this time nobody was given before."""
+        repeat = FIRST_REPEAT + TIMES * self.number + time
+        return replace(self.assessor, repeat=repeat)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs of the rows."""
+        return [row.judged.outcome.pair for row in self.rows]
+
+
+@asynccontextmanager
+async def _prepared(
+    collection: Collection,
+    options: JudgeOptions,
+    pairs: int,
+    control: Control,
+    *,
+    rehearsal: bool = False,
+) -> AsyncIterator[_Prepared]:
+    name = _name_of(collection, options)
+    made_by = origin_of(collection.judgements(name))
+    source = prompt_source(made_by.prompt) if made_by and made_by.prompt else "umbrela"
+    options = replace(options, prompt=options.prompt or source)
+    options = asked_again(collection, name, options)
+    prompt = find_prompt(options.prompt)
+    texts = texts_of(collection)
+    number = next_control(collection, name)
+    rows = drawn(collection, name, texts, pairs, number)
+    session_options = replace(options.session, rehearsal=rehearsal)
+    selection: Selection = await select_model("judge", session_options, control)
+    documents = texts.documents.values()
+    async with open_session(selection, documents, collection.store, control) as session:
+        assessor = Assessor(prompt, session.model, inputs=session.inputs)
+        yield _Prepared(name, number, rows, texts, assessor, session)
+
+
+def _name_of(collection: Collection, options: JudgeOptions) -> str:
+    """The set that is meant: the one named, that of the prompt and the model, or the only one."""
+    names = collection.judgement_names()
+    name = options.name
+    if name is None and isinstance(options.model, str) and options.prompt:
+        name = default_name(find_prompt(options.prompt).name, options.model)
+    if name is None and len(names) != 1:
+        listed = ", ".join(names) or "none"
+        raise Misuse(
+            f"which judgements are to be controlled? there are: {listed}", parameter="name"
+        )
+    with about("name"):
+        name = check_name(name if name is not None else names[0])
+        collection.existing_judgements(name)
+    return name
+
+
+def drawn(
+    collection: Collection, name: str, texts: Texts, pairs: int, number: int
+) -> list[JudgementRow]:
+    """So many rows of a set by chance, among those with a grade of the documents as they are."""
+    if pairs < 2:
+        raise Misuse("a control takes two pairs at least", parameter="control")
+    path = collection.judgements(name)
+    rows = [
+        row
+        for row in read_judgements(path)
+        if isinstance(row.judged.outcome, Judgement)
+        and not row.carried
+        and row.judged.outcome.pair.query_id in texts.queries
+        and row.judged.outcome.pair.doc_id in texts.documents
+    ]
+    if len(rows) < 2:
+        raise BadInput(
+            f"{path}: no two pairs with a grade whose texts are there; nothing to control"
+        )
+    rows.sort(key=lambda row: row.judged.outcome.pair)
+    return Random(f"control\0{number}").sample(rows, min(pairs, len(rows)))
+
+
+def made_before(collection: Collection, name: str) -> tuple[str, str]:
+    """The prompt and the model that made a set of judgements."""
+    made_by = origin_of(collection.judgements(name))
+    return (made_by.prompt, made_by.model) if made_by else ("", "")
+
+
+async def _regraded(prepared: _Prepared, control: Control) -> Iterator[Regraded]:
+    """Each row with what its pair was given again."""
+    guard, answers = prepared.session.guard, list[list[Judged]]()
+    underway = Underway(TIMES * len(prepared.rows), guard, asks=prepared.assessor.model.is_server)
+    at_once = IN_HAND * guard.limiter.limits.at_once
+    with control.judging(underway) as on_judged:
+        options = PairOptions(at_once, False, on_judged, guard.stop)
+        for time in range(TIMES):
+            judging = judge_pairs(prepared.pairs, prepared.texts, prepared.again(time), options)
+            answers.append([judged async for judged in judging])
+    return (
+        Regraded(row.judged, tuple(again))
+        for row, *again in zip(prepared.rows, *answers, strict=True)
+    )
+
+
+def _unanswered(prepared: _Prepared) -> Iterator[Request]:
+    for time in range(TIMES):
+        assessor = prepared.again(time)
+        requests = [assessor.request(*prepared.texts.of(pair)) for pair in prepared.pairs]
+        replies = assessor.model.recall(requests)
+        yield from (r for r, reply in zip(requests, replies, strict=True) if reply is None)
