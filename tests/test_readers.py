@@ -42,8 +42,10 @@ from labeler.trec import rankings
 from labeler.trec.blocks import batches
 from labeler.trec.index import QRELS, RUN, Kind, indexed
 from labeler.trec.labels import read_labels
+from labeler.trec.pool import pool_of
+from labeler.trec.pool import read_pool as pool_of_file
 from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_loose_run, read_run
+from labeler.trec.runs import read_loose_run, read_run, read_run_by_line
 from labeler.trec.tags import last_tag, read_tag
 from labeler.trec.verdicts import read_verdicts
 
@@ -156,9 +158,9 @@ def by_index(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
 
 def by_rankings(path: Path) -> Run:
     """The run, which must be ranked as its slow twin is."""
-    pool = rankings.pool_of({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}, "quí": {"d3": 0}})
+    pool = pool_of({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}, "quí": {"d3": 0}})
     ranked, _ = rankings.read_rankings(path, pool, block=64)
-    run = read_run(path)
+    run = read_run_by_line(path)
     slow, _ = rankings.rankings_of(run, pool)
     for name in ("retrieved", "query", "rank", "grade", "score"):
         assert getattr(ranked, name).tolist() == getattr(slow, name).tolist(), name
@@ -167,7 +169,7 @@ def by_rankings(path: Path) -> Run:
 
 def by_pool(path: Path) -> Qrels:
     """The qrels through their pool, whose counts must be those of the slow reader."""
-    pool = rankings.read_pool(path, lambda _warning: None, block=64)
+    pool = pool_of_file(path, lambda _warning: None, block=64)
     assert sorted(pool.queries) == sorted(pool.qrels)
     assert len(pool.grade) == sum(map(len, pool.qrels.values()))
     return pool.qrels

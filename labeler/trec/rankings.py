@@ -1,6 +1,7 @@
 """Runs from their files straight to `Rankings`, without a Python object a line.
 
-The same answers as `rankings(read_qrels(…), read_run(…))`, to the last bit, and the same errors.
+The same answers as `rankings(read_qrels(…), read_run_by_line(…))`, to the last bit, and the same
+errors.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from labeler.trec.columns import Irregular, Words, mixed, widened
 from labeler.trec.holes import NO_HOLES, Holes, all_holes, holes_in, holes_of
 from labeler.trec.index import RUN, indexed
 from labeler.trec.pool import BLOCK, Pool, refuse_collisions
-from labeler.trec.runs import read_run
+from labeler.trec.runs import read_run_by_line
 from labeler.trec.ties import contradictions, in_order, tied_pairs
 
 SOME = 1000
@@ -54,7 +55,7 @@ def read_rankings(
             with indexed(path, RUN, block) as index:
                 return _ranked(batches([index], size=block), pool, ties, holes=holes)
     except (Irregular, BadInput):
-        return rankings_of(read_run(path), pool, ties, holes=holes)
+        return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
 
 
 def rankings_of(

@@ -17,7 +17,7 @@ from labeler.trec.blocks import batches
 from labeler.trec.distinct import pair_batches
 from labeler.trec.index import QRELS, RUN, indexed
 from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.runs import read_run, read_run_by_line
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
 SIZES = st.sampled_from([1, 40, 200, 1 << 20])
@@ -34,6 +34,21 @@ def outcome(read: Callable[[], Run | Qrels]) -> Run | Qrels | str:
         return read()
     except BadInput as error:
         return str(error)
+
+
+def items(run: Run | Qrels | str) -> object:
+    """A run with its order, which dicts that are compared do not tell."""
+    return run if isinstance(run, str) else [(q, list(scores.items())) for q, scores in run.items()]
+
+
+def test_a_run_of_several_blocks_is_the_slow_readers(tmp_path: Path) -> None:
+    path, long = tmp_path / "a.trec", "x" * 1000
+    lines = [f"q{n % 3 if n % 50 else n // 50} Q0 {long}{n} 1 {n % 7}.5 t\n" for n in range(6000)]
+    path.write_text("".join(lines))
+    assert items(read_run(path)) == items(read_run_by_line(path))
+    path.write_text("".join([*lines, lines[1]]))
+    with pytest.raises(BadInput, match=r"a.trec:6001: q1 retrieves .* a second time"):
+        read_run(path)
 
 
 def streamed_run(path: Path, size: int) -> Run:
@@ -66,7 +81,11 @@ def streamed_qrels(path: Path, size: int) -> Qrels:
 def test_a_run_is_the_slow_readers(content: bytes, size: int, packed: bool, scratch: Path) -> None:
     path = scratch / "a.trec"
     path.write_bytes(gzip.compress(content) if packed else content)
-    wanted, found = outcome(lambda: read_run(path)), outcome(lambda: streamed_run(path, size))
+    wanted, found = (
+        outcome(lambda: read_run_by_line(path)),
+        outcome(lambda: streamed_run(path, size)),
+    )
+    assert items(outcome(lambda: read_run(path))) == items(wanted)
     if isinstance(wanted, str):  # of several repeated pairs another may be found first
         assert isinstance(found, str)
         assert re.search(r"a\.trec:\d+: .* a second time$|no line in it", found)
@@ -92,7 +111,11 @@ def test_odd_files_are_refused_in_a_line_that_names_file_and_line(
 ) -> None:
     path = scratch / "a.trec"
     path.write_bytes(content)
-    wanted, found = outcome(lambda: read_run(path)), outcome(lambda: streamed_run(path, size))
+    wanted, found = (
+        outcome(lambda: read_run_by_line(path)),
+        outcome(lambda: streamed_run(path, size)),
+    )
+    assert items(outcome(lambda: read_run(path))) == items(wanted)
     if isinstance(wanted, str):
         assert isinstance(found, str)
         assert re.search(r"a\.trec:\d+: [^\n]+$", found)

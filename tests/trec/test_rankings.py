@@ -15,7 +15,7 @@ from labeler.metrics import Rankings, evaluate, rankings, score
 from labeler.trec.pool import pool_of, read_pool
 from labeler.trec.qrels import read_qrels
 from labeler.trec.rankings import rankings_of, read_rankings
-from labeler.trec.runs import read_run
+from labeler.trec.runs import read_run_by_line
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=80)
 IDS = st.sampled_from(
@@ -100,7 +100,7 @@ def check(folder: Path, qrels: bytes, run: bytes, block: int, ties: str) -> None
 
     def slow() -> Rankings:
         judged = read_qrels(folder / "a.qrels")
-        return rankings(judged, read_run(folder / "a.trec"), ties=ties)
+        return rankings(judged, read_run_by_line(folder / "a.trec"), ties=ties)
 
     assert_same(outcome(fast), outcome(slow))
 
@@ -154,7 +154,7 @@ def test_what_a_program_holds_gives_what_its_files_give(
         return
     held = pool_of(read_qrels(scratch / "a.qrels"))
     assert_same(read_rankings(scratch / "a.trec", held, ties)[0], wanted)
-    ranked, counted = rankings_of(read_run(scratch / "a.trec"), held, ties)
+    ranked, counted = rankings_of(read_run_by_line(scratch / "a.trec"), held, ties)
     assert_same(ranked, wanted)
     for name in ("common", "extra", "matched", "tied_pairs"):
         assert getattr(counted, name) == getattr(facts, name), name
@@ -179,7 +179,7 @@ def test_real_runs_score_as_the_slow_reader_has_them(shared: Path) -> None:
     measures = ["nDCG@10", "AP", "Bpref", "R@100", "AUC"]
     for path in sorted((folder / "runs").glob("*.gz"))[:3]:
         fast = score(read_rankings(path, pool)[0], measures)
-        slow = evaluate(qrels, read_run(path), measures)
+        slow = evaluate(qrels, read_run_by_line(path), measures)
         assert np.array_equal(fast.values, slow.values, equal_nan=True)
 
 
