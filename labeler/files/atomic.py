@@ -71,7 +71,7 @@ def replacing_bytes(
         target = Path(os.path.realpath(path))
         refuse_read_only(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(target)
+        remove_abandoned(target.parent, target.name)
         prefix = f".{target.name}."
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=target.parent)
         partial = Path(name)
@@ -143,13 +143,15 @@ def _lock(handle: int) -> bool:
     return True
 
 
-def _remove_abandoned(path: Path) -> None:
-    """Remove old partial files of `path`; a young one may be another process's, at work, and so may
-    one that is locked, whatever the clock says.
+def remove_abandoned(folder: Path, name: str = "") -> None:
+    """Remove old partial files of a folder, or of the file in it that is called so.
+
+    A young one may be another process's, at work, and so may one that is locked, whatever the clock
+    says.
     """
-    partial = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]+\.part")
+    partial = re.compile(rf"\.{re.escape(name) or '.+'}\.[a-z0-9_]+\.part")
     oldest = time.time() - ABANDONED_SECONDS
-    for beside in path.parent.iterdir():
+    for beside in folder.iterdir():
         if partial.fullmatch(beside.name):
             with suppress(OSError):  # gone meanwhile, or another user's
                 if beside.stat().st_mtime < oldest and _is_free(beside):

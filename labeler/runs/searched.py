@@ -15,6 +15,7 @@ from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection
 from labeler.data import Document
 from labeler.files.arrays import Arrays, ArraysWriter, open_arrays, writing_arrays
+from labeler.files.atomic import remove_abandoned
 from labeler.files.read import byte_chunks
 from labeler.messages import Advance, counted
 
@@ -51,6 +52,8 @@ class IndexFolder:
         return arrays
 
     def _remove_others(self) -> None:
+        """Remove the indexes of other documents, and what killed processes left of any."""
+        remove_abandoned(self.folder)
         for path in self.folder.glob("*.index"):
             if path.stem.split("-")[-2:-1] != [self.documents[:12]]:
                 with suppress(OSError):  # another process may read it, where that forbids it

@@ -1,5 +1,9 @@
 """Indexes that are kept beside a corpus: made once, of its very content, and searched in blocks."""
 
+import os
+import signal
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,9 +15,11 @@ from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.data import Document, Query, Run
+from labeler.messages import no_progress
 from labeler.runs.engines.bm25 import bm25_run
 from labeler.runs.engines.dense import dense_run
 from labeler.runs.engines.nearest import Nearest
+from labeler.runs.retrieve import ENGINES as ENGINES_BY_NAME
 from labeler.runs.searched import Searched, searched_corpus
 from labeler.text.vectors import embedded_encoder
 from labeler.trec.order import best
@@ -84,6 +90,45 @@ def test_an_index_that_is_damaged_is_made_anew(tmp_path: Path, search: Search) -
     (path,) = collection.indexes.iterdir()
     path.write_bytes(path.read_bytes()[:-100])
     assert search(searched_corpus(collection, kept_from=0), QUERIES, 5) == first
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from labeler.collection.layout import Collection
+from labeler.data import Query
+from labeler.messages import no_progress
+from labeler.runs.retrieve import ENGINES
+from labeler.messages import no_progress
+from labeler.runs.retrieve import ENGINES as ENGINES_BY_NAME
+from labeler.runs.searched import Searched, searched_corpus
+
+folder, name, at = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+whole = searched_corpus(Collection(folder), kept_from=0)
+
+def again():
+    for number, document in enumerate(whole.again()):
+        if number == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield document
+
+ENGINES[name].search(Searched(again, whole.count, whole.kept), [Query("q", "cat")], 5, no_progress)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such signal")
+@pytest.mark.parametrize("name", ["bm25", "dense"])
+def test_what_was_killed_while_it_indexed_indexes_anew(tmp_path: Path, name: str) -> None:
+    collection = made(tmp_path, 2100)
+    command = [sys.executable, "-c", KILLED, str(tmp_path), name, "2050"]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert not list(collection.indexes.glob("*.index"))
+    (partial,) = collection.indexes.glob(".*.part")
+    os.utime(partial, (0, 0))
+    search = ENGINES_BY_NAME[name].search
+    run = search(searched_corpus(collection, kept_from=0), QUERIES, 5, no_progress)
+    assert run == search(Searched.of([*documents(2100)]), QUERIES, 5, no_progress)
+    assert [path.suffix for path in collection.indexes.iterdir()] == [".index"]
 
 
 def test_an_index_of_some_fields_is_another(tmp_path: Path) -> None:
