@@ -277,3 +277,21 @@ def test_the_embedded_model_s_file_may_be_the_user_s_own(
     assert f"model: gguf:{own}" in capsys.readouterr().err
     assert execute([*arguments, "--model", "gpt-4.1-mini"]) == 2
     assert "--model-file: a file is of the embedded model" in capsys.readouterr().err
+
+
+def test_a_build_reads_the_files_that_ingest_would_with_the_same_rules(
+    documents: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "q.txt"
+    own.write_text("where is item 3 explained\n")
+    rules = ["--include", "*.md", "--exclude", "guide 1*.md", "--no-gitignore", "--words", "60"]
+    (documents / "broken.md").unlink()
+    built, read = tmp_path / "built", tmp_path / "read"
+    words = ["--queries-file", str(own), "--model", "similarity", "--quiet"]
+    assert execute(["build", str(documents), "-o", str(built), *words, *rules]) == 0
+    assert execute(["ingest", str(documents), "-o", str(read), *rules]) == 0
+    settings = [read_card(Collection(folder))["ingest"]["settings"] for folder in (built, read)]
+    assert settings[0] == settings[1]
+    assert settings[0]["exclude"] == ["guide 1*.md"]
+    corpora = [(folder / "corpus.jsonl").read_bytes() for folder in (built, read)]
+    assert corpora[0] == corpora[1]

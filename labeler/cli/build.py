@@ -22,6 +22,7 @@ from labeler.cli.reporting import (
 )
 from labeler.cli.screen import say
 from labeler.cli.signals import run_until_stopped
+from labeler.corpus.file_rules import FileRules
 from labeler.exchange.fields import FieldNames
 from labeler.models.limits import Limits
 from labeler.queries.asking import Asking
@@ -48,6 +49,7 @@ def command(
     ] = None,
     max_file_size: options.MaxFileSize = options.MEGABYTES,
     follow_links: options.FollowLinks = False,
+    files: FileRules,
     force: options.Force = False,
     depth: Annotated[int, number(COUNT, help="Documents of each run to pool.")] = 10,
     prompt: Annotated[str, typer.Option(help="The grading prompt's name or file.")] = "umbrela",
@@ -75,7 +77,7 @@ def command(
     model = model_in(model, model_file)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     judging = JudgeOptions(prompt, model, base_url, name, *settings)
-    reading = (max_file_size << 20, follow_links, force, fields)
+    reading = (max_file_size << 20, follow_links, files, force, fields)
     generating = (asking, passages, filters)
     asked = BuildOptions(inputs, queries, queries_file, depth, seed, judging, *reading, *generating)
     control = control_of(flags)

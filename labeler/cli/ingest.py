@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.numbers import WORDS, number
 from labeler.cli.options import (
     MEGABYTES,
     OUTPUT,
@@ -20,6 +19,7 @@ from labeler.cli.options import (
 )
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
+from labeler.corpus.file_rules import FileRules
 from labeler.exchange.fields import FieldNames
 from labeler.messages import count_of
 
@@ -58,17 +58,7 @@ def command(
     ] = None,
     max_file_size: MaxFileSize = MEGABYTES,
     follow_links: FollowLinks = False,
-    include: Annotated[
-        list[str], typer.Option(help="Read only files of this pattern; as often as you like.")
-    ] = [],  # noqa: B006  typer copies it
-    exclude: Annotated[
-        list[str], typer.Option(help="Leave out what has this pattern, as in .gitignore.")
-    ] = [],  # noqa: B006
-    gitignore: Annotated[
-        bool, typer.Option(help="Leave out what a folder's .gitignore names.")
-    ] = True,
-    code: Annotated[bool, typer.Option("--code", help="Read source code, too, by symbol.")] = False,
-    words: Annotated[int, number(WORDS, help="About how many words a passage has.")] = 200,
+    files: FileRules,
     force: Force = False,
     fields: FieldNames,
     shown: FormFlags,
@@ -86,12 +76,8 @@ def command(
         max_file_size << 20,
         control,
         follow_links=follow_links,
-        include=include,
-        exclude=exclude,
-        gitignore=gitignore,
-        code=code,
-        words=words,
         force=force,
+        **asdict(files),
         **asdict(fields),
     )
     note_left_out(result)

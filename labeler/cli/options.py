@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from labeler.cli.numbers import SIZE_OF_A_FILE, number
+from labeler.cli.numbers import SIZE_OF_A_FILE, WORDS, number
+from labeler.corpus.file_rules import FileRules
 from labeler.exchange.fields import FieldNames
 from labeler.report.forms import FormName, form_of
 
@@ -137,6 +138,35 @@ _FIELDS = {
 OPTIONS_OF[FieldNames] = {
     name: Annotated[str, typer.Option(metavar="NAME", help=text, rich_help_panel=ROWS)]
     for name, text in _FIELDS.items()
+}
+
+
+READING = "Reading files"
+OPTIONS_OF[FileRules] = {
+    "include": Annotated[
+        list[str],
+        typer.Option(
+            help="Read only files of this pattern; as often as you like.", rich_help_panel=READING
+        ),
+    ],
+    "exclude": Annotated[
+        list[str],
+        typer.Option(
+            help="Leave out what has this pattern, as in .gitignore.", rich_help_panel=READING
+        ),
+    ],
+    "gitignore": Annotated[
+        bool,
+        typer.Option(help="Leave out what a folder's .gitignore names.", rich_help_panel=READING),
+    ],
+    "code": Annotated[
+        bool,
+        typer.Option("--code", help="Read source code, too, by symbol.", rich_help_panel=READING),
+    ],
+    "words": Annotated[
+        int,
+        number(WORDS, help="About how many words a passage has.", rich_help_panel=READING),
+    ],
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from labeler.collection.layout import Collection
+from labeler.corpus.file_rules import FileRules
 from labeler.corpus.read import LARGEST_FILE
 from labeler.exchange.fields import FieldNames
 from labeler.judging.session import JudgeOptions
@@ -41,6 +42,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
     limits: Limits | None = None,
     control: Control | None = None,
     follow_links: bool = False,
+    files: FileRules | None = None,
     force: bool = False,
     fields: FieldNames | None = None,
     asking: Asking | None = None,
@@ -66,7 +68,7 @@ def build(  # noqa: PLR0913  the keywords of a public function are its settings
         prompt, model, base_url, name, concurrency, retry_failed, redact, limits or Limits()
     )
     own = Path(queries_file) if queries_file else None
-    reading = (LARGEST_FILE, follow_links, force, fields or FieldNames())
+    reading = (LARGEST_FILE, follow_links, files or FileRules(), force, fields or FieldNames())
     generating = (asking or Asking(), passages or PassageRules(), filters or FilterRules())
     options = BuildOptions(inputs, queries, own, depth, seed, judging, *reading, *generating)
     steps = Build(_as_collection(out), options, control or Control())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from labeler.corpus.file_rules import FileRules
 from labeler.corpus.read import LARGEST_FILE
 from labeler.exchange.fields import FieldNames
 from labeler.judging.session import JudgeOptions
@@ -22,10 +23,11 @@ class BuildOptions:
     `inputs` are folders, files and patterns. `queries` are written, unless `queries_file` holds
     some. The first `depth` documents of each run are pooled. `seed` decides which passages are
     asked about. `judging` says who writes the queries and judges, and within which limits, which
-    hold for both together. Larger documents than `max_file_size` bytes are left out. `follow_links`
-    and `force` are as `ingest` has them; with `force` any of the collection's files are replaced,
-    whoever wrote them. `fields` are the names of fields that `ingest` takes;
-    `asking`, `passages` and `filters` are as `GenerateOptions` says.
+    hold for both together. Larger documents than `max_file_size` bytes are left out. `files` say
+    which files are read, and how they are cut. `follow_links` and `force` are as `ingest` has them;
+    with `force` any of the collection's files are replaced, whoever wrote them. `fields` are the
+    names of fields that `ingest` takes; `asking`, `passages` and `filters` are as `GenerateOptions`
+    says.
     """
 
     inputs: str | Path | Sequence[str | Path]
@@ -36,6 +38,7 @@ class BuildOptions:
     judging: JudgeOptions = field(default_factory=JudgeOptions)
     max_file_size: int = LARGEST_FILE
     follow_links: bool = False
+    files: FileRules = field(default_factory=FileRules)
     force: bool = False
     fields: FieldNames = field(default_factory=FieldNames)
     asking: Asking = field(default_factory=Asking)

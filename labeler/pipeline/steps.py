@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from labeler.collection.layout import Collection
 from labeler.corpus.documents import Ingested
@@ -37,13 +38,14 @@ class Build:
         """Cut the documents into passages."""
         options = self.options
         files = options.inputs, self.collection, options.queries_file
+        rules: dict[str, Any] = {**asdict(options.files), **asdict(options.fields)}
         return ingest(
             *files,
             options.max_file_size,
             self.control,
             follow_links=options.follow_links,
             force=options.force,
-            **asdict(options.fields),
+            **rules,
         )
 
     async def generate(self, stop: StopSignal) -> GenerateResult:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 
+from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import run_name
 from labeler.collection.corpus import corpus_ids
 from labeler.collection.layout import Collection, check_name
@@ -41,6 +42,36 @@ def read_own_run(
         raise Misuse(f"{path}: {present} is another run of that name; rename the file")
     _check_documents(path, run, depth, collection.corpus)
     return run
+
+
+def standing_runs(
+    collection: Collection, depth: int, note: Callable[[str], None], besides: Container[str] = ()
+) -> dict[str, Run]:
+    """The runs that `retrieve` left in the collection, but for those of other names; says so.
+
+    One that does not fit the collection any more is left out, and said to be. Of other runs that
+    stand there and were never pooled it is said that they are not.
+    """
+    card = read_card(collection)
+    made, pooled = card_section(card, "retrieve"), card_section(card_section(card, "pool"), "runs")
+    runs: dict[str, Run] = {}
+    others: list[str] = []
+    for name, path in collection.run_files().items():
+        if name in besides or name in BUILT_IN:
+            continue
+        if name not in made:
+            others += [] if name in pooled else [path.name]
+            continue
+        try:
+            runs[name] = read_own_run(path, collection, depth, note)
+        except BadInput as error:
+            note(f"not pooled, though it was retrieved for this collection: {error}")
+        else:
+            if name not in pooled:
+                note(f"pooled too, as it was retrieved for this collection: {path.name}")
+    if others:
+        note(f"stands in runs/ and is in no pool until it is named: {_some(others)}")
+    return runs
 
 
 def _own_name(path: Path) -> str:

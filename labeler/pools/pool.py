@@ -27,7 +27,7 @@ from labeler.models.encoding import EncodingPlan
 from labeler.pools.beyond import BeyondSample, PoolSize, sampled_beyond
 from labeler.pools.budget import DepthReached, within_budget
 from labeler.pools.import_qrels import read_own_qrels
-from labeler.pools.own_runs import read_own_run
+from labeler.pools.own_runs import read_own_run, standing_runs
 from labeler.pools.rounds import Expanded
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.runs.searched import searched_corpus
@@ -89,8 +89,9 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     """Retrieve with BM25, dense vectors and their fusion, and pool what these and `runs` find.
 
     `runs` are files of runs of your own; `qrels` are files of people's judgements, or names of the
-    collection's own, whose pairs are added whatever finds them. With `only`, nothing is retrieved:
-    the pairs are those of `runs` and `qrels`. No pair leaves the pool: the first `depth` documents
+    collection's own, whose pairs are added whatever finds them. Runs that `retrieve` left in the
+    collection are pooled, too. With `only`, nothing else is: the pairs are those of `runs` and
+    `qrels`. No pair leaves the pool: the first `depth` documents
     of each query in each run (10) are added to it. With `size`, the pool is brought to a number of
     pairs, or a random sample of what lies beyond it is added. `encoding` names another encoder than
     the embedded one, as one of a server, whose vectors are kept in the collection. A run of yours
@@ -169,7 +170,8 @@ def _pool(collection: Collection, options: _PoolOptions, control: Control) -> Po
     runs = {run_name(p): read_own_run(p, collection, depth, control.note) for p in options.runs}
     judged = {str(path): _own_qrels(collection, path, control) for path in options.qrels}
     if not options.only:
-        runs = {**_retrieved(collection, queries, options, control), **runs}
+        standing = standing_runs(collection, options.depth, control.note, besides=runs)
+        runs = {**_retrieved(collection, queries, options, control), **standing, **runs}
     before = len(read_pool(collection.pool)) if collection.pool.exists() else 0
     pairs, reached, sample = before, None, None
     if judged:

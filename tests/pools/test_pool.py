@@ -1,8 +1,13 @@
+import json
+from pathlib import Path
+
 import pytest
 
-from labeler.collection.pool import merge_pools
+from labeler.cli import execute
+from labeler.collection.pool import merge_pools, read_pool
 from labeler.data import Pair, Pooled, Run
 from labeler.pools.pool import pool_runs
+from labeler.testing import small_collection
 
 RUNS: dict[str, Run] = {
     "one": {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}},
@@ -35,3 +40,41 @@ def test_merging_drops_no_pair_and_keeps_the_better_rank() -> None:
 def test_merging_the_same_again_changes_nothing(depth: int) -> None:
     once = merge_pools([], pool_runs(RUNS, depth))
     assert merge_pools(once, pool_runs(RUNS, depth)) == once
+
+
+def test_a_run_that_was_retrieved_for_the_collection_is_pooled_by_itself(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    coll = str(small_collection(tmp_path / "coll").folder)
+    assert execute(["retrieve", coll, "--as", "mine", "--engine", "bm25", "--depth", "1"]) == 0
+    capsys.readouterr()
+    assert execute(["pool", coll, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "mine" in json.loads(out)["runs"]
+    assert "pooled too, as it was retrieved for this collection: mine.trec" in err
+    assert any("mine" in row.runs for row in read_pool(tmp_path / "coll" / "pool.jsonl"))
+    assert execute(["pool", coll]) == 0
+    assert "pooled too" not in capsys.readouterr().err
+
+
+def test_a_run_that_somebody_put_there_is_named_and_left_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    collection = small_collection(tmp_path / "coll")
+    (collection.folder / "runs").mkdir()
+    (collection.folder / "runs" / "other.trec").write_text("q1 Q0 fish 1 1 t\n")
+    assert execute(["pool", str(collection.folder)]) == 0
+    assert "in no pool until it is named: other.trec" in capsys.readouterr().err
+    assert not any("other" in row.runs for row in read_pool(collection.pool))
+
+
+def test_a_retrieved_run_whose_documents_are_gone_is_said_not_to_be_pooled(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    collection = small_collection(tmp_path / "coll")
+    coll = str(collection.folder)
+    assert execute(["retrieve", coll, "--as", "mine", "--engine", "bm25"]) == 0
+    run = collection.run("mine")
+    run.write_text(run.read_text().replace(" cats ", " gone "))
+    assert execute(["pool", coll]) == 0
+    assert "not pooled, though it was retrieved" in capsys.readouterr().err
