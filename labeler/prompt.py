@@ -32,15 +32,25 @@ PLACEHOLDERS = {
     ),
     "topic": ("query", "title", "text", "passage"),
     "check": ("query", "title", "text", "passage"),
+    "rank": ("query", "passages", "count"),
 }
-"""What a template may ask for, by the kind of prompt; `passage` is the title, then the text."""
+"""What a template may ask for, by the kind of prompt; `passage` is the title, then the text.
+
+`passages` are several, numbered from 1 to `count`.
+"""
 
 OPTIONAL = frozenset(
     ["description", "narrative", "other", "language", "persona", "examples", "length"]
 )
 """Placeholders that may have nothing to stand for; the line of such a one is left out."""
 
-_TO_DO = {"grade": "grade", "generate": "write queries", "topic": "write topics", "check": "check"}
+_TO_DO = {
+    "grade": "grade",
+    "generate": "write queries",
+    "topic": "write topics",
+    "check": "check",
+    "rank": "rank",
+}
 
 
 class FrontMatter(BaseModel):
@@ -48,7 +58,7 @@ class FrontMatter(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Literal["grade", "generate", "topic", "check"]
+    kind: Literal["grade", "generate", "topic", "check", "rank"]
     description: str
     source: str = ""
     scale: dict[str, str] = Field(default_factory=dict)
@@ -183,9 +193,11 @@ def _check_placeholders(path: Path, kind: str, turns: tuple[Message, ...]) -> No
         raise BadInput(
             f"{path}: unknown placeholder {{{name:.40}}}; known: {', '.join(placeholders)}"
         )
-    if kind == "check" and "query" not in used:
-        raise BadInput(f"{path}: the template does not show {{query}}")
-    if kind != "check" and not used & {"passage", "text"}:
+    needed = {"check": ("query",), "rank": ("query", "passages", "count")}.get(kind, ())
+    for name in needed:
+        if name not in used:
+            raise BadInput(f"{path}: the template does not show {{{name}}}")
+    if not needed and not used & {"passage", "text"}:
         raise BadInput(f"{path}: the template shows neither {{passage}} nor {{text}}")
 
 

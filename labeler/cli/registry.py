@@ -56,6 +56,9 @@ COMMANDS: dict[str, Command] = {
         "runs.retrieve_run",
         "labeler retrieve coll/ --as live --url-template 'http://127.0.0.1:8000/?q={query}'",
     ),
+    "rerank": Command(
+        "rerank", BUILD, "runs.rerank", "labeler rerank coll/ bm25 --as bm25-gpt --model gpt-4.1"
+    ),
     "pool": Command("pool", BUILD, "pools.pool", "labeler pool coll/ --depth 10 --run mine.trec"),
     "sample": Command(
         "sample", JUDGE, "people.sample", "labeler sample coll/ --pairs 200 -o sheet.csv"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import read_judgements
@@ -17,7 +18,8 @@ from labeler.files.paths import true_path
 class MadeBy:
     """The models that judged, as they were asked for and as servers named them; empty for people's.
 
-    `writer` is the model that wrote the queries, `tags` are what pooled runs call their systems.
+    `writer` is the model that wrote the queries, `tags` are what runs call their systems, with the
+    models behind them.
     """
 
     models: tuple[str, ...] = ()
@@ -33,9 +35,25 @@ def made_by(collection: Collection, name: str) -> MadeBy:
     models = [entry.get("model"), *(served if isinstance(served, list) else [])]
     named = tuple(dict.fromkeys(m for m in models if isinstance(m, str) and m))
     pooled = card_section(card_section(card, "pool"), "runs")
-    tags = {run: tag for run, tag in pooled.items() if isinstance(tag, str)}
+    runs = dict.fromkeys((*pooled, *card_section(card, "retrieve")))
+    tags = {run: " ".join(_called(card, run, pooled.get(run))) for run in runs}
     writer = card_section(card, "generate").get("model", "")
     return MadeBy(named or _judged_by(collection.judgements(name)), str(writer), tags)
+
+
+def models_behind(card: Mapping[str, Any], run: str) -> list[str]:
+    """The models that made a run of a collection, as its card tells: encoders and re-rankers."""
+    entry = card_section(card_section(card, "retrieve"), run)
+    models = entry.get("models")
+    names = [entry.get("encoder"), *(models if isinstance(models, list) else [])]
+    if run in ("dense", "hybrid"):
+        names.append(card_section(card, "pool").get("encoder"))
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def _called(card: Mapping[str, Any], run: str, tag: object) -> list[str]:
+    """What a run is called, and the models behind it."""
+    return [*([tag] if isinstance(tag, str) else []), *models_behind(card, run)]
 
 
 def _judged_by(judgements: Path) -> tuple[str, ...]:

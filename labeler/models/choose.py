@@ -30,11 +30,11 @@ from labeler.models.similarity import cosine_of, similarity_model
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import encode, encoder_id
 
-Task = Literal["generate", "judge"]
+Task = Literal["generate", "judge", "rank"]
 
 OLLAMA = "http://127.0.0.1:11434"
-DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity"}
-"""The embedded model of a task: the small LLM writes, the similarity rule grades."""
+DEFAULTS: Mapping[Task, str] = {"generate": "local", "judge": "similarity", "rank": "local"}
+"""The embedded model of a task: the small LLM writes and ranks, the similarity rule grades."""
 
 SERVER_CONCURRENCY = 16
 LONGEST_NAME = 500
@@ -132,8 +132,9 @@ def _embedded(task: Task, name: str, base_url: str | None, name_from: str) -> Ch
     if base_url:
         problem = f"an address does not go with the embedded model {name!r}"
         raise Misuse(problem, parameter="base_url")
-    if task == "generate" and name == "similarity":
-        problem = "'similarity' can only judge; queries need an LLM: local, gguf:PATH, a server"
+    if task != "judge" and name == "similarity":
+        what = "queries need" if task == "generate" else "ranking needs"
+        problem = f"'similarity' can only judge; {what} an LLM: local, gguf:PATH, a server"
         raise Misuse(problem, parameter="model")
     return Choice(name, name_from)
 

@@ -22,7 +22,7 @@ from labeler.text.vectors import Encode
 MODEL2VEC = missing_extra("model2vec", "encoders of this kind need")
 FASTEMBED = missing_extra("fastembed", "encoders of this kind need")
 
-_ONNX = ("onnx/model.onnx", "model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
+ONNX = ("onnx/model.onnx", "model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
 _LAYOUTS = ("model.safetensors", "0_StaticEmbedding/model.safetensors")
 _POOLING = "1_Pooling/config.json"
 _MODES = {
@@ -48,29 +48,29 @@ def load_model2vec(folder: Path) -> FileEncoder:
     """Static vectors as `model2vec` saves them."""
     if find_spec("model2vec") is None:
         raise Misconfigured(MODEL2VEC)
-    weights = _first_file(folder, _LAYOUTS)
-    tokenizer = _first_file(weights.parent, ["tokenizer.json"])
-    with _as_files_of(folder):
+    weights = first_file(folder, _LAYOUTS)
+    tokenizer = first_file(weights.parent, ["tokenizer.json"])
+    with as_files_of(folder):
         from model2vec import StaticModel
 
         model = StaticModel.from_pretrained(str(folder), force_download=False)
 
     def encode(texts: Sequence[str]) -> Any:
-        with _as_files_of(folder):
+        with as_files_of(folder):
             return model.encode(list(texts), use_multiprocessing=False).astype(np.float32)
 
-    return FileEncoder(_id("model2vec", folder, weights, tokenizer), encode, is_slow=False)
+    return FileEncoder(id_of("model2vec", folder, weights, tokenizer), encode, is_slow=False)
 
 
 def load_fastembed(folder: Path) -> FileEncoder:
     """An ONNX encoder that `fastembed` runs, with the pooling that its folder names."""
     if find_spec("fastembed") is None:
         raise Misconfigured(FASTEMBED)
-    weights = _first_file(folder, _ONNX)
-    tokenizer = _first_file(folder, ["tokenizer.json"])
+    weights = first_file(folder, ONNX)
+    tokenizer = first_file(folder, ["tokenizer.json"])
     pooling = _pooling(folder)
-    identity = _id("fastembed", folder, weights, tokenizer, folder / _POOLING)
-    with _as_files_of(folder):
+    identity = id_of("fastembed", folder, weights, tokenizer, folder / _POOLING)
+    with as_files_of(folder):
         from fastembed import TextEmbedding
         from fastembed.common.model_description import ModelSource, PoolingType
 
@@ -87,7 +87,7 @@ def load_fastembed(folder: Path) -> FileEncoder:
         model = TextEmbedding(name, specific_model_path=str(folder), local_files_only=True)
 
     def encode(texts: Sequence[str]) -> Any:
-        with _as_files_of(folder):
+        with as_files_of(folder):
             rows = list(model.embed(list(texts), batch_size=_AT_ONCE))
             return np.array(rows, dtype=np.float32)
 
@@ -111,7 +111,7 @@ def load_encoder(name: str) -> FileEncoder:
     return FROM_FILES[kind](folder.resolve())
 
 
-def _first_file(folder: Path, names: Iterable[str]) -> Path:
+def first_file(folder: Path, names: Iterable[str]) -> Path:
     """The first of some files that a folder has."""
     wanted = list(names)
     path = next((folder / name for name in wanted if (folder / name).is_file()), None)
@@ -127,7 +127,7 @@ def _pooling(folder: Path) -> str:
     if not path.is_file():
         problem = f"{path} is not there, and nothing else says how tokens' vectors become one"
         raise Misconfigured(f"{problem}; write it: {example}", parameter="encoder")
-    with _as_files_of(folder):
+    with as_files_of(folder):
         settings = json.loads(path.read_text(encoding="utf-8"))
         modes = [mode for name, mode in _MODES.items() if settings.get(name) is True]
     if len(modes) != 1:
@@ -135,19 +135,20 @@ def _pooling(folder: Path) -> str:
     return modes[0]
 
 
-def _id(kind: str, folder: Path, *files: Path) -> str:
+def id_of(kind: str, folder: Path, *files: Path) -> str:
     """The folder's name and a hash of the files that vectors depend on."""
     digest = hashlib.sha256("".join(map(sha256_of, files)).encode()).hexdigest()
     return f"{kind}-{folder.name}-{digest[:8]}".replace(" ", "_")
 
 
 @contextmanager
-def _as_files_of(folder: Path) -> Iterator[None]:
+def as_files_of(folder: Path, parameter: str = "encoder") -> Iterator[None]:
     """Let whatever a package raises of an encoder's files be one line about the folder."""
     try:
         yield
-    except LabelerError:
+    except LabelerError as error:
+        error.parameter = parameter
         raise
     except Exception as error:  # packages in Rust and C++ raise their own, of no common root
-        problem = f"its files cannot be used as an encoder ({problem_of(error)})"
-        raise Misconfigured(f"{folder}: {problem}", parameter="encoder") from error
+        problem = f"its files cannot be used ({problem_of(error)})"
+        raise Misconfigured(f"{folder}: {problem}", parameter=parameter) from error

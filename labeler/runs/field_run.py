@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from labeler.collection.card import update_card_entry
 from labeler.collection.corpus import distinct_documents
@@ -167,5 +168,7 @@ def _write(
     tag = options.tag or engine.tag(encoder)
     with making(collection, [collection.run(name)], force=options.force):
         write_run(collection.run(name), run, tag)
-    entry = {"engine": engine.engine, "fields": [*engine.fields], "tag": tag}
+    entry: dict[str, Any] = {"engine": engine.engine, "fields": [*engine.fields], "tag": tag}
+    if encoder:
+        entry["encoder"] = encoder.id
     update_card_entry(collection, SECTION, name, {**entry, "depth": options.depth})

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from labeler.data import Document
 from labeler.errors import CallFailed
-from labeler.files.jsonl import strict_decoder
-from labeler.model import Reply, Request, whole
-from labeler.models.ending import status_of_ending
+from labeler.model import Reply, Request
+from labeler.models.reply_object import parsed
 from labeler.prompt import Prompt
 from labeler.queries.writing.writer import Writer, shown
 
 CHECKED = 3
 """So many first documents of each retriever are asked whether they answer an unanswerable query."""
 
-LONGEST = 20_000
-"""Characters; a longer reply is no answer."""
-
-_DECODER = strict_decoder("the key {key!r} stands twice")
 Sentences = Annotated[str, StringConstraints(strip_whitespace=True, min_length=10, max_length=1200)]
 
 
@@ -38,8 +33,6 @@ class _Verdict(BaseModel):
 
     yes: bool
 
-
-Answer = TypeVar("Answer", bound=BaseModel)
 
 _TEXT = {"type": "string"}
 _TOPIC_SCHEMA = {
@@ -78,22 +71,6 @@ def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
 def verdict_request(prompt: Prompt, query: str, document: Document | None = None) -> Request:
     """The request for a yes or a no about a query."""
     return request_about(prompt, query, document, _VERDICT_SCHEMA)
-
-
-def parsed(reply: Reply, kind: type[Answer]) -> Answer | None:
-    """The object that a reply is, validated; None where it is none, or was cut short."""
-    if reply.refusal or status_of_ending(reply.finish_reason) or len(reply.text) > LONGEST:
-        return None
-    text = whole(reply.text)
-    start = max(text.rfind("</think>"), 0)
-    start = text.find("{", start)
-    if start < 0:
-        return None
-    try:
-        value, _ = _DECODER.raw_decode(text, start)
-        return kind.model_validate(value)
-    except (ValidationError, ValueError, RecursionError):
-        return None
 
 
 async def topic_of(writer: Writer, query: str, document: Document) -> Topic | None:

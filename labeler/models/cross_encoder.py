@@ -1,0 +1,50 @@
+"""A cross-encoder in files that the user has, which scores a query and a text together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from labeler.errors import Misconfigured
+from labeler.files.home import expanded
+from labeler.models.encoder_files import FASTEMBED, ONNX, as_files_of, first_file, id_of
+
+Score = Callable[[str, Sequence[str]], list[float]]
+"""A query and texts to a score for each, higher for what answers it better."""
+
+
+class CrossEncoder(NamedTuple):
+    """What scores, and its name and hash in one."""
+
+    id: str
+    score: Score
+
+
+def load_cross_encoder(path: Path | str) -> CrossEncoder:
+    """A cross-encoder in ONNX that `fastembed` runs, from a folder; nothing is downloaded."""
+    if find_spec("fastembed") is None:
+        raise Misconfigured(FASTEMBED)
+    folder = expanded(str(path))
+    if not folder.is_dir():
+        problem = f"{path}: expected a folder with the cross-encoder's files"
+        raise Misconfigured(problem, parameter="cross_encoder")
+    folder = folder.resolve()
+    with as_files_of(folder, "cross_encoder"):
+        weights = first_file(folder, ONNX)
+        identity = id_of("cross", folder, weights, first_file(folder, ["tokenizer.json"]))
+        from fastembed.common.model_description import ModelSource
+        from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+        name = identity.lower()
+        if not any(name == known["model"] for known in TextCrossEncoder.list_supported_models()):
+            model_file = weights.relative_to(folder).as_posix()
+            TextCrossEncoder.add_custom_model(name, ModelSource(hf=name), model_file=model_file)
+        model = TextCrossEncoder(name, specific_model_path=str(folder), local_files_only=True)
+
+    def score(query: str, texts: Sequence[str]) -> list[float]:
+        with as_files_of(folder, "cross_encoder"):
+            return [float(number) for number in model.rerank(query, list(texts))]
+
+    return CrossEncoder(identity, score)
