@@ -46,7 +46,9 @@ def command(
     run: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="RUN", help="A run of your own to pool too, or a folder of runs; repeatable."
+            "--run",
+            metavar="RUN",
+            help="A run of your own to pool too, or a folder of runs; repeatable.",
         ),
     ] = None,
     qrels: Annotated[

@@ -140,6 +140,7 @@ def command(
     fields: Annotated[
         str,
         typer.Option(
+            "--fields",
             metavar="FIELDS",
             help="What --engine indexes of documents, as title,text.",
             rich_help_panel=SYSTEM,

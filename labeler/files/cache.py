@@ -21,7 +21,9 @@ def cache_folder() -> Path:
         return expanded(own)
     from platformdirs import user_cache_path
 
-    return user_cache_path("labeler", appauthor=False)
+    folder = user_cache_path("labeler", appauthor=False)
+    # a variable that names a relative one counts for nothing, as platformdirs knows from 4.12 on
+    return folder if folder.is_absolute() else expanded("~/.cache/labeler")
 
 
 @contextmanager

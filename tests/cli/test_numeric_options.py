@@ -1,6 +1,7 @@
 """Options that take a number: whatever is no usable number is refused in one line, everywhere."""
 
 from collections.abc import Iterator
+from inspect import signature
 from typing import Any, get_args
 
 import pytest
@@ -26,11 +27,16 @@ def options() -> Iterator[tuple[str, Any, Any]]:
     """Every option of every command whose value is a number, or a list of them."""
     for name in COMMANDS:
         for words, command in runnable(typer.main.get_command(make_app(name)), ()):
+            parameters = signature(command.callback, eval_str=True).parameters
             for option in command.params:
-                descriptor = getattr(option, "type_descriptor", None)
-                kind = getattr(descriptor, "annotation", None)
-                if {int, float} & {kind, *get_args(kind)}:
+                parameter = parameters.get(option.name)
+                if parameter and {int, float} & types_in(parameter.annotation):
                     yield " ".join(words), command, option
+
+
+def types_in(annotation: Any) -> set[Any]:
+    """A type, and all that it is made of."""
+    return {annotation} | {each for part in get_args(annotation) for each in types_in(part)}
 
 
 ALL = list(options())

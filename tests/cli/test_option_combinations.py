@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from labeler.cli import COMMANDS, execute, make_app
+from labeler.cli.shown_types import with_plain_types
 from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection
 from labeler.trec.write import write_qrels, write_run
@@ -125,7 +125,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def options_of(words: list[str]) -> list[Any]:
-    command: Any = typer.main.get_command(make_app(words[0])).commands[words[0]]  # type: ignore[attr-defined]
+    command: Any = with_plain_types(make_app(words[0])).commands[words[0]]
     for word in words[1:]:
         command = getattr(command, "commands", {}).get(word, command)
     return [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
@@ -133,13 +133,11 @@ def options_of(words: list[str]) -> list[Any]:
 
 def value_of(option: Any, draws: random.Random) -> str:
     name = max(option.opts, key=len).lstrip("-")
-    with typer.Context(typer.main.get_command(make_app("power"))) as context:
-        kind = str(option.display_type_rich(ctx=context) or "").strip("<>").lower()
     if name in VALUES:
         return draws.choice(VALUES[name])
-    if "|" in kind:
-        return draws.choice(kind.split("|")).strip()
-    if option.metavar in {"N", "USD", "SECONDS"} or "range" in kind or kind in {"int", "float"}:
+    if "|" in option.metavar:
+        return draws.choice(option.metavar.split("|")).strip()
+    if option.metavar in {"N", "DOLLARS", "MB", "SECONDS", "WIDTH"}:
         return draws.choice(NUMBERS)
     return draws.choice([*QRELS, *NAMES, "0.5", "title"])
 

@@ -118,7 +118,9 @@ def test_the_environments_passwords_are_not_sent_and_spoil_no_call(
     assert set(sent) == {"", "Basic c29tZW9uZTpodW50ZXIz"}  # the proxy's own, from its address
 
 
-@pytest.mark.parametrize("proxy", ["foo", "http://[::1", "socks5://127.0.0.1:9", "http://:9"])
+@pytest.mark.parametrize(
+    "proxy", ["foo", "http://[::1", "socks5://127.0.0.1:9", "http://:9", "http://a%3Ab@127.0.0.1:9"]
+)
 def test_a_proxy_that_is_none_is_said_in_one_line(
     proxy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,6 +147,7 @@ def test_a_proxy_that_is_none_is_said_in_one_line(
         ("--base-url", "http://\udcff/", {2}),
         ("--base-url", f"http://{'a' * 300}/", {78}),
         ("--base-url", "http://999.1.1.1:9/", {78}),
+        ("--base-url", "http://127.1:9/", {78}),
         ("--base-url", "http://xn--/", {78}),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from ipaddress import IPv4Address
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from labeler.errors import Misconfigured
@@ -62,6 +63,8 @@ def _parts(address: str) -> SplitResult | None:
         is_usable = parts.port != 0 and address.isprintable() and " " not in address
         host = URL(address).host if is_usable else None
         (URL(address).raw_host or "").encode("idna")  # as the resolver will
+        if host and not host.strip("0123456789."):
+            IPv4Address(host)  # `127.1` or `2130706433` may be another place to each who reads it
     except ValueError:
         return None
     return parts if host and parts.scheme in {"http", "https"} else None

@@ -217,10 +217,10 @@ class Connected:
 
     def _client_headers(self) -> dict[str, str]:
         """The headers of OpenAI's client, which knows what its environment variables ask for."""
-        import httpx2
         import openai
 
-        sends_nothing = httpx2.AsyncClient(trust_env=False, verify=False)  # for headers alone
+        # For headers alone: it sends nothing. Of two packages for HTTP it is of the client's own.
+        sends_nothing = openai.DefaultAsyncHttpxClient(trust_env=False, verify=False)
         client = openai.AsyncOpenAI(
             base_url=addresses.OPENAI, api_key=self._key or NO_KEY, http_client=sends_nothing
         )

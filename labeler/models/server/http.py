@@ -12,6 +12,7 @@ import asyncio
 import ipaddress
 import time
 import zlib
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -86,11 +87,10 @@ class Wire:
                 total=min(seconds, LONGEST_CALL), sock_connect=connect_seconds
             ),
             response_class=BoundAnswer,
-            proxy=proxy.url,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
-        self._proxy_headers = proxy.headers or None
+        self._proxy, self._proxy_headers = proxy.url, proxy.headers or None
 
     async def get(self, headers: Mapping[str, str], url: URL | None = None) -> HttpAnswer:
         """Send a GET request; `NoAnswer` where nothing whole came back in time."""
@@ -118,6 +118,7 @@ class Wire:
                 headers={**headers, **self._own_headers},
                 data=content,
                 allow_redirects=False,
+                proxy=self._proxy,
                 proxy_headers=self._proxy_headers,
             ) as answer:
                 body = await self._bounded_body(answer)
@@ -210,15 +211,15 @@ def _proxy(url: URL) -> _Proxy:
         proxy = URL(address)
     except ValueError:
         proxy = URL()
-    if not proxy.host or proxy.scheme not in {"http", "https"}:
+    if not proxy.host or proxy.scheme not in {"http", "https"} or ":" in (proxy.user or ""):
         raise Misconfigured(
             f"{url.scheme}_proxy: {masked(address)}: expected an address as http://127.0.0.1:3128; "
             "other proxies are not supported"
         )
     if proxy.user is None and proxy.password is None:
         return _Proxy(proxy)
-    credentials = aiohttp.encode_basic_auth(proxy.user or "", proxy.password or "")
-    return _Proxy(proxy.with_user(None), {"Proxy-Authorization": credentials})
+    credentials = b64encode(f"{proxy.user or ''}:{proxy.password or ''}".encode()).decode()
+    return _Proxy(proxy.with_user(None), {"Proxy-Authorization": f"Basic {credentials}"})
 
 
 def is_loopback(host: str) -> bool:
