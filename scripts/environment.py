@@ -1,4 +1,4 @@
-"""What `scripts/demo` and `scripts/test` share: a virtual environment of their own.
+"""What the scripts `demo`, `test` and `lowest` share: a virtual environment of their own.
 
 Runs on any Python 3.11 or later with nothing installed.
 """
