@@ -69,7 +69,23 @@ def _check_document(path: Path, number: int, document: Document, problems: Probl
 
 def check_queries(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
     """Ids and texts stand once, and sources are passages of the corpus."""
+    _check_queries(path, known.queries, known, problems)
     del collection
+
+
+def check_unanswerable(
+    collection: Collection, path: Path, known: Known, problems: Problems
+) -> None:
+    """The same of the queries that nothing answers; none has an id of those that are scored."""
+    ids: set[str] = set()
+    _check_queries(path, ids, known, problems)
+    for id_ in sorted(ids & known.queries):
+        problem = f"the id {id_!r} is a query's of {collection.queries.name} too"
+        problems.add(path, 0, "ids of other queries", problem)
+
+
+def _check_queries(path: Path, ids: set[str], known: Known, problems: Problems) -> None:
+    """Check the queries of a file, and add their ids to `ids`."""
     first_line: dict[str, int] = {}
     bad = partial(_bad_row, path, problems)
     for number, row in read_rows(path, bad):
@@ -82,9 +98,9 @@ def check_queries(collection: Collection, path: Path, known: Known, problems: Pr
         except BadInput as error:
             bad(error)
             continue
-        if id_ in known.queries:
+        if id_ in ids:
             problems.add(path, number, "repeated ids", f"the id {id_!r} stands twice")
-        known.queries.add(id_)
+        ids.add(id_)
         words = " ".join(text.casefold().split())
         if not words:
             problems.add(path, number, "queries without text", f"the query {id_!r} has no text")
@@ -108,6 +124,8 @@ def _check_sources(  # noqa: PLR0913, PLR0917  a query, and where what is wrong 
     if not unanswerable and not sources and metadata.get("origin") == "generated":
         problem = f"the query {id_!r} was written for a passage, and names none"
         problems.add(path, number, "answerable queries without a source", problem)
+    about = metadata.get("about") if unanswerable else None
+    sources += [each for each in about if isinstance(each, dict)] if isinstance(about, list) else []
     for source in sources:
         doc_id = source.get("doc_id")
         if doc_id not in known.documents and source.get("state") == "gone":

@@ -16,6 +16,7 @@ from labeler.collection.checks import (
     check_qrels,
     check_queries,
     check_run,
+    check_unanswerable,
 )
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.problems import Known, Problem, Problems
@@ -92,11 +93,12 @@ def validate(collection: Collection | Path | str, *, control: Control | None = N
     return Validation(tuple(problems.listed()), problems.unnamed, checked)
 
 
-Kind = Literal["corpus", "queries", "pool", "judgements", "qrels", "runs", "card"]
+Kind = Literal["corpus", "queries", "unanswerable", "pool", "judgements", "qrels", "runs", "card"]
 
 _CHECKS: dict[Kind, Callable[[Collection, Path, Known, Problems], None]] = {
     "corpus": check_corpus,
     "queries": check_queries,
+    "unanswerable": check_unanswerable,
     "pool": check_pool,
     "judgements": check_judgements,
     "qrels": check_qrels,
@@ -110,6 +112,8 @@ def _steps(collection: Collection) -> Iterator[tuple[Kind, Path]]:
     yield "corpus", collection.corpus
     if collection.queries.exists():
         yield "queries", collection.queries
+    if collection.unanswerable.exists():
+        yield "unanswerable", collection.unanswerable
     if collection.pool.exists():
         yield "pool", collection.pool
     for name in collection.judgement_names():

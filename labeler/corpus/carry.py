@@ -28,6 +28,9 @@ from labeler.trec.write import write_qrels, write_sorted_qrels
 
 Counts = Counter[str]
 
+PASSAGES_OF_QUERIES = ("source", "about")
+"""Where a query's metadata name passages: those that it was written for, or about."""
+
 
 @dataclass(frozen=True, slots=True)
 class Carryover:
@@ -35,7 +38,8 @@ class Carryover:
 
     `passages` counts the old passages, `by_set` the graded pairs of each set of judgements and
     qrels. `lower_bounds` are grades of merged passages of which a part was never judged. `unjudged`
-    counts the pairs of the new pool that no set of judgements has a grade of.
+    counts the pairs of the new pool that no set of judgements has a grade of, `unchecked` the
+    unanswerable queries that passages which were not there before may answer.
     """
 
     passages: Counts = field(default_factory=Counter)
@@ -43,6 +47,7 @@ class Carryover:
     lower_bounds: int = 0
     pool: int = 0
     unjudged: int = 0
+    unchecked: int = 0
 
     def table(self) -> Table:
         """The five counts of the passages, and of the grades of each set."""
@@ -62,6 +67,7 @@ class Carryover:
             "lower_bounds": self.lower_bounds,
             "pool": self.pool,
             "unjudged": self.unjudged,
+            "unchecked": self.unchecked,
         }
 
 
@@ -150,18 +156,23 @@ class Carrying:
             result.setdefault(pair.query_id, {})[pair.doc_id] = grade
         return result
 
-    def queries(self) -> list[Query]:
-        """The queries, their sources named as they are called now."""
-        if not self.old.queries.exists():
-            return []
-        return [self._moved(query) for query in read_queries(self.old.queries).values()]
+    def queries(self, path: Path) -> list[Query]:
+        """The queries of a file, the passages that they are about named as they are called now."""
+        return [self._moved(query) for query in read_queries(path).values()]
+
+    def unchecked(self, new_ids: Iterable[str]) -> int:
+        """How many unanswerable queries new passages may answer, of which nothing was there."""
+        if not self.old.unanswerable.exists() or all(new_id in self.parts for new_id in new_ids):
+            return 0
+        return len(read_queries(self.old.unanswerable))
 
     def _moved(self, query: Query) -> Query:
-        sources = query.metadata.get("source")
-        if not isinstance(sources, list):
-            return query
-        moved = [self._source(each) if isinstance(each, dict) else each for each in sources]
-        return Query(query.id, query.text, {**query.metadata, "source": moved})
+        moved = {
+            name: [self._source(each) if isinstance(each, dict) else each for each in passages]
+            for name in PASSAGES_OF_QUERIES
+            if isinstance(passages := query.metadata.get(name), list)
+        }
+        return Query(query.id, query.text, {**query.metadata, **moved})
 
     def _source(self, source: dict[str, Any]) -> dict[str, Any]:
         match = self.matches.get(str(source.get("doc_id")))
@@ -207,7 +218,9 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
     if old.pool.exists():
         write_pool(collection.pool, carrying.pool())
     if old.queries.exists():
-        write_queries(collection.queries, carrying.queries())
+        write_queries(collection.queries, carrying.queries(old.queries))
+    if old.unanswerable.exists():
+        write_queries(collection.unanswerable, carrying.queries(old.unanswerable))
     for name in old.judgement_names():
         rows = list(carrying.judgement_rows(old.judgements(name)))
         path = collection.judgements(name)

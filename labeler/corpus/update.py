@@ -107,7 +107,7 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
     with control.progress("passages compared") as advance:
         matches = match_passages(old_documents, ingested.documents, advance)
     carrying = Carrying(old, matches)
-    outcome = carrying.outcome()
+    outcome = replace(carrying.outcome(), unchecked=carrying.unchecked(ingested.documents))
     is_same = _is_same(old_documents, ingested.documents) and old is collection
     if dry_run or is_same:
         return UpdateResult(ingested, outcome)

@@ -44,6 +44,12 @@ def repeat_line(path: Path) -> None:
     path.write_text(path.read_text() + path.read_text().splitlines()[0] + "\n")
 
 
+def write_unanswerable(collection: Collection, query_id: str, about: str) -> None:
+    metadata = {"kind": "unanswerable", "about": [{"doc_id": about}]}
+    row = {"_id": query_id, "text": "where do dogs sleep", "metadata": metadata}
+    collection.unanswerable.write_text(json.dumps(row) + "\n")
+
+
 def break_card(collection: Collection) -> None:
     card = json.loads(collection.card.read_text())
     card["judge"]["llm"]["judged"] += 1
@@ -66,6 +72,14 @@ CASES: dict[str, tuple[Callable[[Collection], object], str, str]] = {
             c.queries, 1, metadata={"kind": "unanswerable", "source": [{"doc_id": "x"}]}
         ),
         "queries.jsonl:1: the query", "is unanswerable, and has a source",
+    ),
+    "unanswerable, about": (
+        lambda c: write_unanswerable(c, "u1", "x"),
+        "unanswerable.jsonl:1: the source 'x' of 'u1'", "is not in the corpus",
+    ),
+    "unanswerable, id": (
+        lambda c: write_unanswerable(c, "q1", "x"),
+        "unanswerable.jsonl: the id 'q1' is a query's", "",
     ),
     "pool": (lambda c: edit_line(c.pool, 1, query_id="q9"), "pool.jsonl:1: the query 'q9'", ""),
     "pool twice": (lambda c: repeat_line(c.pool), "pool.jsonl:", "again"),
