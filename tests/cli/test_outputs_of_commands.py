@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,33 +123,63 @@ def test_every_command_with_an_output_is_attacked_here_and_can_be_forced() -> No
                 assert options.get("force") == ["--force"], key
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Path], None]:
+    """Puts a copy of what one of `MAKERS` makes into a folder; it is made when first asked for."""
+    folder = tmp_path_factory.mktemp("made")
+
+    def put(name: str, place: Path) -> None:
+        if not (folder / name).exists():
+            (folder / name).mkdir()
+            MAKERS[name](folder / name)
+        shutil.copytree(folder / name, place, dirs_exist_ok=True)
+
+    return put
+
+
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+def place(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    made: Callable[[str, Path], None],
+) -> Path:
     """A folder with files and a collection, in which the commands run."""
     monkeypatch.chdir(tmp_path)
-    for name, text in (("a.qrels", QRELS), ("b.qrels", OTHER), ("a.trec", RUN), ("b.trec", SECOND)):
-        (tmp_path / name).write_text(text)
-    (tmp_path / "log.csv").write_text("query,doc_id,rank,clicked\nhub,a,1,1\nhub,b,2,0\n")
-    (tmp_path / "ids").write_text("q1\nq2\n")
-    (tmp_path / "yes").write_text("q1 yes\nq2 no\nq3 yes\n")
-    make_collection(tmp_path / "coll")
-    make_collection(tmp_path / "another")
+    made("files", tmp_path)
     if "missed" in request.node.name:
         make_collection(tmp_path / "sampled")
         pool = (tmp_path / "sampled" / "pool.jsonl").read_text()
         (tmp_path / "sampled" / "pool.jsonl").write_text(pool.replace("}", ', "inclusion": 0.5}'))
     if any(f"[{name}" in request.node.name or f"-{name}" in request.node.name for name in CUT):
-        cut(tmp_path)
+        made("cut", tmp_path)
     if "realism" in request.node.name:
         generated(tmp_path / "drawn")
     if "import-labels" in request.node.name:
-        small_collection(tmp_path / "graded")
-        assert execute(["sample", "graded", "--pairs", "2", "-o", "sheet.csv"]) == 0
-        fill_sheet(tmp_path / "sheet.csv", "1")
+        made("graded", tmp_path)
     return tmp_path
 
 
 CUT = ("update", "rechunk", "chunk", "shift")
+
+
+def files(folder: Path) -> None:
+    """Files of every kind, and two collections."""
+    for name, text in (("a.qrels", QRELS), ("b.qrels", OTHER), ("a.trec", RUN), ("b.trec", SECOND)):
+        (folder / name).write_text(text)
+    (folder / "log.csv").write_text("query,doc_id,rank,clicked\nhub,a,1,1\nhub,b,2,0\n")
+    (folder / "ids").write_text("q1\nq2\n")
+    (folder / "yes").write_text("q1 yes\nq2 no\nq3 yes\n")
+    make_collection(folder / "coll")
+    make_collection(folder / "another")
+
+
+def graded(folder: Path) -> None:
+    """A collection, and a sheet of it with grades."""
+    small_collection(folder / "graded")
+    sheet = folder / "sheet.csv"
+    assert execute(["sample", str(folder / "graded"), "--pairs", "2", "-o", str(sheet)]) == 0
+    fill_sheet(sheet, "1")
 
 
 def cut(folder: Path) -> None:
@@ -162,6 +193,9 @@ def cut(folder: Path) -> None:
             rechunk(folder / "cut", words)
         pool(folder / "cut")
         judge(folder / "cut", model="similarity", name="a")
+
+
+MAKERS = {"files": files, "graded": graded, "cut": cut}
 
 
 def generated(folder: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
+from statsmodels.regression.linear_model import OLS
 
 from labeler.cli import execute
 from labeler.data import Run
@@ -53,7 +53,7 @@ def scores_of(shared: Path, judge: str, measure: str) -> tuple[np.ndarray, np.nd
 def test_the_corrected_mean_is_the_regression_estimate() -> None:
     labelled = np.arange(12)
     found = correct(PEOPLE[labelled], ASSESSOR, labelled)
-    fit = sm.OLS(PEOPLE[labelled], sm.add_constant(ASSESSOR[labelled])).fit()
+    fit = OLS(PEOPLE[labelled], np.column_stack([np.ones(12), ASSESSOR[labelled]])).fit()
     assert found.weight == pytest.approx(fit.params[1])
     assert found.corrected.value == pytest.approx(fit.predict([[1, ASSESSOR.mean()]])[0])
 

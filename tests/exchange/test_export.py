@@ -11,7 +11,6 @@ import ir_datasets
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from ranx import Qrels, Run
 
 import labeler
 from labeler.cli import execute
@@ -125,6 +124,8 @@ def test_parquet_keeps_every_id_as_a_text(
     "ignore::pytest.PytestUnraisableExceptionWarning"  # ranx leaves the files open
 )
 def test_ranx_reads_what_was_exported_to_it(collection: Collection, tmp_path: Path) -> None:
+    from ranx import Qrels, Run  # here, for it loads most of scientific Python
+
     assert written(collection, "ranx", tmp_path, runs=("bm25",)) == []
     assert Qrels.from_file(str(tmp_path / "qrels.json"), kind="json").to_dict() == QRELS
     assert Run.from_file(str(tmp_path / "runs" / "bm25.json"), kind="json").to_dict() == RUN

@@ -15,10 +15,6 @@ from labeler.data import Qrels, Run
 from labeler.metrics import evaluate
 from labeler.trec.order import ranking
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # numba's and numpy's, inside ranx
-    import ranx
-
 OFTEN = settings(derandomize=True, deadline=None, max_examples=40)
 IN_RANX = {
     "nDCG@10": "ndcg@10",
@@ -61,6 +57,8 @@ def check(qrels: Qrels, run: Run) -> None:
 def scored(qrels: Qrels, run: Run, names: list[str]) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numba's and numpy's, inside ranx
+        import ranx  # here, for it loads most of scientific Python
+
         found = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names, return_mean=False)
     return dict(found) if len(names) > 1 else {names[0]: found}
 
