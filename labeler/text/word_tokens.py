@@ -9,7 +9,7 @@ tokens goes from the end of a word into the space after it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -40,20 +40,14 @@ class WordTokens:
         pieces = [*map(_pieces, texts)]
         if len(self._ids) > self._most:
             self._ids.clear()
-        self._learn(chain.from_iterable(pieces))
-        tokens = [[*chain.from_iterable(map(self._ids.__getitem__, words))] for words in pieces]
-        self._forget_long(pieces)
-        return tokens
-
-    def _learn(self, words: Iterable[str]) -> None:
-        new = [*dict.fromkeys(word for word in words if word not in self._ids)]
+        new = [*set(chain.from_iterable(pieces)).difference(self._ids)]
         encodings = self._tokenizer.encode_batch(new, add_special_tokens=False)
         self._ids.update(zip(new, (encoding.ids for encoding in encodings), strict=True))
-
-    def _forget_long(self, pieces: Iterable[Sequence[str]]) -> None:
-        for word in chain.from_iterable(pieces):
+        tokens = [[*chain.from_iterable(map(self._ids.__getitem__, words))] for words in pieces]
+        for word in new:
             if len(word) > _LONGEST_WORD:
-                self._ids.pop(word, None)
+                del self._ids[word]
+        return tokens
 
 
 def _pieces(text: str) -> list[str]:
