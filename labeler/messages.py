@@ -15,17 +15,17 @@ Progress = Callable[[str], AbstractContextManager[Advance]]
 """Opened around each countable step, with its name."""
 
 
-_COUNTED_EVERY = 1000
-
 Item = TypeVar("Item")
 
 
-def counted(items: Iterable[Item], total: int, advance: Advance) -> Iterator[Item]:
-    """The items as they are, and every thousand of them how many have passed."""
+def counted(
+    items: Iterable[Item], total: int, advance: Advance, every: int = 1000
+) -> Iterator[Item]:
+    """The items as they are; `advance` is told every so many of them how many have passed."""
     number = 0
     for number, item in enumerate(items, start=1):
         yield item
-        if number % _COUNTED_EVERY == 0:
+        if number % every == 0:
             advance(number, max(number, total))
     advance(number, number)
 

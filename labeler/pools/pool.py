@@ -21,6 +21,7 @@ from labeler.data import Pair, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
 from labeler.files.read import file_of, file_problems, rereadable
+from labeler.messages import Progress, no_progress
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
@@ -178,7 +179,7 @@ def _pool(collection: Collection, options: _PoolOptions, control: Control) -> Po
         by_name = {Path(path).name: own for path, own in judged.items()}
         pairs, _ = pool_judged(collection, by_name, control.note)
     if runs:
-        merged, reached = _add(collection, runs, options)
+        merged, reached = _add(collection, runs, options, control.progress)
         merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
         pairs = len(merged)
     names = (collection.run_names(), tuple(judged))
@@ -187,16 +188,16 @@ def _pool(collection: Collection, options: _PoolOptions, control: Control) -> Po
 
 
 def _add(
-    collection: Collection, runs: Mapping[str, Run], options: _PoolOptions
+    collection: Collection, runs: Mapping[str, Run], options: _PoolOptions, progress: Progress
 ) -> tuple[list[Pooled], DepthReached | None]:
     """The pool with the runs' pairs, and how deep a budget let them go."""
     encoder = options.encoder
     if not options.size.max_pairs:
-        added = Added(pool_runs(runs, options.depth), options.depth, encoder)
+        added = Added(pool_runs(runs, options.depth), options.depth, encoder, progress)
         return add_pairs(collection, runs, added, force=options.force)[0], None
     old = [e.pair for e in read_pool(collection.pool)] if collection.pool.exists() else []
     pairs, reached = within_budget(runs, options.depth, old, options.size.max_pairs)
-    added = Added(pairs, reached.most, encoder)
+    added = Added(pairs, reached.most, encoder, progress)
     return add_pairs(collection, runs, added, force=options.force)[0], reached
 
 
@@ -261,11 +262,15 @@ def add_runs(
 
 
 class Added(NamedTuple):
-    """Pairs that join a pool, the depth that the card will tell, and an encoder of the runs."""
+    """Pairs that join a pool, the depth that the card will tell, and an encoder of the runs.
+
+    `progress` is that of writing the runs.
+    """
 
     pairs: list[Pooled]
     depth: int
     encoder: Encoder | None = None
+    progress: Progress = no_progress
 
 
 def add_pairs(
@@ -277,7 +282,8 @@ def add_pairs(
     new_paths = {n: path for n, path in paths.items() if n in BUILT_IN or not path.exists()}
     with making(collection, new_paths.values(), force=force):
         for name, path in new_paths.items():
-            write_run(path, runs[name], tags[name])
+            with added.progress(f"writing the run {name}") as advance:
+                write_run(path, runs[name], tags[name], advance)
     old = read_pool(collection.pool) if collection.pool.exists() else []
     merged = merge_pools(old, added.pairs)
     write_pool(collection.pool, merged)

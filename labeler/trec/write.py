@@ -24,6 +24,7 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
+from labeler.messages import Advance, counted
 from labeler.trec.columns import split
 from labeler.trec.order import ranking
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
@@ -65,8 +66,13 @@ class GradedPart:
     grade: Integers
 
 
-def write_run(path: Path, run: Run, tag: str) -> None:
-    """Write a run in trec_eval's order, gzip where `path` ends in `.gz`; it reads back exactly."""
+def write_run(
+    path: Path, run: Run, tag: str, advance: Advance = lambda _done, _total: None
+) -> None:
+    """Write a run in trec_eval's order, gzip where `path` ends in `.gz`; it reads back exactly.
+
+    `advance` counts queries.
+    """
     last = _tag(tag)
 
     def lines(query_id: str, scores: Mapping[str, float]) -> list[bytes]:
@@ -74,7 +80,8 @@ def write_run(path: Path, run: Run, tag: str) -> None:
         query, ranked = query_id.encode(), enumerate(ranking(scores), start=1)
         return [_RUN_LINE % (query, d.encode(), rank, float(scores[d]), last) for rank, d in ranked]
 
-    _write(path, RUN_COLUMNS, starmap(lines, run.items()))
+    queries = counted(run.items(), len(run), advance, every=10)
+    _write(path, RUN_COLUMNS, starmap(lines, queries))
 
 
 def write_ranked(path: Path, parts: Iterable[RankedPart], tag: str) -> int:
