@@ -124,7 +124,7 @@ class Arrays:
 
     def texts(self, name: str) -> StoredTexts:
         """The texts that were written under a name."""
-        return StoredTexts(self[name], self[f"{name} end"])
+        return StoredTexts(memoryview(self[name]), memoryview(self[f"{name} end"]))
 
     def _mapped(self, kind: str, shape: tuple[int, ...], start: int) -> Array:
         if 0 in shape:
@@ -136,8 +136,8 @@ class Arrays:
 class StoredTexts(Sequence[str]):
     """StoredTexts in a file, each decoded when it is asked for."""
 
-    blob: Array
-    ends: Array
+    blob: memoryview
+    ends: memoryview
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -149,25 +149,23 @@ class StoredTexts(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
-        return self.bytes_of(index).decode()
+        return str(self._raw(index), "utf-8")
 
-    def bytes_of(self, index: int) -> bytes:
-        """A text in UTF-8."""
+    def _raw(self, index: int) -> memoryview:
         if not 0 <= index < len(self.ends):
             raise IndexError(index)
-        start = int(self.ends[index - 1]) if index else 0
-        return self.blob[start : int(self.ends[index])].tobytes()
+        return self.blob[self.ends[index - 1] if index else 0 : self.ends[index]]
 
     def find(self, text: str) -> int | None:
         """Where a text stands, of texts that are sorted by their UTF-8; None where it does not."""
         sought, low, high = text.encode(), 0, len(self)
         while low < high:
             middle = (low + high) // 2
-            if self.bytes_of(middle) < sought:
+            if bytes(self._raw(middle)) < sought:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < len(self) and self.bytes_of(low) == sought else None
+        return low if low < len(self) and self._raw(low) == sought else None
 
 
 def open_arrays(path: Path, about: Mapping[str, Any]) -> Arrays | None:
