@@ -124,7 +124,7 @@ class Arrays:
 
     def texts(self, name: str) -> StoredTexts:
         """The texts that were written under a name."""
-        return StoredTexts(memoryview(self[name]), memoryview(self[f"{name} end"]))
+        return StoredTexts(self[name].data, self[f"{name} end"].data)
 
     def _mapped(self, kind: str, shape: tuple[int, ...], start: int) -> Array:
         if 0 in shape:
