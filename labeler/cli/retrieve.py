@@ -22,7 +22,7 @@ from labeler.models.limits import Limits
 
 if TYPE_CHECKING:
     from labeler.runs.asking import SearchEngine
-    from labeler.runs.engines.http_search import EncodeQuery
+    from labeler.runs.engines.templates import QueryEncoder
     from labeler.runs.retrieve_run import RetrieveResult
 
 SYSTEM, ANSWER = "Your search system", "What it answers"
@@ -89,7 +89,7 @@ class SystemFlags:
             problem = "a built-in engine takes no --url-template and no --command"
             raise Misuse(problem, parameter="engine")
 
-    def engine(self, encoder: Callable[[], EncodeQuery | None]) -> SearchEngine:
+    def engine(self, encoder: Callable[[], QueryEncoder | None]) -> SearchEngine:
         """The system that was described; `encoder` makes the vectors that some are asked with."""
         if bool(self.url_template) == bool(self.command):
             problem = "name one system: --url-template for an endpoint, or --command for a program"
@@ -98,12 +98,13 @@ class SystemFlags:
         if self.command:
             from labeler.runs.engines.program import ProgramEngine
 
-            return ProgramEngine(self.command, **paths, pass_env=tuple(self.pass_env or ()))
+            program = ProgramEngine(self.command, **paths, pass_env=tuple(self.pass_env or ()))
+            return replace(program, encoder=encoder()) if program.needs_vector else program
         from labeler.runs.engines.http_search import HttpEngine
 
         given = (self.url_template, self.preset, self.body, tuple(self.header or ()))
         described = HttpEngine(*given, **paths)
-        return replace(described, encode=encoder()) if described.needs_vector else described
+        return replace(described, encoder=encoder()) if described.needs_vector else described
 
 
 @unfolded

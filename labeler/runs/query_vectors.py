@@ -9,13 +9,13 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.runs.engines.http_search import EncodeQuery
+from labeler.runs.engines.templates import QueryEncoder
 from labeler.text.vectors import can_encode
 
 
 def query_encoder(
     collection: Collection | Path | str, encoding: Encoding, control: Control | None = None
-) -> EncodeQuery | None:
+) -> QueryEncoder | None:
     """What gives a query's vector; None where the encoder is the embedded one, and is not there.
 
     A server is asked for the vectors of all queries of the collection before it is used.
@@ -33,4 +33,4 @@ def query_encoder(
         vector: list[float] = encoder.queries([text])[0].tolist()
         return vector
 
-    return encode
+    return QueryEncoder(encoder.id, encode)

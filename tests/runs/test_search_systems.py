@@ -17,6 +17,7 @@ from labeler.runs.asking import HOPELESS, AskingLimits
 from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.presets import PRESETS
 from labeler.runs.engines.program import ProgramEngine
+from labeler.runs.engines.templates import QueryEncoder
 from labeler.runs.journal import journal_path, read_journal
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 from labeler.testing import FakeServer, small_collection
@@ -35,6 +36,10 @@ def collection(tmp_path: Path) -> Collection:
 
 def address(server: FakeServer, rest: str = "/search?q={query}&size={depth}") -> str:
     return server.base_url.removesuffix("/v1") + rest
+
+
+def two_numbers(text: str) -> list[float]:
+    return [0.5, float(len(text))]
 
 
 def hits(*ids: str) -> Answer:
@@ -97,14 +102,14 @@ def test_a_server_of_a_known_kind_needs_its_address_alone(
     preset: str, collection: Collection
 ) -> None:
     with FakeServer(lambda _call: Answer(RECORDED[preset])) as server:
-        engine = HttpEngine(address(server, "/x"), preset, encode=lambda text: [0.5, len(text)])
+        engine = HttpEngine(address(server, "/x"), preset, encoder=QueryEncoder("two", two_numbers))
         result = retrieve_run(collection, engine, "live", ONCE)
         calls = server.calls
     assert read_run(result.run)["q1"] == {"fish": 1.5, "cats": 0.25}
     assert result.scores == "the system's"
     sent = calls[0].path + json.dumps(calls[0].body)
     assert "100" in sent
-    asked = [0.5, len("where do cats sleep")] if preset == "qdrant" else "where do cats sleep"
+    asked = two_numbers("where do cats sleep") if preset == "qdrant" else "where do cats sleep"
     assert str(asked) in unquote(sent)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,14 +16,15 @@ from labeler.runs.engines.answers import LARGEST_OUTPUT, Hit, HitPaths, Search, 
 from labeler.runs.engines.presets import ANY, PRESETS, Preset
 from labeler.runs.engines.templates import (
     Filling,
+    QueryEncoder,
+    check_encoder,
     check_url,
     filled_json,
     filled_url,
     has_place,
     read_body,
+    vector_of,
 )
-
-EncodeQuery = Callable[[str], Sequence[float]]
 
 _CONNECT_SECONDS = 10.0
 _BUSY = frozenset((429, 503))
@@ -46,7 +47,7 @@ class HttpEngine:
     hits: str | None = None
     hit_id: str | None = None
     hit_score: str | None = None
-    encode: EncodeQuery | None = field(default=None, compare=False)
+    encoder: QueryEncoder | None = field(default=None, compare=False)
 
     @property
     def kind(self) -> Preset:
@@ -97,9 +98,7 @@ class HttpEngine:
         if not any(has_place(part, "query") or has_place(part, "vector") for part in asked):
             problem = "the query has no place; write {query} into the address or the body"
             raise Misuse(f"{problem}, as {self.kind.url}", parameter="url_template")
-        if self.needs_vector and self.encode is None:
-            problem = "the body wants the query's vector, and there is no encoder; name one"
-            raise Misuse(problem, parameter="encoder")
+        check_encoder(self.encoder, needed=self.needs_vector)
         headers_of(self.headers, os.environ)
 
     def tag(self) -> str:
@@ -115,6 +114,8 @@ class HttpEngine:
     def identity(self) -> str:
         """A hash of all that an answer depends on but the query and the depth."""
         parts = [self.address, self.content, self.preset, [*self.headers], str(self.paths)]
+        if self.needs_vector and self.encoder:
+            parts.append(self.encoder.id)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     @asynccontextmanager
@@ -133,7 +134,7 @@ class HttpEngine:
         async def search(query: str, depth: int) -> list[Hit]:
             from yarl import URL
 
-            vector = self.encode(query) if self.encode and needs_vector else None
+            vector = vector_of(query, self.encoder, needed=needs_vector)
             filling = Filling(query, depth, vector)
             url = URL(filled_url(address, filling), encoded=True)
             if content is None:

@@ -13,13 +13,20 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from labeler.errors import BadInput, CallFailed, Misuse, NoAnswer
 from labeler.runs.engines.answers import LARGEST_OUTPUT, Hit, HitPaths, Search, hits_in, parsed
-from labeler.runs.engines.templates import Filling, filled
+from labeler.runs.engines.templates import (
+    Filling,
+    QueryEncoder,
+    check_encoder,
+    filled,
+    has_place,
+    vector_of,
+)
 
 _CHUNK = 1 << 16
 _COLUMNS = 6
@@ -28,7 +35,7 @@ _LAST_WORDS = 120
 
 @dataclass(frozen=True, slots=True)
 class ProgramEngine:
-    """A command line with `{query}` and `{depth}`, which no shell reads.
+    """A command line with `{query}`, `{depth}` and `{vector}`, which no shell reads.
 
     `pass_env` names variables of the environment that it is given beside the usual ones, as one
     with a key.
@@ -39,6 +46,12 @@ class ProgramEngine:
     hit_id: str | None = None
     hit_score: str | None = None
     pass_env: tuple[str, ...] = ()
+    encoder: QueryEncoder | None = field(default=None, compare=False)
+
+    @property
+    def needs_vector(self) -> bool:
+        """Whether an argument holds the query's vector."""
+        return has_place(self.command, "vector")
 
     @property
     def words(self) -> list[str]:
@@ -62,9 +75,10 @@ class ProgramEngine:
         from labeler.models.local.child import find_program
 
         program, *arguments = self.words
-        if not any("{query}" in word for word in arguments):
+        if not any(has_place(w, name) for w in arguments for name in ("query", "vector")):
             problem = "the query has no place; write {query} as an argument"
             raise Misuse(f"{problem}, as python search.py {{query}}", parameter="command")
+        check_encoder(self.encoder, needed=self.needs_vector)
         find_program(program)
 
     def tag(self) -> str:
@@ -77,7 +91,8 @@ class ProgramEngine:
 
     def identity(self) -> str:
         """A hash of all that an answer depends on but the query, the depth and the program."""
-        text = json.dumps([self.command, str(self.paths), *self.pass_env])
+        encoder = [self.encoder.id] if self.needs_vector and self.encoder else []
+        text = json.dumps([self.command, str(self.paths), *self.pass_env, *encoder])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @asynccontextmanager
@@ -94,7 +109,8 @@ class ProgramEngine:
         async def search(query: str, depth: int) -> list[Hit]:
             if "\0" in query:
                 raise CallFailed(f"{where}: a query with a NUL byte can be no argument")
-            filling = Filling(query, depth)
+            vector = vector_of(query, self.encoder, needed=self.needs_vector)
+            filling = Filling(query, depth, vector)
             command = [path, *(filled(word, filling) for word in arguments)]
             runs = _Running(command, environment, seconds, where)
             try:

@@ -23,10 +23,34 @@ class Filling(NamedTuple):
     depth: int
     vector: Sequence[float] | None = None
 
+    @property
+    def vector_text(self) -> str:
+        """The vector inside a longer text: a list of numbers, as JSON and pgvector write it."""
+        return json.dumps(list(self.vector or ()))
+
+
+class QueryEncoder(NamedTuple):
+    """What makes the vector of a query, and its name, on which answers depend."""
+
+    id: str
+    encode: Callable[[str], Sequence[float]]
+
+
+def vector_of(query: str, encoder: QueryEncoder | None, *, needed: bool) -> Sequence[float] | None:
+    """A query's vector, where a request has a place for it."""
+    return encoder.encode(query) if encoder and needed else None
+
+
+def check_encoder(encoder: QueryEncoder | None, *, needed: bool) -> None:
+    """Raise `Misuse` where a request wants a vector, and nothing makes one."""
+    if needed and encoder is None:
+        problem = "the request wants the query's vector, and there is no encoder; name one"
+        raise Misuse(problem, parameter="encoder")
+
 
 def filled(template: str, filling: Filling, coded: Callable[[str], str] = str) -> str:
     """A text with its places filled in one pass, so that a query's own braces stay as they are."""
-    texts = {"query": filling.query, "depth": str(filling.depth)}
+    texts = {"query": filling.query, "depth": str(filling.depth), "vector": filling.vector_text}
     return _PLACE.sub(lambda match: coded(texts[match[1]]), template)
 
 
