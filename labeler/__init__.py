@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from labeler.pipeline.options import BuildOptions as BuildOptions
     from labeler.pools.chunk import compare_chunkings as compare_chunkings
     from labeler.pools.import_qrels import import_qrels as import_qrels
+    from labeler.pools.missed import missed as missed
     from labeler.pools.pool import pool as pool
+    from labeler.pools.reuse import reuse as reuse
     from labeler.pools.shift import shift as shift
     from labeler.queries.asking import Asking as Asking
     from labeler.queries.generate import GenerateOptions as GenerateOptions
@@ -57,6 +59,9 @@ if TYPE_CHECKING:
     from labeler.queries.generate import generate as generate
     from labeler.queries.realism import realism as realism
     from labeler.queries.traffic import from_log as from_log
+    from labeler.runs.engines.http_search import HttpEngine as HttpEngine
+    from labeler.runs.engines.program import ProgramEngine as ProgramEngine
+    from labeler.runs.retrieve_run import retrieve_run as retrieve_run
 
 __version__ = "0.1.0"
 
@@ -68,9 +73,11 @@ _PUBLIC = {
     "Control": "models.control:Control",
     "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
+    "HttpEngine": "runs.engines.http_search:HttpEngine",
     "JudgeOptions": "judging.session:JudgeOptions",
     "LabelerError": "errors:LabelerError",
     "Limits": "models.limits:Limits",
+    "ProgramEngine": "runs.engines.program:ProgramEngine",
     "abuild": "pipeline.build:abuild",
     "adrift": "judging.drift:adrift",
     "agenerate": "queries.generate:agenerate",
@@ -91,6 +98,7 @@ _PUBLIC = {
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
     "leaderboard": "evaluation.leaderboard:leaderboard",
+    "missed": "pools.missed:missed",
     "open_collection": "collection.layout:open_collection",
     "pool": "pools.pool:pool",
     "power": "evaluation.power:power",
@@ -100,6 +108,8 @@ _PUBLIC = {
     "realism": "queries.realism:realism",
     "rechunk": "corpus.rechunk:rechunk",
     "relabel": "judging.relabel:relabel",
+    "retrieve_run": "runs.retrieve_run:retrieve_run",
+    "reuse": "pools.reuse:reuse",
     "shift": "pools.shift:shift",
     "update": "corpus.update:update",
     "validate": "collection.validate:validate",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def command(folder: Folder, *, output: OutputFlags) -> None:
     """Show what is judged, what failed and why, what it cost, and how to go on."""
     from labeler.collection.layout import open_collection
+    from labeler.collection.standing import standing
     from labeler.judging.status import pool_size, status, status_table, store_status
 
     to, form = output.made_from(open_collection(folder).folder), output.format
@@ -28,7 +29,9 @@ def command(folder: Folder, *, output: OutputFlags) -> None:
     if form == "json":
         store = store_status(collection)
         judgements = [judged.as_json() for judged in sets]
-        whole = {"pool": pool_size(collection), "judgements": judgements}
+        said = {n: [str(f) for f in standing(collection, n)] for n in collection.qrels_names()}
+        found = {name: lines for name, lines in said.items() if lines}
+        whole = {"pool": pool_size(collection), "judgements": judgements, "of_the_pool": found}
         show_json({**whole, "store": store.as_json() if store else None}, to)
     elif form == "table":
         with said_to(to):
@@ -39,6 +42,7 @@ def command(folder: Folder, *, output: OutputFlags) -> None:
 
 def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
     """Print the pool, the sets of judgements, what they lack, and the store."""
+    from labeler.collection.standing import standing
     from labeler.judging.status import pool_size, status_table, store_status
 
     if pool := pool_size(collection):
@@ -47,6 +51,9 @@ def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
         show([status_table(sets)])
     else:
         say("no judgements yet: labeler judge")
+    for name in collection.qrels_names():
+        for finding in standing(collection, name):
+            say(f"by {name}: {finding}")
     for judged in sets:
         if judged.origin is not None and (judged.tally.failed or judged.left):
             _show_rest(collection, judged)

@@ -23,8 +23,9 @@ def caveats(models: Sequence[str]) -> Iterator[Finding]:
 
 
 def origin_findings(qrels: AnyQrels) -> list[Finding]:
-    """Whose judgements these are, where that limits what they are worth, and how many failed."""
+    """Whose judgements these are, how many failed, and what is known of the pool behind them."""
     from labeler.collection.made_by import collection_of_qrels, made_by  # takes long to load
+    from labeler.collection.standing import standing
 
     path = qrels_path(qrels)
     found = None if path is None else collection_of_qrels(path)
@@ -32,7 +33,8 @@ def origin_findings(qrels: AnyQrels) -> list[Finding]:
         return []
     collection, name = found
     findings = list(caveats(made_by(collection, name).models))
-    return findings + judgement_findings(collection.judgements(name))
+    findings += judgement_findings(collection.judgements(name))
+    return [*findings, *standing(collection, name)]
 
 
 def kin_behind(qrels: AnyQrels, runs: Mapping[str, Path | Run]) -> list[Kin]:

@@ -13,9 +13,11 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
+from labeler.collection.standing import keep_standing
 from labeler.data import Pooled, Qrels
 from labeler.errors import Misuse
 from labeler.messages import count_of
+from labeler.report.finding import Finding
 from labeler.report.table import Column, Table
 from labeler.stats.levels import LEVEL
 from labeler.stats.student import chi_square_quantile
@@ -95,14 +97,28 @@ def missed(collection: Collection | Path | str, qrels: str, rel: int = 1) -> Mis
 
     The estimate is Horvitz and Thompson's: each relevant document of the sample stands for one over
     the probability with which it was drawn. It is of these queries, and of what their runs found:
-    of documents that no run found it says nothing.
+    of documents that no run found it says nothing. `status` and `evaluate` show it again
+    while pool, runs and qrels stay as they are.
+
+    >>> from labeler.judging.judge import judge
+    >>> from labeler.pools.beyond import PoolSize
+    >>> from labeler.pools.pool import pool
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> collection.pool.unlink()
+    >>> _ = pool(collection, depth=1, size=PoolSize(beyond=2))
+    >>> _ = judge(collection, model=fake_model('{"grade": 1}'), name="llm")
+    >>> missed(collection, "llm").relevant
+    2
     """
     opened = open_collection(collection)
     grades = read_qrels(opened.existing_qrels(qrels))
     pool = read_pool(opened.pool)
     if not any(entry.inclusion is not None for entry in pool):
         raise Misuse("the pool has no random sample beyond it; pool with one, and judge it")
-    return estimate_missed(pool, grades, rel)
+    result = estimate_missed(pool, grades, rel)
+    keep_standing(opened, "missed", qrels, [Finding(str(result), level="note")])
+    return result
 
 
 def estimate_missed(pool: Sequence[Pooled], grades: Qrels, rel: int = 1) -> Missed:

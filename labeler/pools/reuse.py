@@ -11,11 +11,13 @@ from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import collection_runs, runs_by_name
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import read_pool
+from labeler.collection.standing import keep_standing
 from labeler.data import Pair, Pooled, Qrels, Run
 from labeler.errors import Misuse
 from labeler.exchange.runs import read_run
 from labeler.metrics import evaluate
 from labeler.metrics.registry import parse_all
+from labeler.report.finding import Finding
 from labeler.report.table import Cell, Column, Table
 from labeler.trec.order import ranking
 from labeler.trec.qrels import read_qrels
@@ -85,23 +87,29 @@ class Reusability:
         shares = (row.judged, row.judged_left_out)
         return [row.run, *counts, *scores, row.rank, row.rank_left_out, *shares]
 
-    def sentences(self) -> list[str]:
-        """What that means for a system that comes later."""
+    def findings(self) -> list[Finding]:
+        """What that means for a system that comes later, and which runs were judged too little."""
         worst = min(self.rows, key=lambda row: row.change)
         moved = [row.run for row in self.rows if row.rank != row.rank_left_out]
         ranks = f"these would change their rank: {', '.join(moved)}" if moved else "no rank changes"
-        lines = [
+        text = (
             f"left out of the pool, a run would lose up to {-worst.change:.4f} of {self.measure}"
             f" ({worst.run}, with Judged@10 {worst.judged_left_out:.3f}); {ranks}"
-        ]
+        )
+        findings = [Finding(text, level="note")]
         for row in self.rows:
             least = min(other.judged_left_out for other in self.rows if other is not row)
             if row.judged < least:
-                lines.append(
+                text = (
                     f"{row.run} has Judged@10 {row.judged:.3f}, less than any other run would have"
                     " that was left out: too little to compare it; pool it and judge what is new"
                 )
-        return lines
+                findings.append(Finding(text, about=row.run))
+        return findings
+
+    def sentences(self) -> list[str]:
+        """The same as sentences."""
+        return list(map(str, self.findings()))
 
 
 def reuse(
@@ -114,7 +122,17 @@ def reuse(
 
     A family is a text of names with commas between them, as `dense,hybrid`: runs that would not
     have been there without one another. The pairs that none of the others has within the pool's
-    depth lose their grades. After Zobel (SIGIR 1998).
+    depth lose their grades. After Zobel (SIGIR 1998). `status` and `evaluate` show the findings
+    again, as long as the pool, the runs and the qrels stay as they are.
+
+    >>> from labeler.judging.judge import judge
+    >>> from labeler.pools.pool import pool
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> _ = pool(collection, depth=1)
+    >>> _ = judge(collection, model=fake_model('{"grade": 1}'), name="llm")
+    >>> "bm25" in {row.run for row in reuse(collection, "llm").rows}
+    True
     """
     opened = open_collection(collection)
     grades = read_qrels(opened.existing_qrels(qrels))
@@ -138,7 +156,9 @@ def reuse(
             ranks = (_rank(full, name), _rank(scores, name))
             shares = (judged, judged_left_out)
             rows.append(RunLeftOut(name, *counts, score, left_out, *ranks, *shares))
-    return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
+    result = Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
+    keep_standing(opened, "reuse", qrels, result.findings())
+    return result
 
 
 def _families(runs: Mapping[str, Run], families: Iterable[str]) -> list[tuple[str, ...]]:

@@ -96,6 +96,15 @@ def retrieve_run(
     What was answered is kept at once: the same call goes on after a kill, and asks again for
     queries that failed. Those are counted and named, and the run lacks them. Raises `BadInput`
     where the system returns a document that the corpus lacks, or finds nothing for any query.
+
+    >>> import json, shlex, sys
+    >>> from labeler.runs.engines.program import ProgramEngine
+    >>> from labeler.testing import small_collection
+    >>> hits = json.dumps([{"id": "cats", "score": 2.5}])
+    >>> words = [sys.executable, "-c", f"print({hits!r})", "{query}"]
+    >>> engine = ProgramEngine(shlex.join(words))
+    >>> retrieve_run(small_collection(), engine, "mine").answered
+    2
     """
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
     watch = watch or Control()
