@@ -21,6 +21,7 @@ _COLUMNS = {
     "doc_field": "What it calls the document that was shown.",
     "rank_field": "What it calls the rank at which it was shown.",
     "click_field": "What it calls the clicks.",
+    "session_field": "What it calls the session, in which a query counts once.",
 }
 OPTIONS_OF[LogFields] = {
     name: Annotated[str, typer.Option(metavar="NAME", help=text, rich_help_panel="Columns")]

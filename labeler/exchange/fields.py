@@ -34,6 +34,7 @@ class LogFields:
     doc_field: str = ""
     rank_field: str = ""
     click_field: str = ""
+    session_field: str = ""
 
 
 class Picked(NamedTuple):

@@ -15,6 +15,7 @@ from labeler.files.boundary import reading
 from labeler.files.read import rereadable
 
 COUNT = ("count", "frequency", "freq", "searches", "impressions", "volume", "hits", "n")
+SESSION = ("session", "sessionid", "searchsession", "searchsessionid", "visit", "visitid")
 CLICKS = ("clicks", "click", "clicked", "isclicked")
 _PARTS = {
     "query": ("query_field", usual.QUERY_TEXT),
@@ -22,6 +23,7 @@ _PARTS = {
     "document": ("doc_field", usual.DOCUMENT_ID),
     "rank": ("rank_field", usual.RANK),
     "clicks": ("click_field", CLICKS),
+    "session": ("session_field", SESSION),
 }
 """What a row of a log holds: the setting that names its column, and how that is usually called."""
 
@@ -32,7 +34,8 @@ _TRUE = {"true": 1, "yes": 1, "false": 0, "no": 0, "": 0}
 class LogRow(NamedTuple):
     """A row of a log: a query that was typed `times` times; with clicks, a document it showed.
 
-    `rank` counts from 1; `clicks` is None where the log has none.
+    `rank` counts from 1; `clicks` is None where the log has none, `session` empty where it does
+    not say in which visit the query was typed.
     """
 
     number: int
@@ -41,6 +44,7 @@ class LogRow(NamedTuple):
     doc_id: str = ""
     rank: int | None = None
     clicks: int | None = None
+    session: str = ""
 
 
 def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogRow]:
@@ -96,7 +100,8 @@ def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str])
     doc_id = "" if cells["document"] is None else str(cells["document"])
     if rank == 0:
         raise BadInput.at(path, number, "ranks count from 1, found 0")
-    return LogRow(number, str(text), count, doc_id, rank, clicks)
+    session = "" if cells["session"] is None else str(cells["session"]).strip()
+    return LogRow(number, str(text), count, doc_id, rank, clicks, session)
 
 
 def _number(path: Path, number: int, what: str, value: object) -> int:

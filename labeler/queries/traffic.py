@@ -62,6 +62,7 @@ class Traffic:
 
     `dropped` counts the different queries that were left out, by reason, and `searches_dropped` how
     often these were typed; `clicks` is what was clicked, None where the log does not say.
+    `by_session` says that a query counts once in each session.
     """
 
     queries: list[Query]
@@ -70,6 +71,7 @@ class Traffic:
     searches: int
     searches_dropped: int
     clicks: Clicks | None = None
+    by_session: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The counts by name."""
@@ -78,6 +80,7 @@ class Traffic:
             "searches": self.searches,
             "dropped": dict(self.dropped),
             "searches_dropped": self.searches_dropped,
+            "by_session": self.by_session,
             "strata": [
                 {"name": s.name, "queries": s.queries, "searches": s.searches, "drawn": s.drawn}
                 for s in self.strata
@@ -90,6 +93,8 @@ class Traffic:
             f"{s.name}: {s.drawn:,} of {s.queries:,} queries, which were typed {s.searches:,} times"
             for s in self.strata
         ]
+        if self.by_session:
+            lines.append("a query counts once in each session")
         if self.dropped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
             lines.append(f"left out: {reasons}; typed {self.searches_dropped:,} times")
@@ -137,6 +142,7 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
         sum(counts.values()),
         searches_dropped,
         _clicks(read_log(path, options.fields), ids, options.eta) if typed.has_clicks else None,
+        typed.has_sessions,
     )
 
 
@@ -147,6 +153,7 @@ class _Typed:
     forms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _alone: Counter[str] = field(default_factory=Counter)
     _by_document: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _sessions: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     has_clicks: bool = False
 
     def add(self, row: LogRow) -> None:
@@ -154,7 +161,9 @@ class _Typed:
         text = normalized(row.query)
         key = text.casefold()
         self.forms[key][text] += row.times
-        if row.doc_id:
+        if row.session:
+            self._sessions[key].add(hash(row.session))
+        elif row.doc_id:
             self._by_document[key][row.doc_id] += row.times
         else:
             self._alone[key] += row.times
@@ -164,9 +173,16 @@ class _Typed:
         """How often a query was searched for.
 
         A search shows a document once: so of rows about documents, the most frequent one's count.
+        Where the log names sessions, a query counts once in each, however often it stands there.
         """
         documents = self._by_document.get(key)
-        return self._alone[key] + (max(documents.values()) if documents else 0)
+        alone = self._alone[key] + (max(documents.values()) if documents else 0)
+        return alone + len(self._sessions.get(key, ()))
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether the log names sessions."""
+        return bool(self._sessions)
 
 
 def normalized(text: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from labeler.cli import execute
 from labeler.errors import BadInput, Misuse
+from labeler.exchange.fields import LogFields
 from labeler.exchange.queries import read_query_list
 from labeler.queries.personal import personal
 from labeler.queries.traffic import TrafficOptions, from_log
@@ -189,3 +190,29 @@ def test_a_log_that_is_none_is_one_line(text: str, problem: str, tmp_path: Path)
         from_log(path)
     with pytest.raises(Misuse, match="queries count from 1"):
         from_log(path, TrafficOptions(queries=0))
+
+
+def test_in_a_session_a_query_counts_once_however_often_it_stands_there(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    rows = ["usb hub,a,d1,0", "usb hub,a,d2,1", "USB  hub,a,d1,0", "usb hub,b,d1,1"]
+    rows += ["lcd,a,d3,0", "lcd,,d3,0", "lcd,,d3,0"]
+    log.write_text("query,session_id,doc_id,clicked\n" + "\n".join(rows) + "\n")
+    found = from_log(log)
+    assert {q.text: q.metadata["searches"] for q in found.queries} == {"usb hub": 2, "lcd": 3}
+    assert found.by_session
+    assert "a query counts once in each session" in found.summary()
+    assert not any("session" in str(q.metadata) for q in found.queries)
+    assert found.clicks is not None
+    assert sum(map(len, found.clicks.scores().values())) == 2
+
+
+def test_a_rare_query_is_one_of_few_sessions(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    rows = [*["my secret,x"] * 9, "usb hub,x", "usb hub,y", "usb hub,z"]
+    log.write_text("query,visit\n" + "\n".join(rows) + "\n")
+    options = TrafficOptions(min_count=3)
+    assert [query.text for query in from_log(log, options).queries] == ["usb hub"]
+    named = log.read_text().replace("visit", "who")
+    log.write_text(named)
+    options = TrafficOptions(min_count=3, fields=LogFields(session_field="who"))
+    assert [query.text for query in from_log(log, options).queries] == ["usb hub"]
