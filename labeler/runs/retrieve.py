@@ -58,9 +58,7 @@ def retrieve(
 
     `encoder` is another than the embedded one.
     """
-    searched = documents
-    if not isinstance(searched, Searched):
-        searched = Searched.of(list(searched.values()))
+    searched = documents if isinstance(documents, Searched) else Searched.within(documents)
     runs = {
         name: engine.search(searched, list(queries.values()), RUN_DEPTH, progress)
         for name, engine in engines_with(encoder).items()

@@ -31,25 +31,37 @@ class IndexFolder:
 
     `shape` names what is indexed of each, where that is not its title and text. An index is a file
     that is whole or not there. Its name says of which documents it is and with which settings it
-    was made; those of other documents are removed when one is written.
+    was made; those of other documents are removed when one is written. An index that takes long
+    comes in parts, of so many documents each: a kill loses none but the part that was being made.
     """
 
     folder: Path
     documents: str
     shape: str = ""
+    documents_of_a_part: int = 1 << 16
+
+    def find(self, name: str, settings: Mapping[str, Any]) -> Arrays | None:
+        """The index of a name and settings; None where there is none that is whole."""
+        about = self._about(settings)
+        return open_arrays(self._path(name, about), about)
 
     def opened(
         self, name: str, settings: Mapping[str, Any], write: Callable[[ArraysWriter], None]
     ) -> Arrays:
         """The index of a name and settings; where there is none, `write` makes it first."""
-        about = {"documents": self.documents, "shape": self.shape, **settings}
-        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
-        path = self.folder / f"{name}-{self.documents[:12]}-{digest[:12]}.index"
-        while (arrays := open_arrays(path, about)) is None:
-            with writing_arrays(path, about) as out:
+        while (arrays := self.find(name, settings)) is None:
+            about = self._about(settings)
+            with writing_arrays(self._path(name, about), about) as out:
                 write(out)
             self._remove_others()
         return arrays
+
+    def _about(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {"documents": self.documents, "shape": self.shape, **settings}
+
+    def _path(self, name: str, about: Mapping[str, Any]) -> Path:
+        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+        return self.folder / f"{name}-{self.documents[:12]}-{digest[:12]}.index"
 
     def _remove_others(self) -> None:
         """Remove the indexes of other documents, and what killed processes left of any."""
@@ -76,6 +88,11 @@ class Searched:
         """Documents in the memory."""
         return cls(lambda: iter(documents), len(documents))
 
+    @classmethod
+    def within(cls, documents: Mapping[str, Document]) -> Searched:
+        """Documents by id, wherever their texts are."""
+        return cls(lambda: iter(documents.values()), len(documents))
+
     def counted(self, advance: Advance) -> Iterator[Document]:
         """The documents, each of them counted as it is passed."""
         return counted(self.again(), self.count, advance)
@@ -93,14 +110,15 @@ def searched_corpus(
     What engines see of a document is what `shaped` makes of it; `shape` names that.
     """
     path = collection.corpus
-    digest, count, size = hashlib.sha256(), 0, path.stat().st_size
+    digest, count, size, last = hashlib.sha256(), 0, path.stat().st_size, b"\n"
     for number, chunk in enumerate(byte_chunks(path, _READ_AT_ONCE), start=1):
         digest.update(chunk)
         count += chunk.count(b"\n")
+        last = chunk[-1:]
         advance(min(number * _READ_AT_ONCE, size), size)
     folder = IndexFolder(collection.indexes, digest.hexdigest(), shape)
     kept = folder if size >= kept_from else None
-    return Searched(partial(_all_of, path, shaped), count, kept)
+    return Searched(partial(_all_of, path, shaped), count + (last != b"\n"), kept)
 
 
 def _all_of(path: Path, shaped: Callable[[Document], Document]) -> Iterator[Document]:

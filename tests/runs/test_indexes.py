@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +130,34 @@ def test_what_was_killed_while_it_indexed_indexes_anew(tmp_path: Path, name: str
     run = search(searched_corpus(collection, kept_from=0), QUERIES, 5, no_progress)
     assert run == search(Searched.of([*documents(2100)]), QUERIES, 5, no_progress)
     assert [path.suffix for path in collection.indexes.iterdir()] == [".index"]
+
+
+def in_parts(searched: Searched, size: int) -> Searched:
+    assert searched.kept is not None
+    return replace(searched, kept=replace(searched.kept, documents_of_a_part=size))
+
+
+@pytest.mark.parametrize("size", [1, 7, 10, 20, 21])
+def test_vectors_in_parts_rank_as_those_of_one(tmp_path: Path, size: int) -> None:
+    collection = made(tmp_path, 20)
+    whole = collection.corpus.read_text()
+    collection.corpus.write_text("\n" + whole.rstrip("\n"))  # a blank line, and no last line end
+    searched = in_parts(searched_corpus(collection, kept_from=0), size)
+    assert searched.count == 21
+    expected = embedded_run(Searched.of([*documents(20)]), QUERIES, 30)
+    for _ in range(2):
+        assert embedded_run(searched, QUERIES, 30) == expected
+
+
+def test_a_part_that_is_missing_is_encoded_alone(tmp_path: Path) -> None:
+    searched = in_parts(searched_corpus(made(tmp_path, 20), kept_from=0), 6)
+    first = embedded_run(searched, QUERIES, 5)
+    before = sorted(indexes(Collection(tmp_path)).items(), key=lambda item: item[1])
+    assert len(before) == 4
+    (tmp_path / "indexes" / before[1][0]).unlink()
+    assert embedded_run(searched, QUERIES, 5) == first
+    after = indexes(Collection(tmp_path))
+    assert [name for name, changed in before if after[name] != changed] == [before[1][0]]
 
 
 def test_an_index_of_some_fields_is_another(tmp_path: Path) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, islice
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.data import Query, Run
+from labeler.data import Document, Query, Run
 from labeler.files.arrays import Arrays, ArraysWriter
 from labeler.messages import Progress, no_progress
 from labeler.runs.engines.nearest import Nearest
-from labeler.runs.searched import Searched
+from labeler.runs.searched import IndexFolder, Searched
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import Encode, Encoder, encode
 
@@ -38,46 +41,99 @@ def dense_run(
     if searched.kept is None or encoder.documents is not encode:
         ids: Sequence[str] = _search_unkept(searched, encoder.documents, nearest, progress)
     else:
-        settings = {"vectors": 1, "encoder": encoder.id}
-
-        def write(out: ArraysWriter) -> None:
-            new: list[str] = []
-            out.add("vectors", _encoded(searched, encoder.documents, new, progress))
-            out.add_texts("ids", new)
-
-        arrays = searched.kept.opened("vectors", settings, write)
-        ids = _search_kept(arrays, nearest, progress)
+        ids = _search_kept(
+            _kept_parts(searched, searched.kept, encoder, progress), nearest, progress
+        )
     return dict(zip((query.id for query in queries), nearest.found(ids), strict=True))
 
 
 def _search_unkept(
-    searched: Searched, encode: Encode, nearest: Nearest, progress: Progress
+    searched: Searched, encode_some: Encode, nearest: Nearest, progress: Progress
 ) -> Sequence[str]:
     """Search each batch of vectors as soon as it is encoded; the ids of all documents."""
     ids: list[str] = []
     first = 0
-    for vectors in _encoded(searched, encode, ids, progress):
-        nearest.add(first, vectors)
-        first += len(vectors)
+    with progress("encoding") as advance:
+        for vectors in _encoded(searched.counted(advance), encode_some, ids):
+            nearest.add(first, vectors)
+            first += len(vectors)
     return ids
 
 
-def _search_kept(arrays: Arrays, nearest: Nearest, progress: Progress) -> Sequence[str]:
+def _kept_parts(
+    searched: Searched, kept: IndexFolder, encoder: Encoder, progress: Progress
+) -> list[Arrays]:
+    """The index of vectors in parts; a kill loses none but the part that is being encoded."""
+
+    size = kept.documents_of_a_part
+
+    def settings(part: int) -> dict[str, Any]:
+        return {"vectors": 1, "encoder": encoder.id, "part": part, "documents of a part": size}
+
+    parts = range(-(-searched.count // size))
+    found = [kept.find("vectors", settings(part)) for part in parts]
+    whole = [arrays for arrays in found if arrays is not None]
+    if len(whole) == len(parts):
+        return whole
+    with progress("encoding") as advance:
+        documents = searched.counted(advance)
+        for part in parts:
+            some = islice(documents, size)
+            if found[part] is None:
+                found[part] = kept.opened(
+                    "vectors", settings(part), _writer(some, encoder.documents)
+                )
+            deque(some, maxlen=0)  # goes to the end of the part
+    return [arrays for arrays in found if arrays is not None]
+
+
+def _writer(documents: Iterator[Document], encode_some: Encode) -> Callable[[ArraysWriter], None]:
+    def write(out: ArraysWriter) -> None:
+        ids: list[str] = []
+        out.add("vectors", _encoded(documents, encode_some, ids))
+        out.add_texts("ids", ids)
+
+    return write
+
+
+def _search_kept(parts: Sequence[Arrays], nearest: Nearest, progress: Progress) -> Sequence[str]:
     """Search an index of vectors a block at a time; the ids of all documents."""
-    rows = arrays.shape("vectors")[0]
+    rows, done = sum(part.shape("vectors")[0] for part in parts), 0
     with progress("searching, dense") as advance:
-        for first in range(0, rows, ROWS_AT_ONCE):
-            nearest.add(first, arrays.rows("vectors", first, first + ROWS_AT_ONCE))
-            advance(min(first + ROWS_AT_ONCE, rows), rows)
-    return arrays.texts("ids")
+        for part in parts:
+            for first in range(0, part.shape("vectors")[0], ROWS_AT_ONCE):
+                vectors = part.rows("vectors", first, first + ROWS_AT_ONCE)
+                nearest.add(done, vectors)
+                done += len(vectors)
+                advance(done, rows)
+    return _InParts([part.texts("ids") for part in parts])
+
+
+class _InParts(Sequence[str]):
+    """The texts of several files as if they stood in one."""
+
+    def __init__(self, parts: Sequence[Sequence[str]]) -> None:
+        self._parts = parts
+        self._ends = [*accumulate(map(len, parts))]
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        part = bisect_right(self._ends, index)
+        return self._parts[part][index - (self._ends[part - 1] if part else 0)]
 
 
 def _encoded(
-    searched: Searched, encode: Encode, ids: list[str], progress: Progress
+    documents: Iterator[Document], encode_some: Encode, ids: list[str]
 ) -> Iterator[Vectors]:
     """The vectors of the documents, a batch at a time; their ids are added to `ids`."""
-    with progress("encoding") as advance:
-        documents = searched.counted(advance)
-        while batch := list(islice(documents, BATCH)):
-            ids += [document.id for document in batch]
-            yield encode([*map(text_to_search, batch)])
+    while batch := list(islice(documents, BATCH)):
+        ids += [document.id for document in batch]
+        yield encode_some([*map(text_to_search, batch)])
