@@ -115,11 +115,16 @@ class BadInput(LabelerError):
 
 
 class SaysTooLittle(BadInput):
-    """Qrels whose grades or queries mean what a person has to say, as `parameters` propose."""
+    """Qrels whose grades or queries mean what a person has to say, as `parameters` propose.
 
-    def __init__(self, message: str, path: Path, parameters: Mapping[str, str]) -> None:
-        super().__init__(message)
-        self.path, self.parameters = path, parameters
+    `problem` is the message without the parameters, for a reader who calls them otherwise.
+    """
+
+    def __init__(
+        self, problem: str, path: Path, parameters: Mapping[str, str], message: str = ""
+    ) -> None:
+        super().__init__(message or problem)
+        self.problem, self.path, self.parameters = problem, path, parameters
 
 
 class TooLarge(BadInput):

@@ -30,10 +30,14 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for what the package keeps of its outputs, so that nobody's own is touched."""
+    """A folder for what the package keeps of its outputs, so that nobody's own is touched.
+
+    No width of a terminal says how results are broken.
+    """
     folder = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_STATE_HOME", str(folder))
+        environment.delenv("COLUMNS", raising=False)
         yield folder
 
 

@@ -17,6 +17,7 @@ from labeler.agreement.mismatch import share_a_pair
 from labeler.agreement.options import ASSESSOR, HUMAN, parse_maps, rules_for
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.result import AgreementResult
+from labeler.agreement.sentences import whom
 from labeler.agreement.several.ceiling import MARGIN
 from labeler.agreement.several.everybody import ceilings, everybody, mapped, part_of
 from labeler.agreement.sources import AssessorSource, Sources
@@ -144,7 +145,7 @@ def _check_gates(sources: Sources, source: AssessorSource, options: AgreeOptions
 
 def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:
     rules = rules_for(sources.human, source.judged.labels, options.maps, options.rules)
-    judged = replace(source.judged, name=source.name)
+    judged = replace(source.judged, name=source.name, human=whom(sources.human_name))
     weights = _weights(sources, options)
     agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
     left_out = _of_sample(agreement.left_out, sources, source)
@@ -228,7 +229,8 @@ def _notes(rules: Rules, options: AgreeOptions) -> tuple[Finding, ...]:
     """Findings that say to which side a map that names none was applied."""
     if not options.maps[""]:
         return ()
-    side = "people's" if options.maps[""].items() <= rules.map_human.items() else "the other's"
+    is_human = options.maps[""].items() <= rules.map_human.items()
+    side = "human" if is_human else "the assessor's"
     maps = Setting("maps")
     text = f"{maps} was taken for {side} grades; human:… or assessor:… says whose are meant"
     return (Finding(text, settings=(maps,)),)

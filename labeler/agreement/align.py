@@ -18,6 +18,8 @@ from labeler.trec.labels import number
 Labels = Mapping[str, Mapping[str, "int | str"]]
 """Query id to document id to a label as its file has it: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
 
+PEOPLE = "people"
+"""What those are called whose grades an assessor's stand beside, where nobody names them."""
 MOST_GRADES = 50
 USUAL = (0, 1, 2, 3)
 """The scale where nobody names one and human grades lie within it: TREC's, and our prompts'."""
@@ -25,11 +27,15 @@ USUAL = (0, 1, 2, 3)
 
 @dataclass(frozen=True)
 class AssessorLabels:
-    """An assessor's labels, a status for each pair on which it has none, and what to call it."""
+    """An assessor's labels, a status for each pair on which it has none, and what to call it.
+
+    `human` is what those are called whose grades stand beside.
+    """
 
     labels: Labels
     failures: Mapping[Pair, str] = field(default_factory=dict)
     name: str = "the other"
+    human: str = PEOPLE
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
     if USUAL[0] <= low and high <= USUAL[-1]:
         return USUAL
     if high - low >= MOST_GRADES:
-        many = f"people's grades run from {low} to {high}"
+        many = f"the human qrels' grades run from {low} to {high}"
         raise Misuse(f"{many}, more than {MOST_GRADES}; map them to fewer", parameter="maps")
     return tuple(range(low, high + 1))
 

@@ -110,7 +110,7 @@ def agreement_of(
     also = {s.name: estimate(s, sample, grades, options, pairs) for s in headline}
     against = _reversed_correlation(also["spearman"], pairs)
     warnings = [
-        *_of_sample(sample.total, pairs, is_weighted=weights is not None),
+        *_of_sample(sample.total, pairs, assessor.human, is_weighted=weights is not None),
         *suspicions(human, assessor, rules, scale, against),
         *cautions(statistics, sample, scale, estimates, options.method),
     ]
@@ -167,8 +167,8 @@ def _reversed_correlation(e: Estimate, pairs: int) -> float | None:
     return e.value if far or (e.high is not None and e.high < 0) else None
 
 
-def _of_sample(table: Floats, pairs: int, *, is_weighted: bool) -> Iterator[Finding]:
+def _of_sample(table: Floats, pairs: int, human: str, *, is_weighted: bool) -> Iterator[Finding]:
     """A finding that the pairs are a sample, where they are one."""
     if is_weighted:
         whole = f"weighted to stand for about {table.sum():,.0f}"
-        yield Finding(f"people graded a sample: {pairs:,} pairs, {whole}")
+        yield Finding(f"{human} graded a sample: {pairs:,} pairs, {whole}")

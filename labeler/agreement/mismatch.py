@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
 
-from labeler.agreement.align import USUAL, AssessorLabels, Labels, Rules
+from labeler.agreement.align import PEOPLE, USUAL, AssessorLabels, Labels, Rules
 from labeler.data import Qrels
 from labeler.messages import no_pair_in_common
 from labeler.report.finding import Finding, Setting
@@ -31,7 +31,7 @@ def suspicions(
     """
     labels = assessor.labels
     if not share_a_pair(human, labels):
-        return [Finding(no_pair_in_common("people", human, assessor.name, labels))]
+        return [Finding(no_pair_in_common(assessor.human, human, assessor.name, labels))]
     ours = {
         rules.map_human.get(grade, grade)
         for row in human.values()
@@ -39,11 +39,12 @@ def suspicions(
         if grade >= 0
     }
     numbers = _numbers_on_shared_pairs(human, labels, rules)
-    findings = [*_astray(human, rules), *_of_constant_grades(ours, numbers)]
+    people = assessor.human
+    findings = [*_astray(human, rules, people), *_of_constant_grades(ours, numbers, people)]
     if numbers and rules.cut is None:
-        findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules)
+        findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules, people)
         if not any(finding.settings for finding in findings):
-            findings += _binary_human(ours, _usual(numbers))
+            findings += _binary_human(ours, _usual(numbers), people)
     if order is not None and numbers:
         findings.append(_reversed(order, _turned(ours, numbers, scale, rules)))
     return findings
@@ -68,14 +69,24 @@ def _numbers_on_shared_pairs(human: Qrels, labels: Labels, rules: Rules) -> Coun
     return numbers
 
 
-def _of_constant_grades(ours: set[int], numbers: Counter[float]) -> Iterator[Finding]:
+def _of_constant_grades(ours: set[int], numbers: Counter[float], people: str) -> Iterator[Finding]:
     """A finding for each side that gives every pair the same grade."""
-    for side, grades in (("people", ours), ("the other", set(numbers))):
+    for side, grades in ((people, ours), ("the other", set(numbers))):
         if len(grades) == 1 and (len(ours) > 1 or len(numbers) > 1):
-            verb = "give" if side == "people" else "gives"
+            verb = _give(side)
             only = f"{next(iter(grades)):g}"
             every = f"{side} {verb} the grade {only} to every pair"
             yield Finding(f"{every}: kappa is then 0 or undefined")
+
+
+def _give(side: str) -> str:
+    return "give" if side == PEOPLE else "gives"
+
+
+def _ranges(ours: set[int], usual: set[float], people: str) -> str:
+    """From where to where the grades of both sides go, in words."""
+    theirs = f"the other's {min(usual):g} to {max(usual):g}"
+    return f"{people}'s grades are {min(ours)} to {max(ours)}, {theirs}"
 
 
 def _usual(numbers: Counter[float]) -> set[float]:
@@ -90,13 +101,12 @@ def _used(ours: set[int], numbers: Counter[float], scale: tuple[int, ...]) -> tu
 
 
 def _another_scale(
-    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
+    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules, people: str
 ) -> Iterator[Finding]:
     total = numbers.total()
     outside = sum(n for value, n in numbers.items() if value not in scale)
     usual = _usual(numbers)
-    low, high = min(usual), max(usual)
-    used = f"people's grades are {min(ours)} to {max(ours)}, the other's {low:g} to {high:g}"
+    low, high, used = min(usual), max(usual), _ranges(ours, usual, people)
     shift = min(ours) - low
     whole = all(value % 1 == 0 for value in usual)
     if whole and shift and high + shift == max(ours) and (outside or rules.scale is None):
@@ -117,16 +127,16 @@ def _another_scale(
         upper = {grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded}
         cut, halves = Setting("cut", 1), Setting("map_human", upper)
         middle = 1 + (graded[0] + graded[-1]) // 2
-        would = f"{cut} would make people's binary from 1 on, {halves} from {middle} on"
+        would = f"{cut} would make {people}'s binary from 1 on, {halves} from {middle} on"
         yield Finding(f"{used}: binary against graded? {would}", settings=(cut, halves))
 
 
-def _binary_human(ours: set[int], usual: set[float]) -> Iterator[Finding]:
+def _binary_human(ours: set[int], usual: set[float], people: str) -> Iterator[Finding]:
     if max(ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
         upper = {int(value): int(value > 1) for value in sorted(usual)}
         cut, halves = Setting("cut", 1), Setting("map_assessor", upper)
-        used = f"people's grades are {min(ours)} to 1, the other's {min(usual):g} to {max(usual):g}"
         would = f"{cut} would make the other's binary from 1 on, {halves} from 2 on"
+        used = _ranges(ours, usual, people)
         yield Finding(f"{used}: graded against binary? {would}", settings=(cut, halves))
 
 
@@ -153,8 +163,8 @@ def _turned(
     return {g: top - rules.map_assessor.get(g, g) for g in sorted({*theirs, *rules.map_assessor})}
 
 
-def _astray(human: Qrels, rules: Rules) -> Iterator[Finding]:
-    """A grade of people's that hardly any pair has, far from all others, and widens the scale."""
+def _astray(human: Qrels, rules: Rules, people: str) -> Iterator[Finding]:
+    """A human grade that hardly any pair has, far from all others, and widens the scale."""
     if rules.scale is not None:
         return
     counts = Counter(grade for row in human.values() for grade in row.values() if grade >= 0)
@@ -170,7 +180,8 @@ def _astray(human: Qrels, rules: Rules) -> Iterator[Finding]:
         mend = Setting("map_human", {last: before})
         keep = Setting("scale", range(grades[0], last + 1))
         yield Finding(
-            f"people give the grade {last} to {count} of {mapped.total():,} pairs, the others at "
-            f"most {before}: a slip? {mend} would mend that, {keep} would say that it is none",
+            f"{people} {_give(people)} the grade {last} to {count} of {mapped.total():,} pairs, the"
+            f" others at most {before}: a slip? {mend} would mend that, {keep} would say that it is"
+            " none",
             settings=(mend, keep),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.overview import overview
 from labeler.agreement.plan import in_words
-from labeler.agreement.sentences import heading, left_out_lines, short, summary
+from labeler.agreement.sentences import heading, left_out_lines, short, summary, whom
 from labeler.agreement.tables import (
     ceiling_table,
     confusion_table,
@@ -35,14 +35,14 @@ def report_parts(
 ) -> Iterator[Part]:
     """One assessor beside the human grades; `texts` are the queries'."""
     agreement = report.agreement
-    yield "\n".join([heading(report), *summary(report), *left_out_lines(agreement)])
+    yield "\n".join([heading(report), *summary(report), *left_out_lines(report)])
     if agreement.pairs:
         yield statistics_table(agreement)
         names = short(report.human), short(report.assessor)
         yield confusion_table(agreement, *names, scale_names)
         yield from _worst_queries(report, texts)
     if details:
-        yield from detail_tables(report.details, texts)
+        yield from detail_tables(report.details, texts, whom(report.human))
     if report.board is not None:
         yield leaderboard_table(report.board, (short(report.human), short(report.assessor)))
     yield from map(ceiling_table, report.ceilings)

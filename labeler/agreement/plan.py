@@ -143,7 +143,7 @@ def in_words(plan: SampleSizePlan) -> str:
     more, sure = (max(n - plan.queries_now, 1) for n in (plan.queries, plan.queries_sure))
     pairs = math.ceil(sure * plan.pairs_now)
     sentence = (
-        f"{now}; for {plan.wished:g}, people would have to grade about {more:,} more queries for "
+        f"{now}; for {plan.wished:g}, about {more:,} more queries would have to be graded for "
         f"an even chance, {sure:,} more for {100 * ASSURANCE:.0f} of 100 ({pairs:,} more pairs, "
         f"{plan.pairs_now:.0f} a query)"
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.overview import bars_of, bars_of_one
-from labeler.agreement.sentences import short
+from labeler.agreement.sentences import short, whom
 from labeler.collection.outputs import Output
 from labeler.errors import Misuse
 from labeler.evaluation.plot import draw_systems, write_picture
@@ -158,7 +158,7 @@ def _queries(panel: Axes, report: AssessorReport) -> None:
             ha=align,
             fontsize=7,
         )
-    panel.set_xlabel("bias in grades (right: more generous than people)")
+    panel.set_xlabel(f"bias in grades (right: more generous than {_cut(whom(report.human))})")
     panel.set_ylabel("share of pairs with the same grade")
     panel.set_title(f"{len(rows):,} queries", fontsize=10)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labeler.agreement.align import PEOPLE
 from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.compare import Agreement, Estimate
 from labeler.messages import count_of
@@ -60,11 +61,11 @@ def whom(human: str) -> str:
     >>> whom("human"), whom("qrels/rater1.qrels")
     ('people', 'rater1')
     """
-    return "people" if short(human) == "human" else short(human)
+    return PEOPLE if short(human) == "human" else short(human)
 
 
 def _do(human: str) -> str:
-    return "people do" if human == "people" else f"{human} does"
+    return "people do" if human == PEOPLE else f"{human} does"
 
 
 def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
@@ -170,7 +171,7 @@ def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: boo
     whether = f"Whether it would order systems as {_do(human)}"
     if board is None and sampled:
         return (
-            f"{whether} is not known: people graded a sample of "
+            f"{whether} is not known: {human} graded a sample of "
             "pairs (grades of whole queries would let scores be corrected)."
         )
     if board is None:
@@ -181,15 +182,16 @@ def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: boo
     return "\n".join([*of_order, *board.bias.sentences(human, assessor)])
 
 
-def left_out_lines(agreement: Agreement) -> list[str]:
+def left_out_lines(report: AssessorReport) -> list[str]:
     """What no figure saw, one line a reason; empty where nothing was left out."""
+    agreement, human = report.agreement, whom(report.human)
     out, outside = agreement.left_out, list(agreement.left_out.outside.items())
     counts = {
-        "pair* that only people graded": out.only_human,
-        "pair* that only the other graded": out.only_assessor,
+        f"pair* that only {human} graded": out.only_human,
+        f"pair* that only {short(report.assessor)} graded": out.only_assessor,
         "pair* drawn for people and skipped by them": out.skipped_by_human,
         "pair* that the other graded, not drawn for people": out.not_drawn,
-        "pair* that people left unjudged (a grade below 0)": out.unjudged_by_human,
+        f"pair* that {human} left unjudged (a grade below 0)": out.unjudged_by_human,
         **{f"pair* that failed: {status}": n for status, n in out.failures.items()},
         **{f"label* outside the scale's grades: {_cut(x)!r}": n for x, n in outside[:MOST]},
         "other label* outside the scale's grades": sum(n for _, n in outside[MOST:]),

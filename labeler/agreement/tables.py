@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from labeler.agreement.align import PEOPLE
 from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement, Estimate
@@ -115,12 +116,14 @@ def _id_and_text(query_id: str, texts: Mapping[str, str]) -> str:
     return " ".join([query_id, *texts.get(query_id, "").split()])
 
 
-def detail_tables(details: Details, texts: Mapping[str, str]) -> Iterator[Table]:
+def detail_tables(
+    details: Details, texts: Mapping[str, str], human: str = PEOPLE
+) -> Iterator[Table]:
     """By class, by human grade, by query, and the calibration at each cut."""
     classes = [Column("grade", align="left"), *map(_value, ("precision", "recall", "F1"))]
     rows: list[Row] = [[c.grade, c.precision, c.recall, c.f1, c.support] for c in details.classes]
     yield Table("classes", [*classes, Column("pairs", format=",.0f")], rows)
-    grades = [Column("grade", "people's grade", align="left"), _value("bias"), ENDS]
+    grades = [Column("grade", f"{human}'s grade", align="left"), _value("bias"), ENDS]
     yield Table("grades", grades, [[g.grade, g.bias, Ends(g.low, g.high)] for g in details.grades])
     yield queries_table(details.queries, texts)
     yield from map(calibration_table, details.calibration)
@@ -149,7 +152,7 @@ def _ends_of(calibration: Calibration) -> str:
     return "" if calibration.low is None else f" {between(calibration.low, calibration.high)}"
 
 
-def leaderboard_table(board: Leaderboard, names: tuple[str, str] = ("people", "assessor")) -> Table:
+def leaderboard_table(board: Leaderboard, names: tuple[str, str] = (PEOPLE, "assessor")) -> Table:
     """The systems by human grades and by the assessor's, and which of them change places.
 
     `names` are what people see these two called.

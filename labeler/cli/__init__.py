@@ -104,7 +104,8 @@ def execute(arguments: Sequence[str] | None = None) -> int:
             how = {"prog_name": "labeler", "standalone_mode": False, "default_map": defaults}
             result = command_line(words or ["--help"], **how)
     except LabelerError as error:
-        complain(f"{_option_of(error, words)}{error}{_how_to_go_on(error, words)}")
+        problem = error.problem if isinstance(error, SaysTooLittle) else error
+        complain(f"{_option_of(error, words)}{problem}{_how_to_go_on(error, words)}")
         return error.exit_code
     except typer.TyperException as error:
         problem = error.format_message().replace("Value error, ", "").rstrip(".")

@@ -58,8 +58,10 @@ def command(
 ) -> None:
     """Correct the scores by an assessor's qrels with people's qrels of some queries."""
     from labeler.cli.output import name_unread_runs, show, show_json, warn
+    from labeler.cli.screen import note
     from labeler.evaluation.correct import corrections_of
     from labeler.evaluation.options import CorrectionOptions, Scoring
+    from labeler.report.render import FORMS
 
     to = output.made_from(*paths, *([chances] if chances else []))
     name_unread_runs(*paths)
@@ -74,6 +76,9 @@ def command(
     options = CorrectionOptions(measures, how, base, target, _chances(chances))
     with gates.blamed():
         corrections = corrections_of(*_sources(paths, human, assessor), options)
+    says_so = output.format != "json" and (per_query or not FORMS[output.format].of_prose)
+    if says_so and corrections.pairs is None:
+        note(corrections.coverage)
     warn(context, corrections.findings)
     if output.format == "json":
         show_json(corrections.as_json(per_query=per_query), to)

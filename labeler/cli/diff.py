@@ -11,7 +11,7 @@ from labeler.cli.numbers import COUNT_OR_NONE, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
 from labeler.cli.scoring import Plot
-from labeler.cli.screen import note, say, terminal_width
+from labeler.cli.screen import note, result_width, say
 
 if TYPE_CHECKING:
     from labeler.agreement.diff.report import Diff
@@ -64,7 +64,7 @@ def command(
         show_json(changes.as_json(), to)
     elif output.format == "table":
         with said_to(to):
-            show_diff(changes, limit, terminal_width() if to is None else None)
+            show_diff(changes, limit, result_width() if to is None else None)
             say()
             warn(context, changes.findings)
     else:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.cli.options import option_for
-from labeler.cli.screen import caution, has_colors, note, say, terminal_width
+from labeler.cli.screen import caution, has_colors, note, result_width, say
 from labeler.errors import LabelerError
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
@@ -48,7 +48,7 @@ def show(
 
     if not FORMS[form].for_people:
         parts = [next(part for part in parts if isinstance(part, Table))]
-    width = terminal_width() if output is None else None
+    width = result_width() if output is None else None
     color = output is None and has_colors()
     deliver(rendered_all(parts, form, width, color=color), output)
 

@@ -10,7 +10,7 @@ from labeler.cli import model_options, options
 from labeler.cli.diff import note_next, show_diff
 from labeler.cli.progress import control_of
 from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
-from labeler.cli.screen import say, terminal_width
+from labeler.cli.screen import result_width, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import Misuse
 from labeler.models.limits import Limits
@@ -85,5 +85,5 @@ def show_result(result: RelabelResult, source: str) -> None:
     say()
     collection = result.judging.job.collection
     changes = diff(collection, source, result.judging.name)
-    show_diff(changes, width=terminal_width())
+    show_diff(changes, width=result_width())
     note_next(collection, changes)

@@ -49,9 +49,15 @@ def complain(text: str) -> None:
     note(f"labeler: {text}")
 
 
-def terminal_width() -> int | None:
-    """How many columns a result may take: those of the terminal, any number where it is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+def result_width() -> int | None:
+    """How many columns a result may take: those of the terminal, or those that COLUMNS says.
+
+    None, for any number, where a result goes elsewhere and COLUMNS says nothing.
+    """
+    if sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isascii() and columns.isdigit() and int(columns[:9]) else None
 
 
 def has_colors() -> bool:

@@ -54,7 +54,7 @@ from labeler.evaluation.warnings import common_queries_finding, qrels_findings, 
 from labeler.messages import count_of, no_pair_in_common
 from labeler.metrics import Measure, Rankings, parse_all
 from labeler.report.finding import Finding
-from labeler.stats.ppi import FEWEST, CorrectedMean
+from labeler.stats.ppi import FEWEST
 from labeler.trec.pool import Pool, pool_of
 from labeler.trec.rankings import Facts
 
@@ -142,17 +142,9 @@ def corrections_of(
     comparisons = list(corrected_differences(comparable, measures, options.baseline, aim))
     findings += turning_finding(comparisons)
     findings += origin_findings(assessor)
-    told = [_coverage(scores[0].means, options.target)]
-    findings[:0] = told if sample is None else sample_findings(sample)
+    findings[:0] = [] if sample is None else sample_findings(sample)
     results = tuple(scores), tuple(comparisons), tuple(findings)
     return Corrections(options.target, *results, None if sample is None else len(sample.human))
-
-
-def _coverage(means: CorrectedMean, target: Target) -> Finding:
-    """How many queries people judged, and over which the means are."""
-    over = f"these {means.queries}" if target == "these" else "all queries like these"
-    judged = f"people judged {means.judged} of {means.queries} queries"
-    return Finding(f"{judged}; the mean over {over}", level="note")
 
 
 def _means(texts: Sequence[str]) -> list[Measure]:

@@ -134,7 +134,8 @@ class PowerPlan:
 
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `power`."""
-        return {name: value for name, value in asdict(self).items() if name != "findings"}
+        figures = {name: value for name, value in asdict(self).items() if name != "findings"}
+        return {**figures, "warnings": [str(finding) for finding in self.findings]}
 
     def __repr__(self) -> str:
         facts = f"queries={self.queries}, runs={self.runs}, deviation={self.deviation:.4f}"

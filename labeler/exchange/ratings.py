@@ -130,8 +130,9 @@ class UnmappedRatings(SaysTooLittle):
 
     def __init__(self, path: Path, problem: str, rule: tuple[str, str]) -> None:
         name, value = rule
-        say = f"say what they mean, as {name}={value!r}; or is this a run?"
-        super().__init__(f"{problem}; {say}", path, {name: value})
+        say, or_else = f"{problem}; say what they mean", "or is this a run?"
+        message = f"{say}, as {name}={value!r}; {or_else}"
+        super().__init__(f"{say}, {or_else}", path, {name: value}, message)
 
 
 def proposed(ratings: Iterable[float]) -> tuple[str, str]:

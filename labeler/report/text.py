@@ -64,7 +64,7 @@ def wrapped(text: str, width: int | None, indent: str = "") -> str:
 
 
 def _around(table: Table, body: str, width: int | None) -> str:
-    above = f"{printable(table.title)}\n" if table.title else ""
+    above = f"{wrapped(printable(table.title), width)}\n" if table.title else ""
     below = f"{wrapped(printable(table.note), width)}\n" if table.note else ""
     return f"{above}{body}{below}"
 

@@ -571,3 +571,25 @@ def test_a_thousand_different_labels_do_not_fill_the_screen(
     said = capsys.readouterr().out
     assert said.count("left out") == 9
     assert "left out: 982 other labels" in said
+
+
+def test_a_rater_who_is_named_is_never_called_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = {f"q{n}": {f"d{d}": (n + d) % 4 for d in range(9)} for n in range(6)}
+    second = {q: {d: min(g, 1) for d, g in row.items() if d != "d8"} for q, row in first.items()}
+    second["q9"] = {"d": 1}
+    paths = []
+    for name, qrels in (("gpt", first), ("llama", second)):
+        lines = (f"{q} 0 {d} {g}\n" for q, row in qrels.items() for d, g in row.items())
+        paths.append(str(write(tmp_path / f"{name}.qrels", "".join(lines))))
+    assert execute(["agree", *paths, "-s", "kappa", "--details", "--how-many", "0.1"]) == 0
+    said = capsys.readouterr()
+    assert "left out: 6 pairs that only gpt graded" in said.out
+    assert "left out: 1 pair that only llama graded" in said.out
+    assert "gpt's grade" in said.out
+    assert "gpt's grades are 0 to 3, the other's 0 to 1: binary against graded?" in said.err
+    assert "people" not in said.out + said.err
+    human = str(write(tmp_path / "human.qrels", Path(paths[0]).read_text()))
+    assert execute(["agree", human, paths[1], "-s", "kappa"]) == 0
+    assert "left out: 6 pairs that only people graded" in capsys.readouterr().out

@@ -208,9 +208,14 @@ def test_the_command_prints_all_three(
     printed = capsys.readouterr()
     for column in ("human alone", "assessor alone", "corrected", "lambda"):
         assert column in printed.out
-    assert "people judged 15 of 43 queries; the mean over all queries like these" in printed.err
+    assert "over all queries like these 43, of which people judged 15" in printed.out
+    assert (printed.out + printed.err).count("people judged 15") == 1
+    assert execute([*asked, "--format", "csv"]) == 0
+    assert "people judged 15 of 43 queries; the mean over all queries like these 43" in (
+        capsys.readouterr().err
+    )
     assert execute([*asked, "--target", "these"]) == 0
-    assert "the mean over these 43" in capsys.readouterr().err
+    assert "over these 43, of which people judged 15" in capsys.readouterr().out
     assert execute([*asked, "--target", "moon"]) == 2
 
 
@@ -481,7 +486,7 @@ def test_a_sentence_first_says_which_run_leads_and_from_which_it_can_be_told(
     assert execute(asked) == 0
     first, second = capsys.readouterr().out.splitlines()[:2]
     assert "has the highest corrected nDCG@10, 0." in first
-    assert "over 43 queries, of which people judged 15. Against it, " in first
+    assert "over all queries like these 43, of which people judged 15. Against it, " in first
     assert not second
     assert execute([word for word in asked if "bge-base" not in word]) == 0
     alone = capsys.readouterr().out.splitlines()[0]

@@ -222,6 +222,7 @@ def test_a_leaderboard_and_power_advise_no_setting_that_they_lack() -> None:
     runs = {n: {"q1": {"d1": 2.0, "d2": s}, "q2": {}} for n, s in second_scores.items()}
     board = leaderboard(qrels, qrels, runs, "ERR@10")
     plan = power_of_runs(qrels, runs, "ERR@10")
+    assert plan.as_json()["warnings"] == [str(finding) for finding in plan.findings]
     for findings in (board.findings, plan.findings):
         said = [str(finding) for finding in findings]
         assert "1 of 3 queries without a relevant document; counted as 0" in said

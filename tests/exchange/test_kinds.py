@@ -226,11 +226,17 @@ def test_what_is_no_qrels_is_refused_everywhere(
     assert paths["WRONG"] in capsys.readouterr().err
 
 
-def test_ratings_that_are_no_grades_need_a_rule_and_get_a_proposal(tmp_path: Path) -> None:
+def test_ratings_that_are_no_grades_need_a_rule_and_get_a_proposal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "a.csv"
     path.write_text("query_id,doc_id,rating\nq,a,0.0\nq,b,0.5\nq,c,1.0\n")
     with pytest.raises(UnmappedRatings, match=r"grade_map='0:0,0\.5:2,1:3'"):
         read_qrels(path)
+    assert execute(["qrels", "stats", str(path)]) == 65
+    said = capsys.readouterr().err
+    assert "grade_map" not in said
+    assert said.endswith("-o NEW.qrels --map 0:0,0.5:2,1:3\n")
     assert read_qrels(path, grade_map="0:0,0.5:2,1:3") == {"q": {"a": 0, "b": 2, "c": 3}}
     assert read_qrels(path, scale="1:2") == {"q": {"a": 0, "b": 1, "c": 2}}
     with pytest.raises(BadInput, match="the mapping says nothing of the grades 1"):

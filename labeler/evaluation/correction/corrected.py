@@ -103,10 +103,10 @@ class Corrections:
         scores = [s for s in self.scores if s.measure == measure]
         sign = -1 if parse(measure).definition.lower_is_better else 1
         best = max(scores, key=lambda s: sign * s.means.corrected.value)
-        mean, queries = best.means.corrected, count_of(best.means.queries, "query", "queries")
+        mean = best.means.corrected
         ends = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
         judged = count_of(self.pairs, "pair", "pairs") if self.pairs else best.means.judged
-        value = f"{mean.value:.4f}{ends} over {queries}, of which people judged {judged}"
+        value = f"{mean.value:.4f}{ends} {self._over}, of which people judged {judged}"
         if len(scores) == 1:
             return f"{best.run}: corrected {measure} is {value}."
         leads = f"{best.run} has the {'lowest' if sign < 0 else 'highest'} corrected {measure}"
@@ -117,6 +117,17 @@ class Corrections:
         return (
             f"{leads}, {value}. {told_apart(compared, 'it' if baseline == best.run else baseline)}"
         )
+
+    @property
+    def coverage(self) -> str:
+        """How many queries people judged, and over which the means are."""
+        means = self.scores[0].means
+        return f"people judged {means.judged} of {means.queries} queries; the mean {self._over}"
+
+    @property
+    def _over(self) -> str:
+        queries = self.scores[0].means.queries
+        return f"over {'these' if self.target == 'these' else 'all queries like these'} {queries}"
 
     def tables(self) -> list[Table]:
         """The tables `scores` and, of several runs, `comparisons`."""

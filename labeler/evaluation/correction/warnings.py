@@ -38,8 +38,8 @@ def _of_few(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
             told.append(f"{measure} in {low if low == high else f'{low} to {high}'}")
     if told:
         yield Finding(
-            f"people judged only {judged} queries: with {judged} of the 43 of TREC DL 2019,"
-            f" intervals of 95 % held the mean of all 43 for {', '.join(told)} of 100 samples"
+            f"few queries are judged: with {judged} of the 43 of TREC DL 2019, intervals of 95 %"
+            f" held the mean of all 43 for {', '.join(told)} of 100 samples"
         )
 
 
