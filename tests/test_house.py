@@ -5,6 +5,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
@@ -223,3 +224,31 @@ def test_python_is_recent_enough_for_this_suite() -> None:
 def test_no_two_files_of_tests_have_one_name() -> None:
     names = Counter(path.name for path in (ROOT / "tests").rglob("*.py"))
     assert [name for name, count in names.items() if count > 1 and name != "conftest.py"] == []
+
+
+NO_NAMES = {"found", "wanted", "known", "chosen", "said", "there", "told", "kept", "place", "one"}
+"""They say what was done to a value, or where it is, and not what it is."""
+
+
+def _bound_names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+
+
+@pytest.mark.parametrize(("module", "path"), INSIDE, ids=[m for m, _ in INSIDE])
+def test_names_say_what_a_value_is(module: str, path: Path) -> None:
+    names = {name.strip("_") for name in _bound_names(ast.parse(path.read_text(encoding="utf-8")))}
+    assert names & NO_NAMES == set(), module
+
+
+MOST_LINES = 300
+
+
+def test_no_module_is_longer_than_what_a_reader_holds_at_once() -> None:
+    lines = {m: len(p.read_text(encoding="utf-8").splitlines()) for m, p in modules().items()}
+    assert {m: count for m, count in lines.items() if count > MOST_LINES} == {}

@@ -133,9 +133,9 @@ def _at_cut(rows: _Rows, cut: int, bins: int) -> Calibration:
 
 def _residuals(queries: Sequence[str], bin_index: Integers, values: Floats, bins: int) -> Floats:
     """The sums of values by query and bin."""
-    _, place = np.unique(np.array(queries), return_inverse=True)
-    size = (int(place.max()) + 1) * bins
-    sums = np.bincount(place * bins + bin_index, weights=values, minlength=size)
+    _, row_of_query = np.unique(np.array(queries), return_inverse=True)
+    size = (int(row_of_query.max()) + 1) * bins
+    sums = np.bincount(row_of_query * bins + bin_index, weights=values, minlength=size)
     return sums.reshape(-1, bins).astype(np.float64)
 
 

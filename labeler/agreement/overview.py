@@ -57,8 +57,8 @@ def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
     if values[0] is None or values[0].value is None:
         return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
     high, low = map(_with_ends, values)
-    said = f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}"
-    return f"{said}: {statistic} {high}. Farthest is {short(last.assessor)}: {low}."
+    sentence = f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}"
+    return f"{sentence}: {statistic} {high}. Farthest is {short(last.assessor)}: {low}."
 
 
 def _with_ends(e: Estimate | None) -> str:

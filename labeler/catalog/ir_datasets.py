@@ -189,8 +189,8 @@ def _refuse_another(name: str, collection: Collection) -> None:
 
 def _card(name: str, dataset: Any) -> dict[str, object]:
     documented = getattr(dataset, "documentation", None)
-    told = documented() if callable(documented) else None
-    citation = told.get("bibtex") if isinstance(told, dict) else None
+    documentation = documented() if callable(documented) else None
+    citation = documentation.get("bibtex") if isinstance(documentation, dict) else None
     return {
         "labeler": __version__,
         "name": f"{PREFIX}{name}",

@@ -46,8 +46,8 @@ def command(
     explanations = asyncio.run(_explanations(collection, pair, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
-        known = f"there are: {names or '-'}{_meant(collection, pair)}"
-        raise Misuse(f"no judgements of {query_id} {doc_id}; {known}")
+        others = f"there are: {names or '-'}{_meant(collection, pair)}"
+        raise Misuse(f"no judgements of {query_id} {doc_id}; {others}")
     if output.format == "json":
         show_json([explanation.as_json() for explanation in explanations], to)
     elif output.format == "table":

@@ -91,9 +91,9 @@ def said_to(output: Output | None) -> Iterator[None]:
     if output is None:
         yield
         return
-    with redirect_stdout(io.StringIO()) as said:
+    with redirect_stdout(io.StringIO()) as text:
         yield
-    deliver(said.getvalue(), output)
+    deliver(text.getvalue(), output)
 
 
 def show_counts(

@@ -119,16 +119,16 @@ def from_log(
     clicked = {path: output.written_to(path, log) for path in (click_run, click_qrels) if path}
     if click_qrels:
         check_named_clicks(click_qrels)
-    found = sample(log, TrafficOptions(queries, seed, min_count, fields, eta))
-    if clicked and found.clicks is None:
+    drawn = sample(log, TrafficOptions(queries, seed, min_count, fields, eta))
+    if clicked and drawn.clicks is None:
         raise BadInput(f"{log}: no columns of documents and clicks in it", parameter="click_run")
     if output.as_json and to is None:
-        show_json(found.as_json())
+        show_json(drawn.as_json())
     else:
-        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found.rows()), to)
-    if found.clicks and click_run:
-        deliver("".join(found.clicks.run_lines()), clicked[click_run])
-    if found.clicks and click_qrels:
-        deliver("".join(found.clicks.qrels_lines()), clicked[click_qrels])
-    for line in found.summary():
+        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in drawn.rows()), to)
+    if drawn.clicks and click_run:
+        deliver("".join(drawn.clicks.run_lines()), clicked[click_run])
+    if drawn.clicks and click_qrels:
+        deliver("".join(drawn.clicks.qrels_lines()), clicked[click_qrels])
+    for line in drawn.summary():
         note(line)

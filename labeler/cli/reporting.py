@@ -117,8 +117,8 @@ def _note_kinds(result: GenerateResult) -> None:
         queries = count_of(result.without_topic, "query has", "queries have")
         note(f"{queries} no topic: the model wrote none that would do")
     if result.not_found:
-        found = count_of(result.not_found, "query is", "queries are")
-        note(f"{found} flagged: no retriever finds the source (metadata: round_trip)")
+        without_source = count_of(result.not_found, "query is", "queries are")
+        note(f"{without_source} flagged: no retriever finds the source (metadata: round_trip)")
 
 
 def show_judging(result: JudgeResult) -> None:
@@ -181,8 +181,8 @@ def _sources(tally: Tally, carried: int = 0) -> str:
         f"; shared with an equal pair or another process: {tally.shared:,}" if tally.shared else ""
     )
     asked = tally.pairs - tally.remembered
-    kept = f"; carried over from earlier passages: {carried:,}" if carried else ""
-    return f"from the store: {earlier:,} ({share:.0%}){shared}{kept}; asked now: {asked:,}"
+    before = f"; carried over from earlier passages: {carried:,}" if carried else ""
+    return f"from the store: {earlier:,} ({share:.0%}){shared}{before}; asked now: {asked:,}"
 
 
 def check_complete(result: JudgeResult, *, asked: bool = True) -> None:

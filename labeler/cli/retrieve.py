@@ -197,8 +197,8 @@ def command(
 
 
 def _show(result: RetrieveResult, folder: Path) -> None:
-    kept = f", {result.remembered:,} of them kept from before" if result.remembered else ""
-    say(f"{result.answered:,} of {result.queries:,} queries answered{kept}")
+    remembered = f", {result.remembered:,} of them kept from before" if result.remembered else ""
+    say(f"{result.answered:,} of {result.queries:,} queries answered{remembered}")
     say(f"{result.documents:,} documents; scores: {result.scores}")
     for query_id, problem in list(result.failures.items())[:_NAMED]:
         caution(f"query {query_id} has no answer: {problem}")

@@ -12,7 +12,7 @@ from typing import Any
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection
-from labeler.collection.problems import Known, Problems
+from labeler.collection.problems import Contents, Problems
 from labeler.collection.provenance import SECTION
 from labeler.collection.rows import metadata_of, pair_of
 from labeler.data import Document, Judgement, Pair
@@ -26,7 +26,7 @@ _CUT_ID = re.compile(r":([0-9a-f]{10})\Z")
 _QRELS, _RUN = "query iteration document grade", "query Q0 document rank score tag"
 
 
-def check_corpus(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+def check_corpus(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
     """Ids stand once, passages have texts, and a text is the one that its id was made of."""
     bad = partial(_bad_row, path, problems)
     for number, row in read_rows(path, bad):
@@ -35,9 +35,9 @@ def check_corpus(collection: Collection, path: Path, known: Known, problems: Pro
         except BadInput as error:
             bad(error)
             continue
-        if document.id in known.documents:
+        if document.id in seen.documents:
             problems.add(path, number, "repeated ids", f"the id {document.id!r} stands twice")
-        known.documents.add(document.id)
+        seen.documents.add(document.id)
         _check_document(path, number, document, problems)
     del collection
 
@@ -67,24 +67,24 @@ def _check_document(path: Path, number: int, document: Document, problems: Probl
         problems.add(path, number, "spans", text)
 
 
-def check_queries(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+def check_queries(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
     """Ids and texts stand once, and sources are passages of the corpus."""
-    _check_queries(path, known.queries, known, problems)
+    _check_queries(path, seen.queries, seen, problems)
     del collection
 
 
 def check_unanswerable(
-    collection: Collection, path: Path, known: Known, problems: Problems
+    collection: Collection, path: Path, seen: Contents, problems: Problems
 ) -> None:
     """The same of the queries that nothing answers; none has an id of those that are scored."""
     ids: set[str] = set()
-    _check_queries(path, ids, known, problems)
-    for id_ in sorted(ids & known.queries):
+    _check_queries(path, ids, seen, problems)
+    for id_ in sorted(ids & seen.queries):
         problem = f"the id {id_!r} is a query's of {collection.queries.name} too"
         problems.add(path, 0, "ids of other queries", problem)
 
 
-def _check_queries(path: Path, ids: set[str], known: Known, problems: Problems) -> None:
+def _check_queries(path: Path, ids: set[str], seen: Contents, problems: Problems) -> None:
     """Check the queries of a file, and add their ids to `ids`."""
     first_line: dict[str, int] = {}
     bad = partial(_bad_row, path, problems)
@@ -107,11 +107,16 @@ def _check_queries(path: Path, ids: set[str], known: Known, problems: Problems) 
         elif first_line.setdefault(words, number) != number:
             problem = f"the query {id_!r} has the same text as that in line {first_line[words]}"
             problems.add(path, number, "queries that stand twice", problem, "warning")
-        _check_sources(path, number, id_, metadata, known, problems)
+        _check_sources(path, number, id_, metadata, seen, problems)
 
 
 def _check_sources(  # noqa: PLR0913, PLR0917  a query, and where what is wrong with it is noted
-    path: Path, number: int, id_: str, metadata: Mapping[str, Any], known: Known, problems: Problems
+    path: Path,
+    number: int,
+    id_: str,
+    metadata: Mapping[str, Any],
+    seen: Contents,
+    problems: Problems,
 ) -> None:
     listed = metadata.get("source")
     sources = (
@@ -128,15 +133,15 @@ def _check_sources(  # noqa: PLR0913, PLR0917  a query, and where what is wrong 
     sources += [each for each in about if isinstance(each, dict)] if isinstance(about, list) else []
     for source in sources:
         doc_id = source.get("doc_id")
-        if doc_id not in known.documents and source.get("state") == "gone":
+        if doc_id not in seen.documents and source.get("state") == "gone":
             problem = f"the passage that {id_!r} was written for is gone"
             problems.add(path, number, "sources that are gone", problem, "warning")
-        elif doc_id not in known.documents:
+        elif doc_id not in seen.documents:
             problem = f"the source {doc_id!r:.100} of {id_!r} is not in the corpus"
             problems.add(path, number, "sources that are not in the corpus", problem)
 
 
-def check_pool(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+def check_pool(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
     """Pairs stand once, and both ids are in the collection."""
     del collection
     pairs: set[Pair] = set()
@@ -147,14 +152,16 @@ def check_pool(collection: Collection, path: Path, known: Known, problems: Probl
         except BadInput as error:
             bad(error)
             continue
-        _check_pair(path, number, pair, known, problems)
+        _check_pair(path, number, pair, seen, problems)
         if pair in pairs:
             problems.add(path, number, "repeated pairs", f"the pair {pair[0]} {pair[1]} again")
         pairs.add(pair)
-    known.pool = len(pairs)
+    seen.pool = len(pairs)
 
 
-def check_judgements(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+def check_judgements(
+    collection: Collection, path: Path, seen: Contents, problems: Problems
+) -> None:
     """Pairs stand once, ids are in the collection, and all rows are of one origin."""
     del collection
     grades: dict[Pair, int] = {}
@@ -162,7 +169,7 @@ def check_judgements(collection: Collection, path: Path, known: Known, problems:
     origins: list[Origin] = []
     for number, row in enumerate(read_judgements(path), start=1):
         outcome = row.judged.outcome
-        _check_pair(path, number, outcome.pair, known, problems)
+        _check_pair(path, number, outcome.pair, seen, problems)
         if outcome.pair in pairs:
             text = f"the pair {outcome.pair[0]} {outcome.pair[1]} again"
             problems.add(path, number, "repeated pairs", text)
@@ -174,58 +181,59 @@ def check_judgements(collection: Collection, path: Path, known: Known, problems:
                 problems.add(path, number, "rows of another origin", text)
         if isinstance(outcome, Judgement):
             grades[outcome.pair] = outcome.grade
-    known.grades[path.stem] = grades
-    known.rows[path.stem] = len(pairs), len(grades)
+    seen.grades[path.stem] = grades
+    seen.rows[path.stem] = len(pairs), len(grades)
 
 
-def check_qrels(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+def check_qrels(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
     """Ids are in the collection, pairs stand once, and grades are those of the judgements."""
     grades: dict[Pair, int] = {}
     for number, columns in trec_rows(path, _QRELS):
         pair = Pair(*(text.decode("utf-8", "replace") for text in (columns[0], columns[2])))
         grade = grade_of(path, number, columns[3])
-        _check_pair(path, number, pair, known, problems)
+        _check_pair(path, number, pair, seen, problems)
         if pair in grades:
             problems.add(path, number, "repeated pairs", f"the pair {pair[0]} {pair[1]} again")
         grades[pair] = grade
-        judged = known.grades.get(path.stem)
+        judged = seen.grades.get(path.stem)
         if judged is not None and judged.get(pair) != grade:
             is_judged = f"has {judged[pair]}" if pair in judged else "has no grade"
             file = collection.judgements(path.stem).name
             text = f"{pair[0]} {pair[1]} has the grade {grade}, and {is_judged} in {file}"
             problems.add(path, number, "grades that judgements do not have", text)
-    missing = known.grades.get(path.stem, {}).keys() - grades.keys()
+    missing = seen.grades.get(path.stem, {}).keys() - grades.keys()
     if missing:
         query, document = min(missing)
         text = f"{len(missing):,} judged pairs are not in it, as {query} {document}"
         problems.add(path, 0, "judgements without a line", text)
 
 
-def check_run(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+def check_run(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
     """The documents and the queries of a run are in the collection."""
     del collection
     for number, columns in trec_rows(path, _RUN):
         pair = Pair(*(text.decode("utf-8", "replace") for text in (columns[0], columns[2])))
-        if pair.query_id not in known.queries:
+        if pair.query_id not in seen.queries:
             text = f"the query {pair.query_id!r:.100} is not in the collection"
             problems.add(path, number, "queries that are not in the collection", text, "warning")
-        if pair.doc_id not in known.documents:
+        if pair.doc_id not in seen.documents:
             text = f"the document {pair.doc_id!r:.100} is not in the corpus"
             problems.add(path, number, "documents that are not in the corpus", text)
 
 
-def check_cards(collection: Collection, path: Path, known: Known, problems: Problems) -> None:
+def check_cards(collection: Collection, path: Path, seen: Contents, problems: Problems) -> None:
     """The counts and hashes of the card are those of the files."""
     card = read_card(collection)
 
     def count(section: Mapping[str, Any], name: str, value: int | None, what: str) -> None:
-        told = section.get(name)
-        if type(told) is int and value is not None and told != value:
-            problems.add(path, 0, "counts", f"{what}: the card says {told:,}, there are {value:,}")
+        recorded = section.get(name)
+        if type(recorded) is int and value is not None and recorded != value:
+            problem = f"{what}: the card says {recorded:,}, there are {value:,}"
+            problems.add(path, 0, "counts", problem)
 
-    count(card_section(card, "ingest"), "documents", len(known.documents), "documents")
-    count(card_section(card, "pool"), "pairs", known.pool, "pairs of the pool")
-    for name, (pairs, judged) in known.rows.items():
+    count(card_section(card, "ingest"), "documents", len(seen.documents), "documents")
+    count(card_section(card, "pool"), "pairs", seen.pool, "pairs of the pool")
+    for name, (pairs, judged) in seen.rows.items():
         section = card_section(card_section(card, "judge"), name)
         count(section, "judged", judged, f"grades of {name}")
         if type(section.get("failed")) is int and type(section.get("judged")) is int:
@@ -247,11 +255,11 @@ def _check_hashes(collection: Collection, card: Mapping[str, Any], problems: Pro
             problems.add(path, 0, "changed files", text, "warning")
 
 
-def _check_pair(path: Path, number: int, pair: Pair, known: Known, problems: Problems) -> None:
-    if pair.query_id not in known.queries:
+def _check_pair(path: Path, number: int, pair: Pair, seen: Contents, problems: Problems) -> None:
+    if pair.query_id not in seen.queries:
         text = f"the query {pair.query_id!r:.100} is not in the collection"
         problems.add(path, number, "queries that are not in the collection", text)
-    if pair.doc_id not in known.documents:
+    if pair.doc_id not in seen.documents:
         text = f"the document {pair.doc_id!r:.100} is not in the corpus"
         problems.add(path, number, "documents that are not in the corpus", text)
 

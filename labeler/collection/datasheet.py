@@ -74,9 +74,9 @@ def _changes(card: Mapping[str, Any]) -> Iterator[str]:
     judgements = card_section(carried, "judgements")
     for name in sorted(judgements):
         counts = card_section(judgements, name)
-        known = [f"{n:,} {state}" for state, n in counts.items() if isinstance(n, int)]
-        if known:
-            yield f"the documents changed; what became of the graded pairs: {', '.join(known)}"
+        states = [f"{n:,} {state}" for state, n in counts.items() if isinstance(n, int)]
+        if states:
+            yield f"the documents changed; what became of the graded pairs: {', '.join(states)}"
             break
 
 

@@ -72,7 +72,7 @@ class Problems:
 
 
 @dataclass
-class Known:
+class Contents:
     """What the files that were checked hold: ids, and the grades of judgements by their set."""
 
     documents: set[str] = field(default_factory=set)

@@ -62,8 +62,8 @@ def note_changed(collection: Collection) -> None:
 
     The collection must be locked, and a command of its own have changed them.
     """
-    known = card_section(read_card(collection), SECTION)
-    paths = {key: collection.folder / key for key in known}
+    hashes = card_section(read_card(collection), SECTION)
+    paths = {key: collection.folder / key for key in hashes}
     now = {key: sha256_of(path) for key, path in paths.items() if path.is_file()}
     update_card(collection, SECTION, dict(sorted(now.items())))
 

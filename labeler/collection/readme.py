@@ -71,9 +71,9 @@ def _made(card: Mapping[str, Any]) -> Iterator[str]:
         yield f"- pooled: {_count(pooled, 'pairs')} pairs, {_origins_of_pool(pooled)}"
     for name, entry in sorted(card_section(card, "imported").items()):
         if isinstance(entry, dict):
-            kept = f"{_count(entry, 'pairs')} pairs of {_count(entry, 'queries')} queries"
+            counts = f"{_count(entry, 'pairs')} pairs of {_count(entry, 'queries')} queries"
             source = _inline(entry.get("source"))
-            yield f"- qrels {_inline(name)}: {kept}, judged by people ({source})"
+            yield f"- qrels {_inline(name)}: {counts}, judged by people ({source})"
 
 
 def _origins_of_pool(pooled: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from labeler.collection.checks import (
     check_unanswerable,
 )
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.problems import Known, Problem, Problems
+from labeler.collection.problems import Contents, Problem, Problems
 from labeler.errors import LabelerError
 from labeler.models.control import Control
 from labeler.report.table import Column, Table
@@ -79,23 +79,23 @@ def validate(collection: Collection | Path | str, *, control: Control | None = N
     Validation(0 errors, 0 warnings)
     """
     opened, control = open_collection(collection), control or Control()
-    problems, known = Problems(), Known()
+    problems, seen = Problems(), Contents()
     steps = list(_steps(opened))
     with control.progress("files checked") as advance:
         for number, (kind, path) in enumerate(steps, start=1):
             try:
-                _CHECKS[kind](opened, path, known, problems)
+                _CHECKS[kind](opened, path, seen, problems)
             except LabelerError as error:  # a reader's, which names the file and the line
                 problems.add_text(path, str(error))
             advance(number, len(steps))
     counts: Counter[str] = Counter(kind for kind, _ in steps)
-    checked = {**counts, "documents": len(known.documents), "queries": len(known.queries)}
+    checked = {**counts, "documents": len(seen.documents), "queries": len(seen.queries)}
     return Validation(tuple(problems.listed()), problems.unnamed, checked)
 
 
 Kind = Literal["corpus", "queries", "unanswerable", "pool", "judgements", "qrels", "runs", "card"]
 
-_CHECKS: dict[Kind, Callable[[Collection, Path, Known, Problems], None]] = {
+_CHECKS: dict[Kind, Callable[[Collection, Path, Contents, Problems], None]] = {
     "corpus": check_corpus,
     "queries": check_queries,
     "unanswerable": check_unanswerable,

@@ -269,8 +269,8 @@ def _write_people(collection: Collection, carrying: Carrying) -> None:
         write_people(people_path(collection.folder, path.stem), moved.values())
     for path in sorted((folder / "samples").glob("*.jsonl")):
         rows = [(row, carrying.new_id(row.pair.doc_id)) for row in read_sample(path)]
-        kept = [_with_document(row, new) for row, new in rows if new]
-        write_sampled(collection.folder / "samples" / path.name, kept)
+        rows_with_documents = [_with_document(row, new) for row, new in rows if new]
+        write_sampled(collection.folder / "samples" / path.name, rows_with_documents)
 
 
 def _with_document(row: Any, new_id: str) -> Any:

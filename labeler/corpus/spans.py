@@ -59,8 +59,8 @@ class Spans:
     def _offset(self, line: int) -> int:
         return self._starts[line - 1] if 0 < line <= len(self._starts) else len(self.text)
 
-    def _start_of(self, place: Place) -> int:
-        number, offset = place
+    def _start_of(self, position: Place) -> int:
+        number, offset = position
         begin, end = self._region(number)
         if offset:
             return self._parts_of(number)(offset)[0]
@@ -70,8 +70,8 @@ class Spans:
             begin += 1
         return begin
 
-    def _end_of(self, place: Place) -> int:
-        number, offset = place
+    def _end_of(self, position: Place) -> int:
+        number, offset = position
         begin, end = self._region(number)
         if offset < len(self.blocks[number].text):
             return self._parts_of(number)(offset - 1)[1] + 1

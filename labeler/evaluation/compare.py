@@ -103,5 +103,5 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     report = report_on(qrels, runs_by_name, options)
     if not report.comparisons:
         raise BadInput("no query is scored for all runs by a measure that is a mean over queries")
-    told = (report.comparisons, report.findings, report.discrimination, report.equivalences)
-    return Comparisons(report.comparisons[0].baseline, *told)
+    parts = (report.comparisons, report.findings, report.discrimination, report.equivalences)
+    return Comparisons(report.comparisons[0].baseline, *parts)

@@ -122,16 +122,16 @@ def report_on(
     findings += verdict_findings(scoring.verdicts, pool)
     scope = scope_of(options.grouping, qrels, pool.queries)
     findings += scope.findings
-    scored, together, said = score_runs(runs, pool, measures, options, scope.weights)
-    findings += said
+    scored, together, of_runs = score_runs(runs, pool, measures, options, scope.weights)
+    findings += of_runs
     between = compared(scored, measures[0], options, findings)
     grouped = grouped_by(scope, scored, between.comparisons, options)
     findings += [finding for by in grouped for finding in by.findings()]
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
-    told = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)
+    parts = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)
     of_groups = (grouped, options.grouping.weights)
-    return Report(pool.name, tuple(map(str, measures)), tuple(scored), *told, together, *of_groups)
+    return Report(pool.name, tuple(map(str, measures)), tuple(scored), *parts, together, *of_groups)
 
 
 def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:

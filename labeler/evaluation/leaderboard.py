@@ -65,13 +65,13 @@ def leaderboard(  # noqa: PLR0913 - whoever calls it names the few that are need
     two, findings = _common(sides, parsed, own_pools=own_pools)
     scored = score_twice(two, runs_by_name, parsed)
     for name, facts in zip(runs_by_name, scored.facts, strict=True):
-        found = run_findings(name, two.pool, facts, Scoring())
-        findings += [finding.without_advice() for finding in found]
+        of_run = run_findings(name, two.pool, facts, Scoring())
+        findings += [finding.without_advice() for finding in of_run]
     board = leaderboard_of(list(runs_by_name), two, scored, parsed, seed)
     if board is None:
         raise BadInput(f"{measure} is undefined for some run in every query")
     findings += few_queries([_first_run(board, parsed)])
-    findings += [found for qrels in (first, second) for found in origin_findings(qrels)]
+    findings += [finding for qrels in (first, second) for finding in origin_findings(qrels)]
     board = board.against_kin(kin_behind(second, runs_by_name))
     board = replace(board, qrels=(sides[0].name, sides[1].name))
     findings = [*name_findings([str(measure)]), *findings]
@@ -92,8 +92,8 @@ class _Side:
 def _side(qrels: AnyQrels, name: str) -> _Side:
     path, texts = qrels_path(qrels), list[str]()
     grades = qrels_from(qrels, texts.append, name)
-    found = tuple(map(Finding, texts))
-    return _Side(name if path is None else str(path), grades, top_grade_beside(qrels), found)
+    of_qrels = tuple(map(Finding, texts))
+    return _Side(name if path is None else str(path), grades, top_grade_beside(qrels), of_qrels)
 
 
 def _common(
@@ -121,7 +121,7 @@ def _common(
         left_out = count_of(dropped, "query", "queries")
         findings.append(Finding(f"{left_out} of which no pair was judged by both: left out"))
     if two.shared:
-        findings += [found for side in sides for found in _relevant_alone(side)]
+        findings += [finding for side in sides for finding in _relevant_alone(side)]
     return two, findings
 
 

@@ -28,10 +28,10 @@ def origin_findings(qrels: AnyQrels) -> list[Finding]:
     from labeler.collection.standing import standing
 
     path = qrels_path(qrels)
-    found = None if path is None else collection_of_qrels(path)
-    if found is None:
+    origin = None if path is None else collection_of_qrels(path)
+    if origin is None:
         return []
-    collection, name = found
+    collection, name = origin
     findings = list(caveats(made_by(collection, name).models))
     findings += judgement_findings(collection.judgements(name))
     return [*findings, *standing(collection, name)]
@@ -47,8 +47,8 @@ def kin_behind(qrels: AnyQrels, runs: Mapping[str, Path | Run]) -> list[Kin]:
     path = qrels_path(qrels)
     if path is None:
         return []
-    found = collection_of_qrels(path)
-    made = MadeBy() if found is None else made_by(*found)
+    origin = collection_of_qrels(path)
+    made = MadeBy() if origin is None else made_by(*origin)
     stem = short_name(path.name)
     model = ", ".join(made.models) or (stem if families(stem) else "")
     models = {"assessor": model, "query writer": made.writer}

@@ -52,11 +52,11 @@ def plot_scores(report: Report, output: Output | Path) -> list[str]:
         shown, left_out = most_rows([Bar(run.name, None) for run in runs])
         figure.set_size_inches(3.2 + 4.0 * len(measures), height_of(len(shown)))
         panels = figure.subplots(1, len(measures), squeeze=False)[0]
-        for place, (panel, measure) in enumerate(zip(panels, measures, strict=True)):
+        for number, (panel, measure) in enumerate(zip(panels, measures, strict=True)):
             bars = [_bar(run, measure) for run in runs[: len(shown)]]
             label = f"{measure}\ndot and number: mean; line: 95 % interval over queries"
-            notes = f"; {left_out}" if left_out and not place else ""
-            forest(panel, bars, label + notes, named=not place)
+            notes = f"; {left_out}" if left_out and not number else ""
+            forest(panel, bars, label + notes, named=not number)
 
     left = report.measures[MOST_PANELS:]
     notes = [f"a picture holds {MOST_PANELS} measures; left out: {', '.join(left)}"] if left else []
@@ -75,11 +75,11 @@ def _plot_groups(report: Report, grouped: ByGroup, output: Output | Path) -> lis
         rows = {(s.run, s.group): s for s in grouped.scores if s.measure == measure}
         figure.set_size_inches(3.2 + 4.0 * len(runs), height_of(min(len(order) + 1, MOST_ROWS)))
         panels = figure.subplots(1, len(runs), squeeze=False, sharex=True)[0]
-        for place, (panel, run) in enumerate(zip(panels, runs, strict=True)):
+        for number, (panel, run) in enumerate(zip(panels, runs, strict=True)):
             bars = [_group_bar(rows[run.name, group]) for group in order]
             shown, left_out = most_rows([*bars, replace(_bar(run, measure), name="all queries")])
             label = f"{measure} of {shortened(run.name)}\nby {grouped.by}, with 95 % intervals"
-            forest(panel, shown, label + (f"; {left_out}" if left_out else ""), named=not place)
+            forest(panel, shown, label + (f"; {left_out}" if left_out else ""), named=not number)
 
     notes = [
         f"a picture holds {MOST_PANELS} runs; left out: {len(report.runs) - MOST_PANELS}",

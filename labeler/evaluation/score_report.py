@@ -85,7 +85,7 @@ class Report:
     def compared(self, measures: Sequence[str] | None = None) -> list[Comparison]:
         """The comparisons by some measures, else by the first that is a mean; best runs first."""
         names = self._first_compared if measures is None else measures
-        order = {run.name: place for place, run in enumerate(self.ranked)}
+        order = {run.name: number for number, run in enumerate(self.ranked)}
         of = [c for name in names for c in self.comparisons if c.measure == name]
         return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))
 
@@ -176,6 +176,6 @@ class Report:
     def _repr_html_(self) -> str:
         from labeler.report.notebook import notebook_html
 
-        said = (Finding(sentence, level="note") for sentence in self.headline)
+        notes = (Finding(sentence, level="note") for sentence in self.headline)
         tables = [*self.tables()[:2], *self.group_tables()]
-        return notebook_html(tables, [*said, *merged(self.findings)])
+        return notebook_html(tables, [*notes, *merged(self.findings)])

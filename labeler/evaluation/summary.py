@@ -124,9 +124,9 @@ def _by_verdict(comparisons: Sequence[Comparison]) -> str:
     """Of a baseline that was asked for: who is better, worse, or neither."""
     parts = []
     for verdict in ("better", "worse"):
-        told = [c for c in comparisons if c.verdict == verdict]
-        if told:
-            parts.append(f"{names_of(told)} {_is(told)} {verdict}{at_most(told)}")
+        alike = [c for c in comparisons if c.verdict == verdict]
+        if alike:
+            parts.append(f"{names_of(alike)} {_is(alike)} {verdict}{at_most(alike)}")
     _, open_, unresolvable = _by_kind(comparisons)
     if open_:
         parts.append(f"{names_of(open_)} cannot be told from it{_at_least(open_)}")

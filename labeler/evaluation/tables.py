@@ -99,19 +99,19 @@ def comparison_table(
     ]
     by = f" by {measures[0]}" if len(measures) == 1 else ""
     rows = [list(_comparison_row(c)) for c in comparisons]
-    told = [d for d in discriminations if measures == [d.measure]]
-    note = _allowance(comparisons, told) if comparisons else ""
+    discriminated = [d for d in discriminations if measures == [d.measure]]
+    note = _allowance(comparisons, discriminated) if comparisons else ""
     return Table("comparisons", columns, rows, f"against {baseline}{by}", note)
 
 
-def _allowance(comparisons: Sequence[Comparison], told: Sequence[Discrimination]) -> str:
+def _allowance(comparisons: Sequence[Comparison], discriminated: Sequence[Discrimination]) -> str:
     """What the p of the table allows for, where there is more than one pair of runs."""
     runs = len({c.run for c in comparisons})
     if runs == 1:
         return ""
     if comparisons[0].correction == "holm":
         return f"p allows for the {runs} runs compared with {comparisons[0].baseline} (Holm)"
-    apart = "".join(f", of which {d.measure} tells {d.told_apart} apart" for d in told)
+    apart = "".join(f", of which {d.measure} tells {d.told_apart} apart" for d in discriminated)
     pairs = (runs + 1) * runs // 2
     return f"p allows for all {pairs} pairs of runs (randomised HSD){apart}"
 

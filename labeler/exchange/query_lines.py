@@ -102,8 +102,8 @@ def _delimiter(path: Path, head: bytes) -> str | None:
         if len(widths) != 1 or widths == {1}:
             if delimiter == "\t" and widths - {1}:
                 number = next(n for n, cells in enumerate(rows, start=1) if len(cells) != 2)
-                found = len(rows[number - 1])
-                raise BadInput.at(path, number, f"expected 2 columns (id, text), found {found}")
+                width = len(rows[number - 1])
+                raise BadInput.at(path, number, f"expected 2 columns (id, text), found {width}")
             continue
         is_prose = any(cell.startswith(" ") for cells in rows for cell in cells[1:])
         if delimiter == "\t" or _are_ids(rows) or (len(rows) > 1 and not is_prose):

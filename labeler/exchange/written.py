@@ -76,7 +76,7 @@ def _write_parquet(path: Path, parts: Iterable[GradedPart]) -> int:
         for part in parts:
             rows = list(_rows([part]))
             count += len(rows)
-            write([[row[place] for row in rows] for place in range(len(_COLUMNS))])
+            write([[row[column] for row in rows] for column in range(len(_COLUMNS))])
     return count
 
 
@@ -98,8 +98,8 @@ def qrels_format_of(path: Path) -> str:
     ending = Path(name.removesuffix(".gz")).suffix.removeprefix(".")
     unknown = ending in UNSUPPORTED and ending not in _BY_ENDING
     if unknown or name.endswith(".parquet.gz"):
-        known = "known: .tsv (BEIR's), .json, .csv, .parquet, .qrels (also .gz)"
-        raise Misuse(f"{path}: qrels are not written as .{ending}; {known}")
+        endings = "known: .tsv (BEIR's), .json, .csv, .parquet, .qrels (also .gz)"
+        raise Misuse(f"{path}: qrels are not written as .{ending}; {endings}")
     return _BY_ENDING.get(ending, "trec")
 
 

@@ -69,12 +69,12 @@ class SpentOnSet:
 
     def plus(self, judged: Judged) -> SpentOnSet:
         """With what one more pair took."""
-        known = self.cost is not None and judged.cost is not None
+        is_priced = self.cost is not None and judged.cost is not None
         return SpentOnSet(
             self.replies + judged.attempts,
             self.prompt_tokens + judged.prompt_tokens,
             self.completion_tokens + judged.completion_tokens,
-            (self.cost or 0.0) + (judged.cost or 0.0) if known else None,
+            (self.cost or 0.0) + (judged.cost or 0.0) if is_priced else None,
         )
 
 

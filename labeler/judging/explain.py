@@ -66,7 +66,7 @@ class Explanation:
             "name": self.name,
             "prompt": origin.prompt,
             "model": origin.model,
-            **_said(judged.outcome),
+            **_as_record(judged.outcome),
             "attempts": judged.attempts,
             "tokens_in": judged.prompt_tokens,
             "tokens_out": judged.completion_tokens,
@@ -79,14 +79,14 @@ class Explanation:
             replies = [_of_record(record) for record in self.records]
             return {**self.as_record(), "problem": self.problem, "replies": replies}
         replies = [
-            {**_of_record(attempt.record), "read_as": _said(attempt.outcome)}
+            {**_of_record(attempt.record), "read_as": _as_record(attempt.outcome)}
             for attempt in self.history.attempts
         ]
         messages = [message._asdict() for message in self.history.asks.messages]
         return {**self.as_record(), "messages": messages, "replies": replies}
 
 
-def _said(outcome: Outcome) -> dict[str, Any]:
+def _as_record(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Failure):
         return {"grade": None, "status": outcome.status, "reason": outcome.detail}
     return {"grade": outcome.grade, "status": JUDGED, "reason": outcome.reason}

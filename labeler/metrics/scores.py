@@ -41,9 +41,9 @@ class Scores:
     def choose(self, mask: Sequence[bool] | Flags) -> Scores:
         """The scores of the queries in the mask alone."""
         queries = tuple(query for query, keep in zip(self.queries, mask, strict=True) if keep)
-        chosen = np.array(mask, dtype=np.bool_)
-        weighting = None if self.weighting is None else self.weighting.choose(chosen)
-        return Scores(queries, self.measures, self.values[:, chosen], weighting)
+        selected = np.array(mask, dtype=np.bool_)
+        weighting = None if self.weighting is None else self.weighting.choose(selected)
+        return Scores(queries, self.measures, self.values[:, selected], weighting)
 
     def means(self) -> dict[str, float]:
         """Each measure summed up over the queries where it is defined: its mean, as a rule."""

@@ -75,7 +75,7 @@ def load_fastembed(folder: Path) -> FileEncoder:
         from fastembed.common.model_description import ModelSource, PoolingType
 
         name = identity.lower()
-        if not any(name == known["model"] for known in TextEmbedding.list_supported_models()):
+        if not any(name == listed["model"] for listed in TextEmbedding.list_supported_models()):
             TextEmbedding.add_custom_model(
                 name,
                 PoolingType[pooling],
@@ -113,10 +113,10 @@ def load_encoder(name: str) -> FileEncoder:
 
 def first_file(folder: Path, names: Iterable[str]) -> Path:
     """The first of some files that a folder has."""
-    wanted = list(names)
-    path = next((folder / name for name in wanted if (folder / name).is_file()), None)
+    files = list(names)
+    path = next((folder / name for name in files if (folder / name).is_file()), None)
     if path is None:
-        raise Misconfigured(f"{folder}: no {' or '.join(wanted)} in it", parameter="encoder")
+        raise Misconfigured(f"{folder}: no {' or '.join(files)} in it", parameter="encoder")
     return path
 
 

@@ -73,9 +73,9 @@ class EncodingPlan:
         if not self.missing:
             return f"{self.encoder}: nothing to ask; all {self.texts:,} texts have a vector"
         cost = f"about {dollars(self.cost)}, {self.price.basis}" if self.price else "unknown"
-        kept = f", {self.texts - self.missing:,} more have one" if self.missing < self.texts else ""
+        more = f", {self.texts - self.missing:,} more have one" if self.missing < self.texts else ""
         return (
-            f"{self.encoder}: {count_of(self.missing, 'text', 'texts')} to encode{kept}; "
+            f"{self.encoder}: {count_of(self.missing, 'text', 'texts')} to encode{more}; "
             f"{count_of(self.calls, 'call', 'calls')}, about {self.about.inside:,} tokens, "
             f"cost: {cost}"
         )

@@ -59,11 +59,11 @@ def _ordered(query_id: str, number: int, runs: Mapping[str, Run], depth: int) ->
     first = number % len(names)
     turned = [*names[first:], *names[:first]]
     lists = [ranking(runs[name][query_id])[:depth] for name in turned]
-    found: dict[str, dict[str, int]] = {}
+    ranks: dict[str, dict[str, int]] = {}
     for rank in range(max(map(len, lists), default=0)):
         for name, documents in zip(turned, lists, strict=True):
             if rank < len(documents):
-                found.setdefault(documents[rank], {})[name] = rank + 1
+                ranks.setdefault(documents[rank], {})[name] = rank + 1
     order = {name: n for n, name in enumerate(names)}
     return [
         Pooled(
@@ -71,7 +71,7 @@ def _ordered(query_id: str, number: int, runs: Mapping[str, Run], depth: int) ->
             tuple(sorted(by_run, key=order.__getitem__)),
             min(by_run.values()),
         )
-        for doc_id, by_run in found.items()
+        for doc_id, by_run in ranks.items()
     ]
 
 

@@ -147,7 +147,7 @@ def _compared(collection: Collection, hows: Sequence[Reading], control: Control)
     names, own = inputs_of(collection, section), settings_of(section)
     old = read_corpus(collection.corpus)
     queries = read_queries(collection.queries)
-    spans = {q.id: found for q in queries.values() if (found := list(_spans(q, old)))}
+    spans = {q.id: sources for q in queries.values() if (sources := list(_spans(q, old)))}
     if not names or not spans:
         problem = "no query names the passage that it was written for, with its place in a file"
         missing = "its card does not say where the documents are" if not names else problem

@@ -186,12 +186,12 @@ def _check_documents(
 def _add(
     collection: Collection,
     expansion: Expansion,
-    found: tuple[Sequence[Pair], Mapping[str, Mapping[str, int]], RoundFound | None],
+    neighbors: tuple[Sequence[Pair], Mapping[str, Mapping[str, int]], RoundFound | None],
     runs: Mapping[str, Run],
     depth: int,
 ) -> PoolResult:
     """Write the pool with the neighbors and the runs' tops; the collection is locked."""
-    seeds, near, last = found
+    seeds, near, last = neighbors
     pool = read_pool(collection.pool)
     number = 1 + max((entry.round or 0 for entry in pool), default=0)
     brought = _pairs(seeds, near)
@@ -226,8 +226,8 @@ def _bounded(
     for (query_id, doc_id), entry in brought.items():
         run.setdefault(query_id, {})[doc_id] = float(len(entry.seeds))
     old = {entry.pair for entry in pool}
-    chosen, _ = within_budget({"neighbors": run}, len(brought), old, max_pairs)
-    return {entry.pair: brought[entry.pair] for entry in chosen} | {
+    within, _ = within_budget({"neighbors": run}, len(brought), old, max_pairs)
+    return {entry.pair: brought[entry.pair] for entry in within} | {
         pair: entry for pair, entry in brought.items() if pair in old
     }
 

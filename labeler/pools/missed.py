@@ -163,8 +163,12 @@ def weighted_count_interval(weights: Floats, is_hit: Any) -> tuple[float, float]
     if certain.all():
         return sure, sure
     weights, is_hit = weights[~certain], is_hit[~certain]
-    found = weights[is_hit]
-    total, variance, largest = float(found.sum()), float((found**2).sum()), float(weights.max())
+    relevant = weights[is_hit]
+    total, variance, largest = (
+        float(relevant.sum()),
+        float((relevant**2).sum()),
+        float(weights.max()),
+    )
     low = 0.0
     if total:
         low = variance / (2 * total) * chi_square_quantile(_TAIL, 2 * total**2 / variance)

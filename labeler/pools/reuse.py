@@ -166,8 +166,8 @@ def _families(runs: Mapping[str, Run], families: Iterable[str]) -> list[tuple[st
     named = [name for group in groups for name in group]
     for name in named:
         if name not in runs:
-            known = ", ".join(runs)
-            raise Misuse(f"no run {name!r}; there are: {known}", parameter="family")
+            names = ", ".join(runs)
+            raise Misuse(f"no run {name!r}; there are: {names}", parameter="family")
         if named.count(name) > 1:
             raise Misuse(f"the run {name!r} is of two families", parameter="family")
     return [*groups, *((name,) for name in runs if name not in named)]

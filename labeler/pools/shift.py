@@ -152,13 +152,13 @@ def shift(
 
 
 def _state(collection: Collection, number: int) -> Collection:
-    kept = states(collection)
-    if not kept:
+    earlier = states(collection)
+    if not earlier:
         problem = "has no earlier state; `update` and `rechunk` keep one"
         raise Misuse(f"{collection.folder} {problem}")
     if not number:
-        return Collection(kept[-1])
-    numbered = {int(path.name): path for path in kept}
+        return Collection(earlier[-1])
+    numbered = {int(path.name): path for path in earlier}
     if number not in numbered:
         problem = f"no state {number}; there are {', '.join(map(str, numbered))}"
         raise Misuse(problem, parameter="state")

@@ -81,14 +81,14 @@ def of_generated(queries: Sequence[Query], documents: Sequence[Document], length
     """What is measured of generated queries; how near they are to their sources too."""
     plain = of_texts("generated", [query.text for query in queries], length)
     by_id = {document.id: document for document in documents}
-    known = [q for q in queries if all(s["doc_id"] in by_id for s in q.metadata["source"])]
-    if not known:
+    with_sources = [q for q in queries if all(s["doc_id"] in by_id for s in q.metadata["source"])]
+    if not with_sources:
         return plain
     search = CorpusSearch(documents)
-    ranks = [search.ranks(query)["bm25"] for query in known]
+    ranks = [search.ranks(query)["bm25"] for query in with_sources]
     return QuerySet(
         *(plain.name, plain.queries, plain.median_words, plain.questions),
-        *(plain.variety, plain.kinds, _overlap(known, by_id)),
+        *(plain.variety, plain.kinds, _overlap(with_sources, by_id)),
         _share(rank == FIRST for rank in ranks),
         _share(rank is None or rank > FAR for rank in ranks),
     )

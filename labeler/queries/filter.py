@@ -105,9 +105,9 @@ def like_an_earlier(
     query: AbstractSet[str], earlier: Sequence[AbstractSet[str]], same_share: float
 ) -> int | None:
     """The place of the first set of terms that shares so many with a query's; None without one."""
-    for place, other in enumerate(earlier):
+    for number, other in enumerate(earlier):
         if query and overlap(query, other) >= same_share:
-            return place
+            return number
     return None
 
 

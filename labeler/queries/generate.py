@@ -244,10 +244,10 @@ async def _prepared(
             further=_further(options, shares),
             real=(*style.like, *real_queries(collection)),
         )
-        yield _Prepared(_chosen(documents, options), writer, session)
+        yield _Prepared(_passages(documents, options), writer, session)
 
 
-def _chosen(documents: Sequence[Document], options: GenerateOptions) -> PassageChoice:
+def _passages(documents: Sequence[Document], options: GenerateOptions) -> PassageChoice:
     encoder = encode if can_encode() else None
     return choose_passages(documents, options.seed, options.passages, encoder)
 

@@ -109,21 +109,21 @@ def _compared(ours: QuerySet, theirs: QuerySet) -> list[str]:
     """What differs, in words; what may be chance is said to be so."""
     theirs_named = "the real ones" if theirs.name == "real" else f"those of {theirs.name[6:]}"
     lengths = _Words("as long as", "longer than", "shorter than", _in_words)
-    said = [
+    sentences = [
         _difference(lengths, theirs_named, ours.median_words, theirs.median_words),
         _difference(_QUESTIONS, theirs_named, ours.questions, theirs.questions),
     ]
     if ours.kinds and theirs.kinds:
         lacking = [k for k, share in theirs.kinds.items() if share >= 0.05 and k not in ours.kinds]
-        said += [f"None of the generated queries looks {_joined(lacking)}."] if lacking else []
+        sentences += [f"None of the generated queries looks {_joined(lacking)}."] if lacking else []
     if ours.variety is not None and theirs.variety is not None:
-        said.append(
+        sentences.append(
             f"Of as many words, {ours.variety:.0%} are different ones in the generated queries and "
             f"{theirs.variety:.0%} in the real ones."
         )
     if ours.first is not None and ours.overlap is not None:
-        said.append(_difficulty(ours.overlap, ours.first))
-    return said
+        sentences.append(_difficulty(ours.overlap, ours.first))
+    return sentences
 
 
 def _difficulty(overlap: float, first: Interval) -> str:
@@ -137,22 +137,22 @@ def _joined(kinds: Sequence[str]) -> str:
     return "like the real ones of the kind " + " or ".join(kinds)
 
 
-def _difference(said: _Words, theirs_named: str, ours: Interval, theirs: Interval) -> str:
+def _difference(words: _Words, theirs_named: str, ours: Interval, theirs: Interval) -> str:
     """One sentence about two values, which differ where their intervals have nothing in common."""
     low, high = _ends(theirs)
     own_low, own_high = _ends(ours)
-    own, other = _written(ours, said), _written(theirs, said)
+    own, other = _written(ours, words), _written(theirs, words)
     if own_low > high or own_high < low:
-        how = said.more if own_low > high else said.less
+        how = words.more if own_low > high else words.less
         return f"Generated queries are {how} {theirs_named}: {own} to {other}."
-    about = f"Generated queries are about {said.same} {theirs_named}: {own} to {other}"
+    about = f"Generated queries are about {words.same} {theirs_named}: {own} to {other}"
     return f"{about}; a difference cannot be told."
 
 
-def _written(of: Interval, said: _Words) -> str:
+def _written(of: Interval, words: _Words) -> str:
     if of.low is None:
-        return said.written(of.value)
-    return f"{said.written(of.value)} [{said.written(of.low)}, {said.written(of.high)}]"
+        return words.written(of.value)
+    return f"{words.written(of.value)} [{words.written(of.low)}, {words.written(of.high)}]"
 
 
 def _ends(of: Interval) -> tuple[float, float]:

@@ -124,7 +124,7 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     for row in read_log(path, options.fields):
         typed.add(row)
     forms = typed.forms
-    counts, dropped, searches_dropped = _kept(typed, options.min_count)
+    counts, dropped, searches_dropped = _typed_often(typed, options.min_count)
     if not counts:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())
         raise BadInput(f"{path}: no query is left ({reasons or 'nobody typed anything'})")
@@ -190,7 +190,7 @@ def normalized(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
-def _kept(typed: _Typed, min_count: int) -> tuple[dict[str, int], dict[str, int], int]:
+def _typed_often(typed: _Typed, min_count: int) -> tuple[dict[str, int], dict[str, int], int]:
     """The searches of each query that may be shown, why others may not, and their searches."""
     counts: dict[str, int] = {}
     dropped: Counter[str] = Counter()

@@ -49,8 +49,8 @@ def json_text(value: object, indent: int | None = None) -> str:
     return _NOT_ASCII.sub(_json_escaped, text)
 
 
-def _json_escaped(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1] if drives_terminals(found[0]) else found[0]
+def _json_escaped(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1] if drives_terminals(match[0]) else match[0]
 
 
 _MARKDOWN = re.compile(

@@ -43,8 +43,8 @@ class FieldEngine:
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
-            known = ", ".join(ENGINES)
-            raise Misuse(f"no engine {self.engine!r}; there are: {known}", parameter="engine")
+            names = ", ".join(ENGINES)
+            raise Misuse(f"no engine {self.engine!r}; there are: {names}", parameter="engine")
         for name in self.fields:
             if name not in FIELDS and not name.startswith("metadata."):
                 problem = f"no field {name!r}; there are: title, text, metadata.NAME"

@@ -91,19 +91,19 @@ def run_of(
     ranked = Ranked()
     hits_by_query = {}
     for query_id, hits in answers.items():
-        hits_by_query[query_id] = list(_known(query_id, hits, ids, ranked, drop_unknown))
+        hits_by_query[query_id] = list(_in_corpus(query_id, hits, ids, ranked, drop_unknown))
         if not hits_by_query[query_id]:
             ranked.empty.append(query_id)
     ranked.by_rank = not all(map(_falls, hits_by_query.values()))
-    for query_id, known in hits_by_query.items():
+    for query_id, in_corpus in hits_by_query.items():
         ranked.run[query_id] = {
             hit.id: 1 / rank if ranked.by_rank else float(hit.score or 0)
-            for rank, hit in enumerate(known, 1)
+            for rank, hit in enumerate(in_corpus, 1)
         }
     return ranked
 
 
-def _known(
+def _in_corpus(
     query_id: str, hits: Sequence[Hit], ids: DocumentIds, ranked: Ranked, drop_unknown: bool
 ) -> Iterator[Hit]:
     taken = set()

@@ -146,8 +146,8 @@ def _nothing(engine: SearchEngine, asked: Asked) -> LabelerError:
         query_id, problem = next(iter(asked.failures.items()))
         return ProviderError(f"no query has an answer; {query_id}: {problem}")
     failed = f", and {len(asked.failures):,} failed" if asked.failures else ""
-    found = f"{len(asked.answers):,} queries found no document of the corpus{failed}"
-    return BadInput(f"{engine.shown()}: {found}")
+    without_documents = f"{len(asked.answers):,} queries found no document of the corpus{failed}"
+    return BadInput(f"{engine.shown()}: {without_documents}")
 
 
 def check_run_name(name: str) -> None:

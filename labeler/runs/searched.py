@@ -76,12 +76,12 @@ class IndexFolder:
 class Searched:
     """Documents to search: `again` goes through all `count` of them, each time it is called.
 
-    `kept` is where their indexes are kept, None where they are not.
+    `indexes` is where those of the documents are kept, None where they are not.
     """
 
     again: Callable[[], Iterator[Document]]
     count: int
-    kept: IndexFolder | None = None
+    indexes: IndexFolder | None = None
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Searched:
@@ -117,8 +117,8 @@ def searched_corpus(
         last = chunk[-1:]
         advance(min(number * _READ_AT_ONCE, size), size)
     folder = IndexFolder(collection.indexes, digest.hexdigest(), shape)
-    kept = folder if size >= kept_from else None
-    return Searched(partial(_all_of, path, shaped), count + (last != b"\n"), kept)
+    indexes = folder if size >= kept_from else None
+    return Searched(partial(_all_of, path, shaped), count + (last != b"\n"), indexes)
 
 
 def _all_of(path: Path, shaped: Callable[[Document], Document]) -> Iterator[Document]:

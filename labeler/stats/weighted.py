@@ -68,15 +68,15 @@ def weighted_bounded(
     if ends is None:
         return None
     defined = ~np.isnan(values)
-    kept = weighting if defined.all() else weighting.choose(defined)
+    of_defined = weighting if defined.all() else weighting.choose(defined)
     (low, high), (least, most), held = ends, bounds, values[defined]
     scaled = (held - least) / (most - least)
     if paired:
-        reach = _beyond_ties(held / most, kept) * most
-        mean = weighted_mean(held, kept.weights)
+        reach = _beyond_ties(held / most, of_defined) * most
+        mean = weighted_mean(held, of_defined.weights)
         low, high = min(low, mean - reach), max(high, mean + reach)
     else:
-        below, above = _at_bounds(scaled, kept)
+        below, above = _at_bounds(scaled, of_defined)
         low = min(low, below * (most - least) + least)
         high = max(high, above * (most - least) + least)
     return max(low, least), min(high, most)

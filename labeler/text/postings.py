@@ -151,10 +151,10 @@ class PostingsBuilder:
 
     def _idf(self) -> NDArray[np.float32]:
         """Inverse document frequency of each term, as `TermStatistics.idf`."""
-        values, place = np.unique(self._frequency, return_inverse=True)
+        values, row = np.unique(self._frequency, return_inverse=True)
         count = len(self)
         idf = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for n in values.tolist()]
-        return np.array(idf, dtype=np.float32)[place]
+        return np.array(idf, dtype=np.float32)[row]
 
     def _saturation(self) -> Floats:
         """What stands beside the count of a term in a text of each length."""

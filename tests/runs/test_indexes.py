@@ -185,7 +185,7 @@ def test_the_nearest_are_the_same_however_vectors_come(rows: int) -> None:
         nearest = Nearest(queries, depth)
         for first in range(0, 200, rows):
             nearest.add(first, vectors[first : first + rows])
-        for found, scores in zip(nearest.found(ids), exact.T, strict=True):
+        for found, scores in zip(nearest.ranked(ids), exact.T, strict=True):
             assert list(found.items()) == list(best(scores, ids, depth).items())
 
 

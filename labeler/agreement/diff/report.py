@@ -93,12 +93,12 @@ class Diff:
         ]
         gained = sum(move.before.grade is None and move.after.grade is not None for move in failed)
         lost = sum(move.before.grade is not None and move.after.grade is None for move in failed)
-        said = ""
+        sentences = ""
         if gained or lost:
-            said += f" {gained:,} without a grade got one, {lost:,} lost theirs."
+            sentences += f" {gained:,} without a grade got one, {lost:,} lost theirs."
         if alone:
-            said += f" {count_of(alone, 'pair stands', 'pairs stand')} on one side only."
-        return said
+            sentences += f" {count_of(alone, 'pair stands', 'pairs stand')} on one side only."
+        return sentences
 
     def _how_close(self) -> str:
         agreeing, names = self.agreeing, self.names
@@ -115,15 +115,15 @@ class Diff:
             else (f", {signed(change.low, 2)} to {signed(change.high, 2)}")
         )
         difference = f"{signed(change.value, 2)}{ends}"
-        said = f"by {name} over {count_of(change.pairs, 'pair', 'pairs')}"
+        basis = f"by {name} over {count_of(change.pairs, 'pair', 'pairs')}"
         verdict = agreeing.verdict(change)
         if verdict.endswith("is closer"):
             return (
-                f"{verdict} to {human} {said}: {values[0]} of {names[0]}, {values[1]} of"
+                f"{verdict} to {human} {basis}: {values[0]} of {names[0]}, {values[1]} of"
                 f" {names[1]}, a difference of {difference}."
             )
         return (
-            f"Which of the two is closer to {human} cannot be told {said}: {values[0]} of"
+            f"Which of the two is closer to {human} cannot be told {basis}: {values[0]} of"
             f" {names[0]}, {values[1]} of {names[1]}, a difference of {difference}."
         )
 

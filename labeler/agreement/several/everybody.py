@@ -147,5 +147,5 @@ def ceilings(
         return ()
     matrix = whole.matrix.of(*people, assessor)
     statistics = [find_statistic(name, matrix.grades) for name in CEILING_STATISTICS]
-    found = (ceiling(matrix, assessor, s, options) for s in statistics)
-    return tuple(replace(one, margin=margin) for one in found)
+    by_statistic = (ceiling(matrix, assessor, s, options) for s in statistics)
+    return tuple(replace(measured, margin=margin) for measured in by_statistic)

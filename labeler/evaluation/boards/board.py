@@ -142,8 +142,8 @@ class Leaderboard:
         return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
 
     def _repr_html_(self) -> str:
-        said = (Finding(sentence, level="note") for sentence in self.sentences)
-        return notebook_html(self.tables(SHOWN), [*said, *self.findings])
+        notes = (Finding(sentence, level="note") for sentence in self.sentences)
+        return notebook_html(self.tables(SHOWN), [*notes, *self.findings])
 
     @property
     def judged_name(self) -> str:

@@ -146,10 +146,10 @@ def short_model(model: str) -> str:
 
 def _without_brackets(model: str) -> str:
     """The text less what stands in brackets, and what follows them up to a comma."""
-    kept = ""
+    outside = ""
     while "]" in model.partition("[")[2]:
         before, _, rest = model.partition("[")
         after = rest.partition("]")[2]
-        kept += before.rstrip()
+        outside += before.rstrip()
         model = after[after.find(",") :] if "," in after else ""
-    return kept + model
+    return outside + model

@@ -74,15 +74,15 @@ def together(kin: Sequence[Kin]) -> str:
 
 def kin_of(runs: Sequence[str], tags: Mapping[str, str], models: Mapping[str, str]) -> list[Kin]:
     """Systems akin to a model; `tags` is run to tag, `models` role ("assessor") to model name."""
-    found = []
+    kin = []
     for run in runs:
         called = [run, *tags.get(run, "").split()]
         shared = {role: kinship(called, model) for role, model in models.items()}
         ties = tuple((role, models[role]) for role, names in shared.items() if names)
         names = dict.fromkeys(name for names in shared.values() for name in names)
         if ties:
-            found.append(Kin(run, tuple(names), ties))
-    return found
+            kin.append(Kin(run, tuple(names), ties))
+    return kin
 
 
 @dataclass(frozen=True)

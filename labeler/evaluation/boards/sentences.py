@@ -138,16 +138,18 @@ def _who_can(swaps: Sequence[Swap], first: str, second: str, them: str) -> str:
 
 def significance_sentence(of: Decisions, first: str, second: str) -> str:
     """Which of the second's significant differences are the first's too."""
-    told = (
+    counts = (
         f"{first}'s grades tell {of.first:,} of the {of.pairs:,} pairs apart, "
         f"{second}'s {of.second:,} ({ALONE})"
     )
     if not of.second:
-        return f"{told}."
+        return f"{counts}."
     if not of.unconfirmed:
-        return f"{told}; the latter are all among the former."
+        return f"{counts}; the latter are all among the former."
     share = f"{100 * of.unconfirmed / of.second:.0f} %"
     turned = of.active_disagreements
     other_way = f", {turned:,} of them the other way round" if turned else ""
     are = "is" if of.unconfirmed == 1 else "are"
-    return f"{told}; {of.unconfirmed:,} of the latter ({share}) {are} not by {first}'s{other_way}."
+    return (
+        f"{counts}; {of.unconfirmed:,} of the latter ({share}) {are} not by {first}'s{other_way}."
+    )

@@ -204,12 +204,12 @@ def score_twice(two: TwoQrels, runs: Mapping[str, Path | Run], measure: Measure)
     shares = parse(judged_name(measure))
     values, judged, facts = [], [], []
     for run in runs.values():
-        ranked, found = rank(run, two.pool, "trec")
+        ranked, facts_of_run = rank(run, two.pool, "trec")
         own = [two.own(ranked, side) for side in (0, 1)]
         scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)] if two.shared else own
         values.append([score(side, [measure]).of(measure) for side in scored])
         judged.append([score(side, [shares]).means()[str(shares)] for side in own])
-        facts.append(found)
+        facts.append(facts_of_run)
     return TwoScores(
         two.pool.queries,
         np.ascontiguousarray(np.array(values).swapaxes(0, 1)),

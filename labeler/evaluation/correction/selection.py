@@ -37,13 +37,13 @@ def selection_findings(
         yield _of_chances(most, aim.chances)
         return
     names, features = _features(runs, most, by_assessor, measures)
-    found = balance(features, most.judged)
-    if found is None or found.p >= SIGNIFICANT:
+    test = balance(features, most.judged)
+    if test is None or test.p >= SIGNIFICANT:
         return
-    name = names[found.furthest]
-    own, others = found.labelled[found.furthest], found.others[found.furthest]
+    name = names[test.furthest]
+    own, others = test.labelled[test.furthest], test.others[test.furthest]
     yield Finding(
-        f"the queries that people judged are not like the others (p {found.p:.2g}): the assessor's"
+        f"the queries that people judged are not like the others (p {test.p:.2g}): the assessor's"
         f" {name} is {_shown(own)} on them and {_shown(others)} on the others; intervals do not"
         " allow for queries that were chosen"
     )

@@ -31,15 +31,15 @@ def _of_few(scores: Sequence[CorrectedScores]) -> Iterator[Finding]:
     judged = max(row.means.judged for row in scores)
     if any(row.means.judged == row.means.queries for row in scores):
         return
-    told = []
+    shares = []
     for measure in dict.fromkeys(row.measure for row in scores):
         if ends := COVERED.get(measure, {}).get(judged):
             low, high = (f"{100 * end:.0f}" for end in ends)
-            told.append(f"{measure} in {low if low == high else f'{low} to {high}'}")
-    if told:
+            shares.append(f"{measure} in {low if low == high else f'{low} to {high}'}")
+    if shares:
         yield Finding(
             f"few queries are judged: with {judged} of the 43 of TREC DL 2019, intervals of 95 %"
-            f" held the mean of all 43 for {', '.join(told)} of 100 samples"
+            f" held the mean of all 43 for {', '.join(shares)} of 100 samples"
         )
 
 

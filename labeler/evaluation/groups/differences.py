@@ -141,7 +141,7 @@ class _Compared:
         for (name, group, values), alone, p_corrected in zip(rows, p, corrected, strict=True):
             low, high = difference_interval(self.measure, values, options.interval, options.seed)
             mean = float(values.mean()) if len(values) else math.nan
-            told = name in shown and p_corrected < SIGNIFICANT
+            is_significant = name in shown and p_corrected < SIGNIFICANT
             yield GroupDifference(
                 name,
                 self.baseline,
@@ -155,7 +155,7 @@ class _Compared:
                 alone,
                 float(p_corrected),
                 len(values) < fewest,
-                ("better" if (mean > 0) != lower else "worse") if told else "",
+                ("better" if (mean > 0) != lower else "worse") if is_significant else "",
             )
 
 

@@ -156,15 +156,15 @@ def _tested(grouped: ByGroup, interaction: Interaction) -> str:
     p = f"p {interaction.p_corrected:.2g}"
     if not interaction.is_shown:
         return f"{run}: its difference is not shown to depend on {by} ({p})"
-    told = [
+    significant = [
         d
         for d in grouped.differences
         if (d.run, d.measure) == (run, interaction.measure) and d.verdict
     ]
     parts = [
-        f"{verdict} on {_listed([d.group for d in told if d.verdict == verdict])}"
+        f"{verdict} on {_listed([d.group for d in significant if d.verdict == verdict])}"
         for verdict in ("better", "worse")
-        if any(d.verdict == verdict for d in told)
+        if any(d.verdict == verdict for d in significant)
     ]
     shown = f"; {run} is {' and '.join(parts)}" if parts else "; no group alone shows how"
     return f"{run}: its difference depends on {by} ({p}){shown}"

@@ -57,7 +57,7 @@ def pair_of(
     runs: tuple[Rankings, Rankings], holes: tuple[Holes, Holes], candidates: Integers
 ) -> TwoRuns:
     """The two runs with the documents that are unjudged in either."""
-    marks = [one.mark + mixed(one.query) for one in holes]
+    marks = [side.mark + mixed(side.query) for side in holes]
     joint = np.concatenate(marks)
     order = np.argsort(joint, kind="stable")
     fresh = np.append(True, joint[order][1:] != joint[order][:-1])[: len(order)]
@@ -65,7 +65,7 @@ def pair_of(
     number[order] = np.cumsum(fresh) - 1
     count = int(fresh.sum())
     query = np.zeros(count, dtype=np.int64)
-    query[number] = np.concatenate([one.query for one in holes])
+    query[number] = np.concatenate([side.query for side in holes])
     ranks = np.full((2, count), math.inf)
     split = len(marks[0])
     ranks[0][number[:split]] = holes[0].rank.astype(np.float64)
@@ -121,9 +121,9 @@ def _of_recall(measure: Measure, pair: TwoRuns) -> Floats:
     level = level_of(measure)
     first, second = pair.first < depth, pair.second < depth
     hits = [run.count(relevant(run, level, depth)) for run in pair.runs]
-    known = pair.runs[0].in_pool(level)
+    in_pool = pair.runs[0].in_pool(level)
     above = hits[0] - hits[1] + pair.total((first & ~second) * 1.0)
-    here = known + pair.total((first & ~second) * 1.0)
+    here = in_pool + pair.total((first & ~second) * 1.0)
     rest = pair.candidates - pair.total((first ^ second) * 1.0)
     below = np.where(above > 0, here, here + rest)
     most: Floats = np.divide(above, below, out=np.zeros(len(below)), where=below > 0)
@@ -133,11 +133,11 @@ def _of_recall(measure: Measure, pair: TwoRuns) -> Floats:
 def _of_first_ranks(measure: Measure, pair: TwoRuns) -> Floats:
     """One relevant document is enough: any that the first run has, and where the second has it."""
     depth = math.inf if measure.cutoff is None else float(measure.cutoff)
-    one = measure.name == "Success"
+    is_success = measure.name == "Success"
 
     def worth(rank: Floats) -> NDArray[Any]:
         inside = rank < depth
-        return inside * (1.0 if one else 1.0 / (np.where(inside, rank, 0.0) + 1))
+        return inside * (1.0 if is_success else 1.0 / (np.where(inside, rank, 0.0) + 1))
 
     values = [measure.per_query(run) for run in pair.runs]
     most: Floats = values[0] - values[1]

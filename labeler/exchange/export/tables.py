@@ -109,7 +109,7 @@ def _write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:
     source = iter(rows)
     with parquet_writer(path, types) as write:
         while batch := list(islice(source, _BATCH)):
-            write([[row[place] for row in batch] for place in range(len(columns))])
+            write([[row[column] for row in batch] for column in range(len(columns))])
 
 
 HUGGING_FACE = Export(_parquet_files, nothing_lost, 'datasets.load_dataset("{}", "corpus")')

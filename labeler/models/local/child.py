@@ -170,13 +170,13 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
     `PYTHONSAFEPATH` and its like on Windows are for what a child starts in its turn.
     """
     names = {name: name.upper() for name in environment}
-    kept = {name: environment[name] for name, upper in names.items() if upper in AS_IS}
+    passed_on = {name: environment[name] for name, upper in names.items() if upper in AS_IS}
     for name, upper in names.items():
         if upper in FOLDERS and os.path.isabs(environment[name]):
-            kept[name] = environment[name]
+            passed_on[name] = environment[name]
         elif upper in SEARCHED and (folders := _absolute(environment[name])):
-            kept[name] = folders
-    return {**kept, "PYTHONSAFEPATH": "1", "NoDefaultCurrentDirectoryInExePath": "1"}
+            passed_on[name] = folders
+    return {**passed_on, "PYTHONSAFEPATH": "1", "NoDefaultCurrentDirectoryInExePath": "1"}
 
 
 def _absolute(folders: str) -> str:

@@ -129,7 +129,7 @@ class _Spellings(NamedTuple):
                 spans.add((position, position + len(spelling)))
                 position = lower.find(spelling, position + len(spelling))
         if any(core in text for core in self.in_base64):
-            spans |= {found.span() for found in self.base64_pattern.finditer(text)}
+            spans |= {match.span() for match in self.base64_pattern.finditer(text)}
         return spans
 
 

@@ -29,7 +29,7 @@ class CorpusSearch:
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self.documents = documents
-        self._place = {document.id: place for place, document in enumerate(documents)}
+        self._row = {document.id: row for row, document in enumerate(documents)}
         self._neighbours: dict[str, Document | None] = {}
 
     @cached_property
@@ -60,7 +60,7 @@ class CorpusSearch:
 
     def ranks(self, query: Query) -> dict[str, int | None]:
         """The best rank of a query's sources by retriever; None beyond `DEPTH`."""
-        sources = [self._place[s["doc_id"]] for s in query.metadata.get("source", ())]
+        sources = [self._row[s["doc_id"]] for s in query.metadata.get("source", ())]
         return {name: _rank(s, sources) for name, s in self.scores(query.text).items()}
 
     def neighbour(self, document: Document) -> Document | None:
@@ -83,7 +83,7 @@ class CorpusSearch:
 
 def _rank(scores: Floats, sources: Sequence[int]) -> int | None:
     """The rank of the best of some documents, counted from 1; of equals, the earlier is first."""
-    best = max(sources, key=lambda place: (scores[place], -place), default=None)
+    best = max(sources, key=lambda row: (scores[row], -row), default=None)
     if best is None or not np.isfinite(scores[best]):
         return None
     rank = 1 + int((scores > scores[best]).sum() + (scores[:best] == scores[best]).sum())

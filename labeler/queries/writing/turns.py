@@ -70,17 +70,17 @@ class Turns:
         kinds = [kind for kind in self.writer.shares if self._in_vain[kind] < GIVE_UP]
         return kinds or list(self.writer.shares)
 
-    def _peek(self, kind: str, place: int) -> Document | None:
+    def _peek(self, kind: str, ahead: int) -> Document | None:
         """The passage at a place of those that wait for a kind; None where there are too few."""
         waiting = self._waiting[kind]
-        while len(waiting) <= place:
+        while len(waiting) <= ahead:
             dealt = next(iter(self._dealt), None)
             if dealt is None:
                 return None
             document, its_kind = dealt
             if document.id not in self._used:
                 self._waiting[its_kind].append(document)
-        return waiting[place]
+        return waiting[ahead]
 
 
 def used_passages(writer: Writer) -> frozenset[str]:

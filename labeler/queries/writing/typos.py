@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _BESIDE = {
-    key: "".join(row[at] for at in (place - 1, place + 1) if 0 <= at < len(row))
+    key: "".join(row[at] for at in (column - 1, column + 1) if 0 <= at < len(row))
     for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-    for place, key in enumerate(row)
+    for column, key in enumerate(row)
 }
 """The letters to the left and the right of each, on a QWERTY keyboard."""
 

@@ -36,7 +36,7 @@ def bm25_run(
 
 def _index(searched: Searched, progress: Progress) -> tuple[Bm25, Sequence[str]]:
     """The index of the documents, and their ids: kept in a file, or made in the memory."""
-    if searched.kept is None:
+    if searched.indexes is None:
         ids: list[str] = []
         return Bm25.of(_texts(searched, ids, progress)), ids
 
@@ -45,7 +45,7 @@ def _index(searched: Searched, progress: Progress) -> tuple[Bm25, Sequence[str]]
         write_index(out, _texts(searched, new, progress), progress)
         out.add_texts("ids", new)
 
-    arrays = searched.kept.opened("bm25", SETTINGS, write)
+    arrays = searched.indexes.opened("bm25", SETTINGS, write)
     return Bm25.within(arrays), arrays.texts("ids")
 
 

@@ -38,13 +38,13 @@ def dense_run(
     Those of the embedded encoder are kept with the other indexes; a server's are kept elsewhere.
     """
     nearest = Nearest(encoder.queries([query.text for query in queries]), depth)
-    if searched.kept is None or encoder.documents is not encode:
+    if searched.indexes is None or encoder.documents is not encode:
         ids: Sequence[str] = _search_unkept(searched, encoder.documents, nearest, progress)
     else:
         ids = _search_kept(
-            _kept_parts(searched, searched.kept, encoder, progress), nearest, progress
+            _kept_parts(searched, searched.indexes, encoder, progress), nearest, progress
         )
-    return dict(zip((query.id for query in queries), nearest.found(ids), strict=True))
+    return dict(zip((query.id for query in queries), nearest.ranked(ids), strict=True))
 
 
 def _search_unkept(

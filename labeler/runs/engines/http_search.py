@@ -55,8 +55,8 @@ class HttpEngine:
         if not self.preset:
             return ANY
         if self.preset not in PRESETS:
-            known = ", ".join(sorted(PRESETS))
-            raise Misuse(f"no preset {self.preset!r}; there are: {known}", parameter="preset")
+            names = ", ".join(sorted(PRESETS))
+            raise Misuse(f"no preset {self.preset!r}; there are: {names}", parameter="preset")
         return PRESETS[self.preset]
 
     @property

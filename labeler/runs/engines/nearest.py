@@ -40,7 +40,7 @@ class Nearest:
             for number, product in enumerate(products, start):
                 self._take(number, first, vectors, product)
 
-    def found(self, ids: Sequence[str]) -> Iterator[dict[str, float]]:
+    def ranked(self, ids: Sequence[str]) -> Iterator[dict[str, float]]:
         """For each query, the ids of its best rows with their scores, ties by id descending."""
         for rows, scores in zip(self._rows, self._scores, strict=True):
             yield best(scores, [ids[row] for row in rows.tolist()], self._depth)
