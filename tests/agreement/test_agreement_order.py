@@ -271,6 +271,21 @@ def with_card(folder: Path, card: dict[str, object]) -> Path:
             "circular: r0 and the assessor claude-3, gpt-4o",
         ),
         (
+            {"judge": {"judge1": {"model": "https://api.example.org/v1 gpt-4o"}}},
+            "circular: r0 and the assessor gpt-4o are both",
+        ),
+        (
+            {"judge": {"judge1": {"model": f"gguf {'4f' * 32} llama 9", "served": ["gpt-2"]}}},
+            "circular: r0 and the assessor gguf 4f4f4f4f, gpt-2 are both",
+        ),
+        (
+            {
+                "judge": {"judge1": {"model": "http://127.0.0.1:8000/v1 orion-large"}},
+                "pool": {"runs": {"r1": "orion-small"}},
+            },
+            "circular: r1 and the assessor orion-large are both orion",
+        ),
+        (
             {
                 "judge": {"judge1": {"model": "o3-mini"}},
                 "pool": {"runs": {"r1": "text-embedding-3-large"}},

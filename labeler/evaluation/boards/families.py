@@ -116,7 +116,7 @@ def kinship(called: Sequence[str], model: str) -> list[str]:
     if shared_families:
         return sorted(shared_families)
     own = {word for name in called for word in _speaking(name)}
-    names = [_base(name) for name in model.split(", ") if not families(name)]
+    names = [_base(_without_origin(name)) for name in model.split(", ") if not families(name)]
     alike = (word for name in names for word in _speaking(name) if word in own)
     return list(alike)[:1]
 
@@ -135,13 +135,23 @@ def _speaking(name: str) -> list[str]:
 
 
 def short_model(model: str) -> str:
-    """Models without what stands in brackets after a name, each once.
+    """Models by their names alone, without addresses and what stands in brackets, each once.
 
     >>> short_model("similarity, similarity [0.3*terms; 0.4, 0.7] wordllama")
     'similarity'
+    >>> short_model("https://api.openai.com/v1 gpt-4o, gpt-4o-2024-08-06")
+    'gpt-4o, gpt-4o-2024-08-06'
     """
-    names = _without_brackets(model).split(", ")
+    names = map(_without_origin, _without_brackets(model).split(", "))
     return ", ".join(dict.fromkeys(names))
+
+
+def _without_origin(name: str) -> str:
+    """A model's name without its server's address; of a file the first digits of its hash."""
+    origin, _, rest = name.partition(" ")
+    if "://" in origin and rest:
+        return rest
+    return f"gguf {rest[:8]}" if origin == "gguf" else name
 
 
 def _without_brackets(model: str) -> str:
