@@ -79,11 +79,11 @@ def _checked(name: str | None, model: str | None) -> str:
 
 def show_result(result: RelabelResult, source: str) -> None:
     """Print what was done, and what moved from the old judgements to the new ones."""
-    from labeler.agreement.diff.diff import diff
+    from labeler.agreement.diff.diff import diff_of_sets
 
     show_judging(result.judging)
     say()
     collection = result.judging.job.collection
-    changes = diff(collection, source, result.judging.name)
+    changes = diff_of_sets(collection, (source, result.judging.name), result.sets)
     show_diff(changes, width=result_width())
     note_next(collection, changes)

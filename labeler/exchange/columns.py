@@ -51,7 +51,7 @@ class RowPart:
     names: Sequence[str] = ()
     parameter: str = ""
 
-    def rivals(self, columns: Iterable[str]) -> tuple[str, ...]:
+    def alike(self, columns: Iterable[str]) -> tuple[str, ...]:
         """The other columns that mean the same; names as `_id` are a program's own."""
         key = key_of(self.column)
         means_one_thing = key in self.names
@@ -66,9 +66,9 @@ class RowPart:
             )
         )
 
-    def ambiguity(self, columns: Iterable[str], rival: str) -> str:
+    def ambiguity(self, columns: Iterable[str], other: str) -> str:
         """What is wrong where two columns hold different values, and what would work."""
-        first, second = sorted((self.column, rival), key=list(columns).index)
+        first, second = sorted((self.column, other), key=list(columns).index)
         remedy = "rename or remove one" + (", or say which" if self.parameter else "")
         return f"{first!r} and {second!r} could each be the {self.what}; {remedy}"
 
@@ -93,13 +93,13 @@ def checked(
     path: Path, rows: Iterable[tuple[int, dict[str, Any]]], parts: Sequence[RowPart]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows; `BadInput` at one where two columns of one meaning hold different values."""
-    rivals: dict[tuple[str, ...], list[tuple[RowPart, str]]] = {}
+    alike: dict[tuple[str, ...], list[tuple[RowPart, str]]] = {}
     for number, row in rows:
         columns = tuple(row)
-        if columns not in rivals:
-            pairs = ((part, other) for part in parts for other in part.rivals(columns))
-            rivals[columns] = [(part, other) for part, other in pairs if part.column in row]
-        for part, other in rivals[columns]:
+        if columns not in alike:
+            pairs = ((part, other) for part in parts for other in part.alike(columns))
+            alike[columns] = [(part, other) for part, other in pairs if part.column in row]
+        for part, other in alike[columns]:
             if _differ(row, part.column, other):
                 problem = part.ambiguity(columns, other)
                 raise BadInput.at(path, number, problem, parameter=part.parameter)

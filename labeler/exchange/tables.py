@@ -47,7 +47,7 @@ class Rows:
         `BadInput` at a row where another column that means the same holds another value.
         """
         columns = [part.column for part in parts]
-        names = [*columns, *(name for part in parts for name in part.rivals(self.columns))]
+        names = [*columns, *(name for part in parts for name in part.alike(self.columns))]
         if names == columns:
             return self.select(columns)
         selected = self.select(names)

@@ -15,12 +15,6 @@ from labeler.judging.transitions import State, Transitions, judged, transitions
 from labeler.trec.qrels import read_qrels
 
 
-def changes_between(collection: Collection, before: str, after: str) -> Transitions:
-    """What became of each pair between two sets of judgements, or of qrels where there are none."""
-    old, new = read_set(collection, before), read_set(collection, after)
-    return changes_of(old, new, texts_of_queries(collection))
-
-
 def changes_of(old: JudgedSet, new: JudgedSet, queries: Mapping[str, str]) -> Transitions:
     """What became of each pair of two sets; `queries` are the texts of queries, by their ids."""
     changes = transitions(old.states, new.states)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from labeler.collection.judgements import Origin, origin_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.errors import Misuse
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.changes import changes_between
+from labeler.judging.changes import JudgedSet, changes_of, read_set, texts_of_queries
 from labeler.judging.job import Job, Pairs, check_free, judged_pairs, texts_of
 from labeler.judging.plan import JudgingPlan
 from labeler.judging.result import JudgeResult
@@ -32,10 +32,14 @@ from labeler.store import open_store
 
 @dataclass(frozen=True, slots=True)
 class RelabelResult:
-    """The new judgements, and what became of each grade of the old ones."""
+    """The new judgements, and what became of each grade of the old ones.
+
+    `sets` are what the old judgements and the new ones say of each pair.
+    """
 
     judging: JudgeResult
     changes: Transitions
+    sets: tuple[JudgedSet, JudgedSet] = field(repr=False)
 
     def as_json(self) -> dict[str, Any]:
         """The counts of the new judgements, and the changes."""
@@ -88,7 +92,14 @@ async def arelabel(
     opened = open_collection(collection)
     pairs_of, asked = _same_pairs(source), asked_again(opened, source, options)
     result = await judge_set(opened, pairs_of, asked, control or Control())
-    return RelabelResult(result, changes_between(opened, source, result.name))
+    return _result(opened, source, result)
+
+
+def _result(collection: Collection, source: str, judging: JudgeResult) -> RelabelResult:
+    """The new judgements with what moved, each set read once."""
+    sets = read_set(collection, source), read_set(collection, judging.name)
+    changes = changes_of(*sets, texts_of_queries(collection))
+    return RelabelResult(judging, changes, sets)
 
 
 async def aplan_relabeling(
@@ -150,7 +161,7 @@ async def areparse(
         guard = Guard(RateLimiter(RateLimits(), stop=control.stop), stop=control.stop)
         tally = await watched(job, assessor, guard, control)
     result = JudgeResult(job, tally, guard.budget.spent)
-    return RelabelResult(result, changes_between(opened, source, name))
+    return _result(opened, source, result)
 
 
 async def same_assessor(

@@ -1,6 +1,6 @@
 """Lines of white-space separated columns as numpy arrays, block by block, for files of any size.
 
-This is the fast twin of the readers in `trec`, and never their rival: whatever it does not
+It does what the other readers of `trec` do, faster, and leaves errors to them: whatever it does not
 recognise at once (a comment, a blank line, a second space) is put to the slow reader, which writes
 the line in its plain form or says what is wrong with it.
 """

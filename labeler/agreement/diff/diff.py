@@ -67,8 +67,18 @@ def diff(
     >>> changes.up.value, changes.down.value
     (0.25, 0.25)
     """
-    options = options or DiffOptions()
-    sides = _sides(sources)
+    return _diff(_sides(sources), people, runs, options or DiffOptions())
+
+
+def diff_of_sets(
+    collection: Collection, names: tuple[str, str], sets: tuple[JudgedSet, JudgedSet]
+) -> Diff:
+    """The same of two sets of a collection's judgements that were read already."""
+    sides = _Sides(names, *sets, names, collection, texts_of_queries(collection))
+    return _diff(sides, None, (), DiffOptions())
+
+
+def _diff(sides: _Sides, people: Source | None, runs: RunSources, options: DiffOptions) -> Diff:
     changes = changes_of(sides.before, sides.after, sides.queries)
     if not changes.pairs:
         raise BadInput(f"{sides.names[0]} and {sides.names[1]} have no pair")

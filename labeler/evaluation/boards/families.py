@@ -73,7 +73,7 @@ COMMON = frozenset(
 
 
 def families(text: str) -> set[str]:
-    """The families that a model's name or a run's tag speaks of.
+    """The families that a model's name or a run's tag names.
 
     >>> sorted(families("rank_zephyr_7b")), families("part5-run")
     (['Mistral'], set())
