@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,6 @@ from labeler.cli.scoring import Baseline, GateFlags, PerQuery, ScoringFlags
 from labeler.evaluation.options import Target
 
 if TYPE_CHECKING:
-    from labeler.collection.layout import Collection
     from labeler.report.table import Table
 
 
@@ -59,7 +57,7 @@ def command(
     """Correct the scores by an assessor's qrels with people's qrels of some queries."""
     from labeler.cli.output import name_unread_runs, show, show_json, warn
     from labeler.cli.screen import note
-    from labeler.evaluation.correct import corrections_of
+    from labeler.evaluation.correct import corrections_of, files_of_correction
     from labeler.evaluation.options import CorrectionOptions, Scoring
     from labeler.report.render import FORMS
 
@@ -75,7 +73,7 @@ def command(
     measures, base = scoring.measures_with(bounds), gates.no_worse_than or baseline
     options = CorrectionOptions(measures, how, base, target, _chances(chances))
     with gates.blamed():
-        corrections = corrections_of(*_sources(paths, human, assessor), options)
+        corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
     says_so = output.format != "json" and (per_query or not FORMS[output.format].of_prose)
     if says_so and corrections.pairs is None:
         note(corrections.coverage)
@@ -95,29 +93,3 @@ def _chances(path: Path | None) -> dict[str, float] | None:
     from labeler.trec.chances import read_chances
 
     return None if path is None else read_chances(path)
-
-
-def _sources(
-    paths: Sequence[Path], human: str | None, assessor: str | None
-) -> tuple[Path, Path, Sequence[Path] | Collection]:
-    """People's qrels, the assessor's, and runs: files, or those of a collection."""
-    from labeler.collection.choose import run_paths
-    from labeler.collection.layout import Collection
-    from labeler.errors import Misuse
-    from labeler.evaluation.correct import qrels_of_both
-
-    first, *rest = paths
-    if first.is_dir():
-        if rest:
-            raise Misuse(
-                f"{first} is a collection, whose runs are in its folder; no others, please"
-            )
-        return *qrels_of_both(first, human, assessor), Collection(first)
-    for parameter, name in (("human", human), ("assessor", assessor)):
-        if name is not None:
-            problem = f"this chooses among the qrels of a collection, and {first} is no folder"
-            raise Misuse(problem, parameter=parameter)
-    if len(rest) < 2:
-        expected = "expected people's qrels, the assessor's and a run or more"
-        raise Misuse(f"{expected}; as in: labeler correct HUMAN.qrels LLM.qrels RUN...")
-    return first, rest[0], run_paths(rest[1:])

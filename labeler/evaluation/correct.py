@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from labeler.collection.choose import run_paths
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path
 from labeler.collection.scale import card_top_grade
@@ -180,6 +181,29 @@ def qrels_of_both(
     human = human or "human"
     by_people = _qrels_path(collection, human)
     return by_people, _qrels_path(collection, assessor or _only_assessor(collection, human))
+
+
+def files_of_correction(
+    paths: Sequence[Path], human: str | None = None, assessor: str | None = None
+) -> tuple[Path, Path, Sequence[Path] | Collection]:
+    """People's qrels, the assessor's, and runs: files in this order, or those of a collection.
+
+    `human` and `assessor` name the qrels of a collection.
+    """
+    first, *rest = paths
+    if first.is_dir():
+        if rest:
+            problem = "is a collection, whose runs are in its folder; no others, please"
+            raise Misuse(f"{first} {problem}")
+        return *qrels_of_both(first, human, assessor), Collection(first)
+    for parameter, name in (("human", human), ("assessor", assessor)):
+        if name is not None:
+            problem = f"this chooses among the qrels of a collection, and {first} is no folder"
+            raise Misuse(problem, parameter=parameter)
+    if len(rest) < 2:
+        expected = "expected people's qrels, the assessor's and a run or more"
+        raise Misuse(f"{expected}; as in: labeler correct HUMAN.qrels LLM.qrels RUN...")
+    return first, rest[0], run_paths(rest[1:])
 
 
 def _only_assessor(collection: Collection, human: str) -> str:
