@@ -162,7 +162,7 @@ class DriftCheck:
         for r in self.regraded:
             query, document = r.old.outcome.pair
             old = r.old.outcome.grade if isinstance(r.old.outcome, Judgement) else None
-            new = [_said(judged.outcome) for judged in r.new]
+            new = [_grade_or_status(judged.outcome) for judged in r.new]
             served = sorted({judged.model for judged in r.new if judged.model})
             yield {"query_id": query, "doc_id": document, "old": old, "new": new, "model": served}
 
@@ -190,7 +190,7 @@ class DriftCheck:
         return f"DriftCheck({self.name!r}, {self.verdict}, p={self.p.either:.2g})"
 
 
-def _said(outcome: Outcome) -> int | str:
+def _grade_or_status(outcome: Outcome) -> int | str:
     return outcome.grade if isinstance(outcome, Judgement) else outcome.status
 
 

@@ -44,10 +44,10 @@ def retest(old: Floats, new: Floats, seed: int = 0, draws: int = DRAWS) -> Retes
     shifts = (grades.sum(axis=1, keepdims=True) - grades) / 2 - grades
     farther = np.column_stack([_farther(grades, i) for i in range(3)])
     rng = np.random.default_rng(seed)
-    chosen = rng.integers(3, size=(draws, len(grades)))
+    drawn = rng.integers(3, size=(draws, len(grades)))
     rows = np.arange(len(grades))
-    drawn_shifts = shifts[rows, chosen].sum(axis=1)
-    drawn_farther = farther[rows, chosen].sum(axis=1)
+    drawn_shifts = shifts[rows, drawn].sum(axis=1)
+    drawn_farther = farther[rows, drawn].sum(axis=1)
     return RetestP(
         _share(np.abs(drawn_shifts), abs(float(shifts[:, 0].sum()))),
         _share(drawn_farther, float(farther[:, 0].sum())),
