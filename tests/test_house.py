@@ -114,6 +114,19 @@ def test_every_room_has_a_floor() -> None:
     assert {room(module) for module, _ in INSIDE} <= set(FLOOR_OF)
 
 
+def test_the_page_of_the_house_lists_every_room_from_the_ground_up() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| ((?:`\w+` ?)+)\|", page, re.MULTILINE)
+    rooms = [name for line in lines for name in re.findall(r"\w+", line)]
+    assert rooms == [name for floor in FLOORS for name in floor if name in present_rooms()]
+    for path in re.findall(r"`((?:\w+/)+)`", page):
+        assert (PACKAGE / path).is_dir() or (ROOT / path).is_dir(), path
+
+
+def present_rooms() -> set[str]:
+    return {room(module) for module, _ in INSIDE}
+
+
 def test_imports_go_to_an_earlier_floor() -> None:
     upward = [
         f"{module} imports {imported}"
