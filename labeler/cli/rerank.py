@@ -91,9 +91,9 @@ def _show(result: RerankResult) -> None:
     say(f"{result.documents:,} documents of {result.queries:,} queries")
     if result.windows:
         spent = result.spent
-        known = (spent.cost, spent.cost_at_most) if result.is_priced else (None, None)
+        costs = (spent.cost, spent.cost_at_most) if result.is_priced else (None, None)
         say(f"windows ordered: {result.windows - result.untouched:,} of {result.windows:,}")
-        say(f"cost of this run: {cost_of(*known)}; calls: {spent.calls:,}")
+        say(f"cost of this run: {cost_of(*costs)}; calls: {spent.calls:,}")
     if result.untouched:
         note(f"{result.untouched:,} windows kept their order: no reply was an order of them")
     note(f"wrote {result.run}")

@@ -38,7 +38,7 @@ def load_cross_encoder(path: Path | str) -> CrossEncoder:
         from fastembed.rerank.cross_encoder import TextCrossEncoder
 
         name = identity.lower()
-        if not any(name == known["model"] for known in TextCrossEncoder.list_supported_models()):
+        if not any(name == listed["model"] for listed in TextCrossEncoder.list_supported_models()):
             model_file = weights.relative_to(folder).as_posix()
             TextCrossEncoder.add_custom_model(name, ModelSource(hf=name), model_file=model_file)
         model = TextCrossEncoder(name, specific_model_path=str(folder), local_files_only=True)

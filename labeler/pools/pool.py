@@ -289,8 +289,8 @@ def add_pairs(
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")
     all_runs = {**card_section(section, "runs"), **tags}
-    kept = {k: value for k, value in section.items() if k != "encoder" or "dense" not in runs}
+    earlier = {k: value for k, value in section.items() if k != "encoder" or "dense" not in runs}
     encoder = {"encoder": added.encoder.id} if added.encoder else {}
-    entry = {**kept, "depth": added.depth, "runs": all_runs, "pairs": len(merged), **encoder}
+    entry = {**earlier, "depth": added.depth, "runs": all_runs, "pairs": len(merged), **encoder}
     update_card(collection, "pool", entry)
     return merged, len(merged) - len(old)

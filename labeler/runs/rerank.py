@@ -130,8 +130,8 @@ async def aplan_rerank(
             for query_id, top in source.tops.items()
             for request in window_requests(prompt, source.queries[query_id], top, how.windows)
         ]
-        kept = session.model.recall(every)
-        unasked = [request for request, reply in zip(every, kept, strict=True) if reply is None]
+        replies = session.model.recall(every)
+        unasked = [request for request, reply in zip(every, replies, strict=True) if reply is None]
         return plan_calls(unasked, session, tries=TRIES)
 
 
@@ -155,8 +155,8 @@ def _source(collection: Collection, run: Path | str, depth: int) -> RerankSource
     files = collection.run_files()
     path = files.get(str(run), Path(run))
     if not path.exists():
-        known = ", ".join(files) or "none"
-        raise Misuse(f"no run {str(run)!r}; the collection has: {known}", parameter="run")
+        names = ", ".join(files) or "none"
+        raise Misuse(f"no run {str(run)!r}; the collection has: {names}", parameter="run")
     queries = {query.id: query.text for query in read_queries(collection.queries).values()}
     whole = read_run(path)
     rankings = {query_id: scores for query_id, scores in whole.items() if query_id in queries}
