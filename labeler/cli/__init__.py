@@ -172,7 +172,8 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
     """The command that goes on after an error; addresses in it hold no secret."""
     if isinstance(error, SaysTooLittle):
         own = options_by_parameter(arguments)
-        if error.parameters.keys() <= own.keys():
+        takes_meanings = "grade_map" in own  # other commands have options of such names, too
+        if takes_meanings and error.parameters.keys() <= own.keys():
             return f"; for example: {shlex.join(words_of(error.parameters, own))}"
         words = words_of(error.parameters, options_by_parameter(["qrels", "map"]))
         command = ["labeler", "qrels", "map", str(error.path), "-o", "NEW.qrels", *words]
