@@ -91,7 +91,7 @@ def _show(result: RerankResult) -> None:
     say(f"{result.documents:,} documents of {result.queries:,} queries")
     if result.windows:
         spent = result.spent
-        costs = (spent.cost, spent.cost_at_most) if result.is_priced else (None, None)
+        costs = spent.dollars(is_priced=result.is_priced)
         say(f"windows ordered: {result.windows - result.untouched:,} of {result.windows:,}")
         say(f"cost of this run: {cost_of(*costs)}; calls: {spent.calls:,}")
     if result.untouched:

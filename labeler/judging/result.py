@@ -67,12 +67,12 @@ class JudgeResult:
     @property
     def cost(self) -> float | None:
         """What the run is known to have cost in dollars; None where the price is not known."""
-        return None if self.spent.calls and not self.is_priced else self.spent.cost
+        return self.spent.dollars(is_priced=self.is_priced)[0]
 
     @property
     def cost_at_most(self) -> float | None:
         """The same with what calls may have cost of which the server did not say."""
-        return None if self.cost is None else self.spent.cost_at_most
+        return self.spent.dollars(is_priced=self.is_priced)[1]
 
     @property
     def stopped(self) -> BudgetReached | None:

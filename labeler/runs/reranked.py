@@ -47,7 +47,7 @@ class RerankResult:
             "untouched": self.untouched,
             "calls": self.spent.calls,
             "tokens": self.spent.tokens,
-            "cost": self.spent.cost if self.is_priced else None,
+            "cost": self.spent.dollars(is_priced=self.is_priced)[0],
         }
 
 

@@ -40,6 +40,12 @@ class Spending:
         """The dollars of all calls, at the most that they may have taken."""
         return self.cost + self.unknown_cost
 
+    def dollars(self, *, is_priced: bool) -> tuple[float | None, float | None]:
+        """The dollars of all calls, as known and at the most; None where calls have no price."""
+        if self.calls and not is_priced:
+            return None, None
+        return self.cost, self.cost_at_most
+
     def add(self, spending: Spending, sign: int = 1) -> None:
         """Add another spending, or take it away."""
         self.calls += sign * spending.calls
