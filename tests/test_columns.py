@@ -105,7 +105,7 @@ def test_columns_of_a_document_that_differ_in_letter_case_alone_are_refused(
     row: dict[str, Any],
 ) -> None:
     with pytest.raises(BadInput, match=r"docs.jsonl:7: .* are one name; rename or remove one"):
-        documents_of_rows(Path("docs.jsonl"), [(7, row)])
+        list(documents_of_rows(Path("docs.jsonl"), [(7, row)]))
 
 
 def test_a_documents_columns_whose_names_begin_alike_are_metadata() -> None:
