@@ -29,9 +29,9 @@ def command(folder: Folder, *, output: OutputFlags) -> None:
     if form == "json":
         store = store_status(collection)
         judgements = [judged.as_json() for judged in sets]
-        said = {n: [str(f) for f in standing(collection, n)] for n in collection.qrels_names()}
-        found = {name: lines for name, lines in said.items() if lines}
-        whole = {"pool": pool_size(collection), "judgements": judgements, "of_the_pool": found}
+        lines = {n: [str(f) for f in standing(collection, n)] for n in collection.qrels_names()}
+        of_pool = {name: findings for name, findings in lines.items() if findings}
+        whole = {"pool": pool_size(collection), "judgements": judgements, "of_the_pool": of_pool}
         show_json({**whole, "store": store.as_json() if store else None}, to)
     elif form == "table":
         with said_to(to):

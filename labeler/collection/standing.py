@@ -20,14 +20,14 @@ def keep_standing(
     collection: Collection,
     section: str,
     qrels: str,
-    said: Sequence[Finding],
+    findings: Sequence[Finding],
     note: Note = lambda _line: None,
 ) -> None:
     """Write into the card what was found by a set of qrels; a folder that is only read stays so."""
-    findings = [{"level": finding.level, "text": finding.text} for finding in said]
+    rows = [{"level": finding.level, "text": finding.text} for finding in findings]
     try:
         with locked(collection, note):
-            entry = {**_state(collection, qrels), "said": findings}
+            entry = {**_state(collection, qrels), "said": rows}
             update_card_entry(collection, section, qrels, entry)
     except FileProblem as error:
         note(f"not kept for status and evaluate: {error}")
@@ -42,10 +42,10 @@ def standing(collection: Collection, qrels: str) -> Iterator[Finding]:
     state = _state(collection, qrels)
     for entry in entries:
         if entry and all(entry.get(name) == value for name, value in state.items()):
-            yield from _said(entry)
+            yield from _findings_in(entry)
 
 
-def _said(entry: Mapping[str, Any]) -> Iterator[Finding]:
+def _findings_in(entry: Mapping[str, Any]) -> Iterator[Finding]:
     listed = entry.get("said")
     for row in listed[:_MOST] if isinstance(listed, list) else []:
         text = row.get("text") if isinstance(row, dict) else None
