@@ -113,7 +113,8 @@ def again():
             os.kill(os.getpid(), signal.SIGKILL)
         yield document
 
-ENGINES[name].search(Searched(again, whole.count, whole.kept), [Query("q", "cat")], 5, no_progress)
+searched = Searched(again, whole.count, whole.indexes)
+ENGINES[name].search(searched, [Query("q", "cat")], 5, no_progress)
 """
 
 
@@ -133,8 +134,8 @@ def test_what_was_killed_while_it_indexed_indexes_anew(tmp_path: Path, name: str
 
 
 def in_parts(searched: Searched, size: int) -> Searched:
-    assert searched.kept is not None
-    return replace(searched, kept=replace(searched.kept, documents_of_a_part=size))
+    assert searched.indexes is not None
+    return replace(searched, indexes=replace(searched.indexes, documents_of_a_part=size))
 
 
 @pytest.mark.parametrize("size", [1, 7, 10, 20, 21])

@@ -61,30 +61,30 @@ def _search_unkept(
 
 
 def _kept_parts(
-    searched: Searched, kept: IndexFolder, encoder: Encoder, progress: Progress
+    searched: Searched, folder: IndexFolder, encoder: Encoder, progress: Progress
 ) -> list[Arrays]:
     """The index of vectors in parts; a kill loses none but the part that is being encoded."""
 
-    size = kept.documents_of_a_part
+    size = folder.documents_of_a_part
 
     def settings(part: int) -> dict[str, Any]:
         return {"vectors": 1, "encoder": encoder.id, "part": part, "documents of a part": size}
 
     parts = range(-(-searched.count // size))
-    found = [kept.find("vectors", settings(part)) for part in parts]
-    whole = [arrays for arrays in found if arrays is not None]
+    by_part = [folder.find("vectors", settings(part)) for part in parts]
+    whole = [arrays for arrays in by_part if arrays is not None]
     if len(whole) == len(parts):
         return whole
     with progress("encoding") as advance:
         documents = searched.counted(advance)
         for part in parts:
             some = islice(documents, size)
-            if found[part] is None:
-                found[part] = kept.opened(
+            if by_part[part] is None:
+                by_part[part] = folder.opened(
                     "vectors", settings(part), _writer(some, encoder.documents)
                 )
             deque(some, maxlen=0)  # goes to the end of the part
-    return [arrays for arrays in found if arrays is not None]
+    return [arrays for arrays in by_part if arrays is not None]
 
 
 def _writer(documents: Iterator[Document], encode_some: Encode) -> Callable[[ArraysWriter], None]:
