@@ -121,6 +121,7 @@ def test_lines_at_the_edge_of_most_pages_of_a_pdf_are_left_out(tmp_path: Path) -
         ("a.ipynb", '{"cells": []}', "without text and code"),
         ("a.html", "", "empty"),
     ],
+    ids=lambda value: "content" if isinstance(value, bytes) else value,  # it holds the time
 )  # fmt: skip
 def test_a_file_without_text_is_named_with_the_reason(
     name: str, content: bytes | str, problem: str, tmp_path: Path

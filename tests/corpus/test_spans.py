@@ -87,6 +87,7 @@ def words_of(text: str) -> list[str]:
         ("a.docx", word_document()),
         ("a.epub", epub()),
     ],
+    ids=lambda value: "content" if isinstance(value, bytes) else value,  # it holds the time
 )
 def test_of_a_converted_file_the_span_is_in_the_text_that_was_taken_out(
     name: str, content: bytes, tmp_path: Path
