@@ -56,7 +56,7 @@ def shell(folder: Path, script: str, **variables: str) -> subprocess.CompletedPr
         env={**os.environ, **variables},
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=240,
         check=False,
     )
 
@@ -141,7 +141,7 @@ def code_in(encoding: str, folder: Path, command: str) -> int:
         cwd=folder,
         env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
         capture_output=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     name = encoding.partition(":")[0]

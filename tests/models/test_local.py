@@ -3,8 +3,10 @@
 import asyncio
 import json
 import math
+import os
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ import httpx2
 import pytest
 from tiny_model import write_tiny_model
 
+import labeler
 from labeler.errors import CallFailed, Misconfigured, Retryable
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.local.serve import Served, can_serve, serving
@@ -139,6 +142,22 @@ def test_a_file_that_is_no_model_is_refused_in_one_line(tmp_path: Path) -> None:
     fake.write_bytes(b"GGUF" + bytes(100))
     with pytest.raises(Misconfigured, match="could not load it"), serving(fake):
         pass
+
+
+def test_an_engine_that_the_system_cannot_load_is_said_to_be_the_reason(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    scripts = "Scripts" if os.name == "nt" else "bin"
+    python = tmp_path / "env" / scripts / "python"
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = Path(subprocess.check_output([python, "-c", where], text=True).strip())
+    problem = "libgomp.so.1: cannot open shared object file"
+    (packages / "xllamacpp.py").write_text(f"raise ImportError({problem!r})\n")
+    beside = [sysconfig.get_path("purelib"), str(Path(labeler.__file__).parent.parent)]
+    (packages / "beside.pth").write_text("\n".join(beside) + "\n")
+    code = "from pathlib import Path; from labeler.models.local.serve import serving\n"
+    code += "with serving(Path('a.gguf')): pass"
+    done = subprocess.run([python, "-c", code], check=False, capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].endswith(f"llama.cpp cannot be loaded: {problem}")
 
 
 @needs_engine

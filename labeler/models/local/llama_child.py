@@ -2,7 +2,8 @@
 
 Run as `python -P labeler/models/local/llama_child.py FILE THREADS SLOTS CONTEXT`, so it imports
 nothing of this package. The first line of stdin is the key that it shall ask for, the one line on
-stdout its address. It ends when its stdin does, so it ends with the process that started it.
+stdout its address, or why llama.cpp cannot be imported. It ends when its stdin does, so it ends
+with the process that started it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import sys
 
 def serve(path: str, threads: int, slots: int, context: int) -> None:
     """Serve until stdin ends."""
-    import xllamacpp
-
+    try:
+        import xllamacpp
+    except ImportError as error:  # as where the system lacks a library that it is linked with
+        sys.stdout.write(f"{error}\n")
+        return
     parameters = xllamacpp.CommonParams()
     parameters.model.path = path
     parameters.model_alias = {os.path.basename(path)}

@@ -74,9 +74,11 @@ def _address(child: subprocess.Popen[str], path: Path, key: str) -> str:
             child.stdin.write(f"{key}\n")
             child.stdin.flush()
     line = child.stdout.readline() if child.stdout else ""
-    if not line.startswith("http"):
-        raise Misconfigured(f"{path}: llama.cpp could not load it; is it a whole GGUF file?")
-    return line.strip()
+    if line.startswith("http"):
+        return line.strip()
+    if line:
+        raise Misconfigured(f"llama.cpp cannot be loaded: {line.strip()}")
+    raise Misconfigured(f"{path}: llama.cpp could not load it; is it a whole GGUF file?")
 
 
 def _end(child: subprocess.Popen[str]) -> None:

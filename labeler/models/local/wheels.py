@@ -10,6 +10,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
@@ -119,7 +120,10 @@ def _bundled_pips() -> list[Path]:
     spec = importlib.util.find_spec("ensurepip")
     if not spec or not spec.origin:
         return []
-    return sorted((Path(spec.origin).parent / "_bundled").glob("pip-*.whl"), reverse=True)
+    folders = [Path(spec.origin).parent / "_bundled"]
+    if elsewhere := sysconfig.get_config_var("WHEEL_PKG_DIR"):  # as Debian and Fedora have it
+        folders.append(Path(elsewhere))
+    return sorted((pip for f in folders for pip in f.glob("pip-*.whl")), reverse=True)
 
 
 def _runs(command: list[str]) -> bool:
