@@ -81,6 +81,7 @@ CASES = {
     "retrieve": Case(
         "retrieve coll --as new --command 'grep -m1 -he {query} -e q1 a.trec' -o OUT", ()
     ),
+    "rerank": Case("rerank coll bm25 --as new --model local --dry-run -o OUT", ()),
     "pool": Case("pool coll --qrels a.qrels --only -o OUT", ("a.qrels",)),
     "missed": Case("missed sampled --qrels human -o OUT", ()),
     "reuse": Case("reuse coll --qrels human -o OUT", ()),
