@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labeler.agreement.statistics.contingency import distances, inner, ratio
+from labeler.agreement.statistics.contingency import distances, inner, ratio, row_totals
 from labeler.agreement.statistics.registry import SINGLE_GRADE, statistic
 from labeler.arrays import Floats
 
@@ -20,7 +20,7 @@ def krippendorff(coincidences: Floats, apart: Floats) -> Floats:
     Krippendorff (2011), Computing Krippendorff's Alpha-Reliability; `nan` where one value stands
     throughout.
     """
-    each = coincidences.sum(axis=-1)
+    each = row_totals(coincidences)
     total = each.sum(axis=-1)
     observed = inner(coincidences, apart)
     expected = inner(each[..., :, None] * each[..., None, :], apart)
@@ -37,7 +37,7 @@ def ordinal(coincidences: Floats, grades: Floats) -> Floats:
 
     `sum(n_c..n_k) - (n_c + n_k) / 2` is the distance of the two grades' mean ranks.
     """
-    each = coincidences.sum(axis=-1)
+    each = row_totals(coincidences)
     rank = np.cumsum(each, axis=-1) - each / 2
     apart = (rank[..., :, None] - rank[..., None, :]) ** 2
     total = each.sum(axis=-1)[..., None, None]
@@ -55,7 +55,7 @@ def fleiss(coincidences: Floats, grades: Floats) -> Floats:
     With missing grades an item counts by its number of assessors, as in alpha, from which this
     differs by the correction for small samples alone.
     """
-    each = coincidences.sum(axis=-1)
+    each = row_totals(coincidences)
     total = each.sum(axis=-1)
     agreed = ratio(np.trace(coincidences, axis1=-2, axis2=-1), total)
     chance = ratio((each**2).sum(axis=-1), total**2)

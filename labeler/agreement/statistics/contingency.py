@@ -57,6 +57,26 @@ def query_tables(pairs: GradedPairs) -> Floats:
     return counts.astype(np.float64).reshape(len(pairs.queries), k, k)
 
 
+def row_totals(tables: Floats) -> Floats:
+    """The sum of each row, `(..., k)`."""
+    return _product(tables, np.repeat(np.eye(tables.shape[-1]), tables.shape[-1], axis=0))
+
+
+def column_totals(tables: Floats) -> Floats:
+    """The sum of each column, `(..., k)`."""
+    return _product(tables, np.tile(np.eye(tables.shape[-1]), (tables.shape[-1], 1)))
+
+
+def totals(tables: Floats) -> Floats:
+    """The sum of all cells of each table."""
+    return _product(tables, np.ones(tables.shape[-1] ** 2))
+
+
+def _product(tables: Floats, matrix: Floats) -> Floats:
+    """The cells of each table times a matrix: of many small tables a tenth of the time of sums."""
+    return np.asarray(tables.reshape(*tables.shape[:-2], -1) @ matrix, dtype=np.float64)
+
+
 def cut(tables: Floats, position: int) -> Floats:
     """The `(..., 2, 2)` tables of "below" and "at or above" the grade at `position`."""
     below = np.add.reduceat(tables, [0, position], axis=-1)
@@ -65,7 +85,7 @@ def cut(tables: Floats, position: int) -> Floats:
 
 def within_use(tables: Floats) -> NDArray[np.bool_]:
     """`(..., k)`: whether a grade lies between the lowest and the highest that a table uses."""
-    used = (tables.sum(axis=-1) + tables.sum(axis=-2)) > 0
+    used = (row_totals(tables) + column_totals(tables)) > 0
     from_lowest = np.maximum.accumulate(used, axis=-1)
     to_highest = np.maximum.accumulate(used[..., ::-1], axis=-1)[..., ::-1]
     return np.asarray(from_lowest & to_highest)
@@ -84,8 +104,8 @@ def distances(grades: Sequence[float], exponent: int) -> Floats:
 
 
 def inner(tables: Floats, cells: Floats) -> Floats:
-    """The sum over each table of its cells times these."""
-    return np.asarray((tables * cells).sum(axis=(-2, -1)), dtype=np.float64)
+    """The sum over each table of its cells times these, `(k, k)` or `(..., k, k)`."""
+    return _product(tables, cells.ravel()) if cells.ndim == 2 else totals(tables * cells)
 
 
 def ratio(above: Floats, below: Floats) -> Floats:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from labeler.agreement.statistics.contingency import distances, ratio, within_use
+from labeler.agreement.statistics.contingency import (
+    column_totals,
+    distances,
+    inner,
+    ratio,
+    row_totals,
+    totals,
+    within_use,
+)
 from labeler.agreement.statistics.registry import NO_PAIRS, SINGLE_GRADE, statistic
 from labeler.arrays import Floats
 
 
 def shares(tables: Floats) -> Floats:
     """Tables of counts as tables of shares; `nan` throughout an empty one."""
-    return ratio(tables, tables.sum(axis=(-2, -1), keepdims=True))
+    return ratio(tables, totals(tables)[..., None, None])
 
 
 def _expected(rows: Floats, apart: Floats, columns: Floats) -> Floats:
-    return np.asarray(np.einsum("...i,ij,...j->...", rows, apart, columns), dtype=np.float64)
+    return np.asarray(np.einsum("...j,...j->...", rows @ apart, columns), dtype=np.float64)
 
 
 def cohen(tables: Floats, apart: Floats) -> Floats:
@@ -24,9 +32,8 @@ def cohen(tables: Floats, apart: Floats) -> Floats:
     Cohen (1968), Psychological Bulletin 70(4): one minus observed over expected disagreement.
     """
     p = shares(tables)
-    expected = _expected(p.sum(axis=-1), apart, p.sum(axis=-2))
-    observed = (p * apart).sum(axis=(-2, -1))
-    return 1.0 - ratio(observed, expected)
+    expected = _expected(row_totals(p), apart, column_totals(p))
+    return 1.0 - ratio(inner(p, apart), expected)
 
 
 @statistic("agreement", "share of pairs with the same grade", NO_PAIRS, (0.0, 1.0))
@@ -59,9 +66,9 @@ def kappa_quadratic(tables: Floats, grades: Floats) -> Floats:
 def scott_pi(tables: Floats, grades: Floats) -> Floats:
     """Scott (1955), Public Opinion Quarterly 19(3)."""
     p = shares(tables)
-    pooled = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
+    pooled = (row_totals(p) + column_totals(p)) / 2
     apart = distances(grades.tolist(), 0)
-    return 1.0 - ratio((p * apart).sum(axis=(-2, -1)), _expected(pooled, apart, pooled))
+    return 1.0 - ratio(inner(p, apart), _expected(pooled, apart, pooled))
 
 
 def gwet(tables: Floats, grades: Floats, exponent: int) -> Floats:
@@ -79,10 +86,10 @@ def gwet(tables: Floats, grades: Floats, exponent: int) -> Floats:
     alike = (1.0 - apart / np.where(widest > 0, widest, 1.0)) * both
     # chance: sum of the weights / (k (k - 1)) * sum of pi (1 - pi), pi the pooled shares
     k = inside.sum(axis=-1)
-    pooled = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
-    agreed = (p * alike).sum(axis=(-2, -1))
+    pooled = (row_totals(p) + column_totals(p)) / 2
+    agreed = inner(p, alike)
     spread = (pooled * (1.0 - pooled)).sum(axis=-1)
-    chance = ratio(alike.sum(axis=(-2, -1)), k * np.maximum(k - 1.0, 1.0)) * spread
+    chance = ratio(totals(alike), k * np.maximum(k - 1.0, 1.0)) * spread
     return ratio(agreed - chance, 1.0 - chance)
 
 
@@ -115,7 +122,7 @@ def ac2_quadratic(tables: Floats, grades: Floats) -> Floats:
 def kappa_max(tables: Floats, _grades: Floats) -> Floats:
     """Cohen's kappa, had the assessors agreed as often as their marginals let them."""
     p = shares(tables)
-    rows, columns = p.sum(axis=-1), p.sum(axis=-2)
+    rows, columns = row_totals(p), column_totals(p)
     chance = (rows * columns).sum(axis=-1)
     return ratio(np.minimum(rows, columns).sum(axis=-1) - chance, 1.0 - chance)
 
@@ -145,5 +152,5 @@ def prevalence_index(tables: Floats, _grades: Floats) -> Floats:
 def bias_index(tables: Floats, _grades: Floats) -> Floats:
     """Half the sum of the marginals' differences; of two grades, Byrt, Bishop and Carlin's."""
     p = shares(tables)
-    apart = np.abs(p.sum(axis=-1) - p.sum(axis=-2))
+    apart = np.abs(row_totals(p) - column_totals(p))
     return np.asarray(apart.sum(axis=-1) / 2, dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labeler.agreement.statistics.contingency import inner, ratio
+from labeler.agreement.statistics.contingency import column_totals, inner, ratio, row_totals, totals
 from labeler.agreement.statistics.kappas import shares
 from labeler.agreement.statistics.registry import CONSTANT, NO_PAIRS, statistic
 from labeler.arrays import Floats
@@ -18,9 +18,9 @@ def tau_b(tables: Floats, _grades: Floats) -> Floats:
     p = shares(tables)
     after = _strictly_after(p)
     mirrored = _strictly_after(p[..., ::-1])[..., ::-1]
-    ordered = 2 * (p * (after - mirrored)).sum(axis=(-2, -1))
-    untied_rows = 1.0 - (p.sum(axis=-1) ** 2).sum(axis=-1)
-    untied_columns = 1.0 - (p.sum(axis=-2) ** 2).sum(axis=-1)
+    ordered = 2 * inner(p, after - mirrored)
+    untied_rows = 1.0 - (row_totals(p) ** 2).sum(axis=-1)
+    untied_columns = 1.0 - (column_totals(p) ** 2).sum(axis=-1)
     return ratio(ordered, np.sqrt(np.maximum(untied_rows * untied_columns, 0.0)))
 
 
@@ -44,7 +44,7 @@ def tau_ap(tables: Floats, _grades: Floats) -> Floats:
 
 
 def _concordance_above(p: Floats) -> Floats:
-    columns = p.sum(axis=-2)
+    columns = column_totals(p)
     above = np.cumsum(columns[..., ::-1], axis=-1)[..., ::-1] - columns
     lower = above > 1e-12
     concordant = (p * _strictly_after(p)).sum(axis=-2) / np.where(lower, above, 1.0)
@@ -53,10 +53,10 @@ def _concordance_above(p: Floats) -> Floats:
 
 def correlation(p: Floats, rows: Floats, columns: Floats) -> Floats:
     """Pearson's r of `(..., k, k)` shares whose rows and columns have these `(..., k)` values."""
-    r, c = p.sum(axis=-1), p.sum(axis=-2)
+    r, c = row_totals(p), column_totals(p)
     x = rows - (r * rows).sum(axis=-1, keepdims=True)
     y = columns - (c * columns).sum(axis=-1, keepdims=True)
-    together = np.einsum("...ij,...i,...j->...", p, x, y)
+    together = np.einsum("...i,...i->...", x, np.einsum("...ij,...j->...i", p, y))
     apart = (r * x**2).sum(axis=-1) * (c * y**2).sum(axis=-1)
     return ratio(together, np.sqrt(np.maximum(apart, 0.0)))
 
@@ -65,7 +65,7 @@ def correlation(p: Floats, rows: Floats, columns: Floats) -> Floats:
 def spearman(tables: Floats, _grades: Floats) -> Floats:
     """Pearson's r of mean ranks."""
     p = shares(tables)
-    r, c = p.sum(axis=-1), p.sum(axis=-2)
+    r, c = row_totals(p), column_totals(p)
     return correlation(p, np.cumsum(r, axis=-1) - r / 2, np.cumsum(c, axis=-1) - c / 2)
 
 
@@ -94,14 +94,14 @@ def icc(tables: Floats, grades: Floats) -> Floats:
     McGraw and Wong (1996), Psychological Methods 1(1). Weighted tables count as their total many
     pairs.
     """
-    n = tables.sum(axis=(-2, -1))
+    n = totals(tables)
     p = shares(tables)
     x, y = grades[:, None], grades[None, :]
     middle = (x + y) / 2
-    mean = (p * middle).sum(axis=(-2, -1), keepdims=True)
-    shift = (p * (y - x)).sum(axis=(-2, -1))
-    rows = ratio(2 * n * (p * (middle - mean) ** 2).sum(axis=(-2, -1)), n - 1)
+    mean = inner(p, middle)[..., None, None]
+    shift = inner(p, y - x)
+    rows = ratio(2 * n * inner(p, (middle - mean) ** 2), n - 1)
     columns = n * shift**2 / 2
-    within = (p * (y - x - shift[..., None, None]) ** 2).sum(axis=(-2, -1)) / 2
+    within = inner(p, (y - x - shift[..., None, None]) ** 2) / 2
     error = ratio(n * within, n - 1)
     return ratio(rows - error, rows + error + 2 * ratio(columns - error, n))
