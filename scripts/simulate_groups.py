@@ -13,7 +13,7 @@ does not, with spreads alike and unlike, and how often where it does; beside the
 "better on one group and not told apart on another".
 
 `weights`: samples of a made log, as `queries from-log` draws them: how often the interval of the
-weighted mean holds the mean over all searches, and the plain mean's.
+weighted mean holds the mean over all searches of logs like it, and the plain mean's.
 
 Usage: simulate_groups.py worst|gates|differences|weights [--repeats 1000] [--data FOLDER]
 """
@@ -40,8 +40,8 @@ from labeler.trec.rankings import read_rankings
 GROUPS = (2, 4, 8)
 SIZES = (5, 10, 25, 50)
 UNIT = (0.0, 1.0)
-LOGS = 50
-"""So many samples are drawn of each made log; their scores are drawn anew each time."""
+SAMPLES, LOGS = 50, 200
+"""So many samples are drawn of a log, whose scores are drawn anew each time and for each truth."""
 
 
 def scores_of(folder: Path, measure: str) -> np.ndarray:
@@ -183,26 +183,23 @@ def moved(world: str, parts: list[np.ndarray], mean: float) -> list[np.ndarray]:
 
 def weights(given: argparse.Namespace) -> None:
     real, rng = scores_of(given.data, given.measure), np.random.default_rng(given.seed)
-    print("weighted mean: intervals that hold the mean over all searches, width; the plain mean's")
+    print("weighted mean: intervals that hold that over all searches, width; the plain mean's")
     for count, exponent in ((3000, 1.0), (3000, 0.6), (300, 1.0)):
+        times = np.ceil(1000 / np.arange(1, count + 1) ** exponent)
+        truths = [
+            np.mean([np.average(scored(row, count, rng), weights=times) for _ in range(LOGS)])
+            for row in real
+        ]
         for queries in (30, 100, 300):
             held, width, worth = np.zeros(2), 0.0, 0.0
-            times = np.ceil(1000 / np.arange(1, count + 1) ** exponent).astype(int)
             samples = samples_of(times, queries)
             for repeat in range(given.repeats):
-                values = drawn(real[repeat % len(real)], count, rng)
-                # frequent queries are easier, a little
-                easier = np.argsort(-values + rng.normal(0, 1.0, count))
-                values = values[easier]
-                truth = float((values * times).sum() / times.sum())
-                chosen, weighting = samples[repeat % LOGS]
-                sample = values[chosen]
-                low, high = weighted_bounded(sample, weighting, UNIT) or (0.0, 1.0)
-                plain = bounded_interval(sample, "bootstrap", repeat, UNIT) or (0.0, 1.0)
-                held += [
-                    low - 1e-9 <= truth <= high + 1e-9,
-                    plain[0] <= truth <= plain[1],
-                ]
+                run = repeat % len(real)
+                chosen, weighting = samples[repeat % SAMPLES]
+                sample = scored(real[run], count, rng)[chosen]
+                low, high = weighted_bounded(sample, weighting, UNIT) or UNIT
+                plain = bounded_interval(sample, "bootstrap", repeat, UNIT) or UNIT
+                held += [low <= truths[run] <= high, plain[0] <= truths[run] <= plain[1]]
                 width += high - low
                 worth += weighting.effective
             ours, theirs = held / given.repeats
@@ -214,24 +211,25 @@ def weights(given: argparse.Namespace) -> None:
             )
 
 
+def scored(real: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Scores of the queries of a log, the most frequent first, which are a little easier."""
+    values = drawn(real, count, rng)
+    return values[np.argsort(-values + rng.normal(0, 1.0, count))]
+
+
 def samples_of(times: np.ndarray, queries: int) -> list[tuple[np.ndarray, Weighting]]:
-    """Samples as `from_log` draws them: which queries, and what it says of each."""
+    """Samples as `from_log` draws them: which queries, and their weights."""
     place = {f"query {in_letters(i)}": i for i in range(len(times))}
-    names = ("head", "torso", "tail")
     samples = []
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log.csv"
-        rows = "".join(f"{text},{times[i]}\n" for text, i in place.items())
+        rows = "".join(f"{text},{times[i]:.0f}\n" for text, i in place.items())
         log.write_text(f"query,count\n{rows}")
-        for seed in range(LOGS):
+        for seed in range(SAMPLES):
             found = from_log(log, TrafficOptions(queries=queries, seed=seed)).queries
-            facts = [query.metadata for query in found]
-            weighting = Weighting(
-                np.array([fact["weight"] for fact in facts]),
-                np.array([names.index(fact["stratum"]) for fact in facts]),
-                np.array([fact["inclusion"] for fact in facts]),
-            )
-            samples.append((np.array([place[query.text] for query in found]), weighting))
+            weights = np.array([query.metadata["weight"] for query in found])
+            chosen = np.array([place[query.text] for query in found])
+            samples.append((chosen, Weighting(weights)))
     return samples
 
 

@@ -120,6 +120,11 @@ def command(
     to = output.made_from(*inputs)
     drawing = output.picture(picture, *inputs)
     name_unread_runs(*paths)
+    if tables.scenarios and groups.weights:
+        from labeler.errors import Misuse
+
+        problem = "of weighted means it is not known what unjudged documents leave open"
+        raise Misuse(problem, parameter="scenarios")
     held = gates.read()
     grouping = groups.grouping(held.fields if held else ())
     passed = _verdicts(verdicts) if verdicts else None

@@ -108,35 +108,8 @@ class Weights:
         return mask
 
     def of(self, queries: Sequence[str]) -> Weighting:
-        """The weights of these queries, their strata, and which share of each was drawn.
-
-        Strata and shares are those that `queries from-log` writes; without them the queries are one
-        stratum, of endlessly many.
-        """
-        named = [str(self._value(query, "stratum")) for query in queries]
-        names = sorted(set(named))
-        written = [str(self._value(query, "stratum")) for query in self.weights]
-        shares = {
-            name: self._share(queries, name) * named.count(name) / max(written.count(name), 1)
-            for name in names
-        }
-        return Weighting(
-            np.array([self.weights[query] for query in queries], dtype=np.float64),
-            np.array([names.index(name) for name in named], dtype=np.int64),
-            np.array([shares[name] for name in named], dtype=np.float64),
-        )
-
-    def _share(self, queries: Sequence[str], stratum: str) -> float:
-        """The share of a stratum's queries that was drawn, 0 where it is not known of each."""
-        shares = [
-            finite(number_of(self._value(query, "inclusion")), 0, 1) or 0.0
-            for query in queries
-            if str(self._value(query, "stratum")) == stratum
-        ]
-        return min(shares)
-
-    def _value(self, query: str, name: str) -> Any:
-        return value_at(self.fields.facts.get(query, {}), name)
+        """The weights of these queries."""
+        return Weighting(np.array([self.weights[query] for query in queries], dtype=np.float64))
 
 
 @dataclass(frozen=True)

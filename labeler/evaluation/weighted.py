@@ -15,7 +15,7 @@ from labeler.stats.weighted import weighted_bounded, weighted_interval, weighted
 
 
 def weighted_summary(measure: Measure, values: Floats, weighting: Weighting) -> tuple[float, float]:
-    """The interval of a measure's weighted mean over queries that were drawn from strata."""
+    """The interval of a measure's weighted mean."""
     summary = measure.definition.summary
     if summary == "sum":
         return UNDEFINED

@@ -110,7 +110,7 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
 
     A query's `weight` is its searches times the queries of its stratum for each one drawn, divided
     by the sum over the sample: the mean of a measure with these weights estimates the mean over all
-    searches. Its `inclusion` is the share of its stratum's queries that was drawn.
+    searches.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp()) / "log.csv"
@@ -252,7 +252,6 @@ def _weighted(
         for name, keys in drawn.items()
         for key in keys
     }
-    inclusion = {name: len(keys) / len(strata[name]) for name, keys in drawn.items()}
     total = sum(searches for _, searches in stands_for.values())
     ordered = sorted(stands_for, key=lambda key: (-counts[key], key))
     return [
@@ -264,7 +263,6 @@ def _weighted(
                 "stratum": stands_for[key][0],
                 "searches": counts[key],
                 "weight": stands_for[key][1] / total,
-                "inclusion": inclusion[stands_for[key][0]],
             },
         )
         for number, key in enumerate(ordered, start=1)

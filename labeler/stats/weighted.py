@@ -1,4 +1,4 @@
-"""Weighted means over queries that were drawn from strata, with their intervals of 95 %."""
+"""Weighted means over queries, with their intervals of 95 %."""
 
 from __future__ import annotations
 
@@ -22,37 +22,22 @@ def weighted_mean(values: Floats, weights: Floats) -> float:
 
 
 def weighted_interval(values: Floats, weighting: Weighting) -> Interval:
-    """The interval of a weighted mean; `None` for fewer than two values.
+    """The interval of a weighted mean over all queries like these; `None` for fewer than two.
 
-    A ratio estimator's variance by Taylor's series, stratum by stratum (Cochran 1977, Sampling
-    Techniques, 6.10), with t of the degrees of freedom of Satterthwaite (1946), Biometrics 2. A
-    stratum of one query varies as all queries do. Of strata that were drawn whole nothing varies.
+    The jackknife's, with t of one degree of freedom less than queries of equal weight would say as
+    much; of equal weights it is Student's.
     """
     defined = ~np.isnan(values)
     if defined.sum() < 2:
         return None
-    weighting = weighting if defined.all() else weighting.choose(defined)
-    values = values[defined]
-    mean = weighted_mean(values, weighting.weights)
-    parts = _parts(weighting.weights * (values - mean) / weighting.weights.sum(), weighting)
-    variance = sum(part for part, _ in parts)
-    if not variance > 0:
-        return mean, mean
-    freedom = variance**2 / sum(part**2 / freedom for part, freedom in parts)
-    half = t_quantile((1 + LEVEL) / 2, freedom) * math.sqrt(variance)
-    return mean - half, mean + half
-
-
-def _parts(residuals: Floats, weighting: Weighting) -> list[tuple[float, float]]:
-    """Each stratum's part of the variance of a sum of residuals, and its degrees of freedom."""
-    parts = []
-    alone = float((residuals**2).mean())
-    for stratum in np.unique(weighting.strata):
-        members = weighting.strata == stratum
-        n, left_out = int(members.sum()), 1.0 - float(weighting.drawn[members].mean())
-        spread = float(residuals[members].var(ddof=1)) if n > 1 else alone
-        parts.append((max(left_out, 0.0) * n * spread, max(n - 1.0, 1.0)))
-    return parts
+    values, of_defined = values[defined], weighting.choose(defined)
+    shares = of_defined.weights / of_defined.weights.sum()
+    mean = float((shares * values).sum())
+    # how far the mean moves without each query
+    moves = shares * (values - mean) / (1 - shares)
+    error = math.sqrt(float((moves**2).sum()) * (1 - 1 / of_defined.effective))
+    reach = t_quantile((1 + LEVEL) / 2, max(of_defined.effective - 1, 1.0)) * error
+    return mean - reach, mean + reach
 
 
 def weighted_bounded(
@@ -82,12 +67,6 @@ def weighted_bounded(
     return max(low, least), min(high, most)
 
 
-def _worth(weighting: Weighting) -> float:
-    """How many queries of equal weight say as much; endlessly many where all were drawn."""
-    left_out = 1 - weighted_mean(weighting.drawn, weighting.weights)
-    return weighting.effective / left_out if left_out > 0 else math.inf
-
-
 def _share(share: float, queries: float) -> tuple[float, float]:
     """Wilson's interval of one share."""
     low, high = wilson(np.array([share]), queries)
@@ -96,7 +75,7 @@ def _share(share: float, queries: float) -> tuple[float, float]:
 
 def _at_bounds(values: Floats, weighting: Weighting) -> tuple[float, float]:
     """What a weighted mean of values in 0 to 1 could be, were the piles at 0 and at 1 smaller."""
-    n, weights = _worth(weighting), weighting.weights
+    n, weights = weighting.effective, weighting.weights
     ones, _ = _share(weighted_mean((values == 1).astype(np.float64), weights), n)
     zeros, _ = _share(weighted_mean((values == 0).astype(np.float64), weights), n)
     below, above = values < 1, values > 0
@@ -109,6 +88,6 @@ def _beyond_ties(differences: Floats, weighting: Weighting) -> float:
     """How far a weighted mean of differences could move if fewer queries tied."""
     differing = np.abs(differences) > 0
     share = weighted_mean(differing.astype(np.float64), weighting.weights)
-    _, most = _share(share, _worth(weighting))
+    _, most = _share(share, weighting.effective)
     size = (float(np.abs(differences[differing]).sum()) + 1) / (int(differing.sum()) + 1)
     return (most - share) * size

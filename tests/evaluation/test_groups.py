@@ -136,7 +136,7 @@ def test_a_gate_holds_the_worst_group_or_a_named_one(gate: str, *, fails: bool) 
 
 def test_a_thin_group_fails_a_gate_however_high_it_scores() -> None:
     thin = {q: kind for q, kind in KINDS.items() if kind == "how-to" or q in ("k0", "k1")}
-    few = ["run: RR by group: keyword (2): fewer than 10 queries decide no gate"]
+    few = ["RR by group: keyword (2): fewer than 10 queries decide no gate"]
     qrels = {q: QRELS[q] for q in thin}
     report = evaluate(qrels, GOOD_AT_KEYWORDS, "RR", by=thin)
     assert any("keyword (2): fewer than 10 queries" in str(f) for f in report.findings)
@@ -151,7 +151,7 @@ def test_a_thin_group_fails_a_gate_however_high_it_scores() -> None:
 
 def test_a_gate_that_would_skip_every_group_fails() -> None:
     assert failures("RR:0.1@worst-group", "skip", 30) == [
-        "run: RR by group: how-to (20), keyword (20): fewer than 30 queries decide no gate"
+        "RR by group: how-to (20), keyword (20): fewer than 30 queries decide no gate"
     ]
 
 
@@ -161,6 +161,25 @@ def test_a_group_without_a_judged_query_fails_the_gate_on_the_worst() -> None:
     (found,) = group_failures(report, read_gates(["RR:0.1@worst-group"]).groups)
     assert "vague (0)" in found
     assert any("1 of 41 queries of the queries are not in" in str(f) for f in report.findings)
+
+
+def test_thin_groups_of_several_runs_are_named_once() -> None:
+    runs = {"a": GOOD_AT_KEYWORDS, "b": WORSE_AT_BOTH}
+    assert failures("RR:0.1@worst-group", fewest=30, runs=runs) == [
+        "RR by group: how-to (20), keyword (20): fewer than 30 queries decide no gate"
+    ]
+
+
+def test_groups_that_were_not_judged_alike_are_told_of() -> None:
+    unjudged = {q: dict(docs) for q, docs in GOOD_AT_HOW_TO.items()}
+    for query, kind in KINDS.items():
+        if kind == "how-to":
+            unjudged[query] = {"x": 3.0, "y": 2.5, "d": 2.0}
+    report = evaluate(QRELS, unjudged, "RR", by=KINDS)
+    (said,) = [str(f) for f in report.findings if "nobody judged" in str(f)]
+    assert said.startswith("group: run: Judged@10 is 0.33 on how-to and 1.00 on keyword")
+    even = evaluate(QRELS, GOOD_AT_HOW_TO, "RR", by=KINDS)
+    assert not any("nobody judged" in str(f) for f in even.findings)
 
 
 def test_a_collections_queries_are_grouped_by_their_metadata(
@@ -218,6 +237,7 @@ def test_plain_files_are_grouped_by_a_table(
         ("--weights kind", "kind of the query k0: expected a number above 0, found 'keyword'"),
         ("--by kind --min-queries 1", "greater than or equal to 2"),
         ("--queries kinds.csv", "--queries: these queries are read for groups or weights"),
+        ("--weights weight --scenarios", "--scenarios: of weighted means it is not known"),
         ("--weights weight --margin 0.05", "--margin: a margin is held by queries that count"),
     ],
 )

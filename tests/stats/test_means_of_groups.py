@@ -5,7 +5,7 @@ import pytest
 
 from labeler.metrics.weighting import Weighting
 from labeler.stats.groups import GroupMean, interaction_p, least_mean, may_be_least
-from labeler.stats.weighted import weighted_interval, weighted_mean
+from labeler.stats.weighted import weighted_bounded, weighted_interval, weighted_mean
 
 
 def test_the_least_mean_is_at_least_as_uncertain_as_each_groups_lower_end() -> None:
@@ -42,19 +42,23 @@ def test_values_without_a_difference_have_no_interaction() -> None:
 
 def test_a_weighted_interval_is_students_where_weights_are_equal() -> None:
     values = np.random.default_rng(2).random(25)
-    alike = Weighting(np.full(25, 3.0), np.zeros(25, dtype=np.int64), np.zeros(25))
+    alike = Weighting(np.full(25, 3.0))
     low, high = weighted_interval(values, alike) or (0.0, 0.0)
     half = 2.0638985616 * values.std(ddof=1) / 5  # t of 24 degrees at .975, as R's qt gives it
     assert low == pytest.approx(values.mean() - half)
     assert high == pytest.approx(values.mean() + half)
 
 
-def test_a_stratum_drawn_whole_adds_nothing_to_the_variance() -> None:
-    values = np.array([0.1, 0.9, 0.4, 0.5, 0.6])
-    strata = np.array([0, 0, 1, 1, 1])
-    whole = Weighting(np.ones(5), strata, np.array([1.0, 1.0, 0.0, 0.0, 0.0]))
-    none = Weighting(np.ones(5), strata, np.zeros(5))
-    narrow, wide = weighted_interval(values, whole), weighted_interval(values, none)
-    assert narrow is not None
-    assert wide is not None
-    assert wide[0] < narrow[0] < weighted_mean(values, np.ones(5)) < narrow[1] < wide[1]
+def test_a_query_of_nearly_all_the_weight_leaves_nearly_everything_open() -> None:
+    values = np.array([0.9, 0.1, 0.2, 0.3, 0.2])
+    one = Weighting(np.array([96.0, 1, 1, 1, 1]))
+    low, high = weighted_bounded(values, one, (0.0, 1.0)) or (0.5, 0.5)
+    assert (low, high) == (0.0, 1.0)
+    assert weighted_mean(values, one.weights) == pytest.approx(0.872)
+
+
+def test_scores_of_1_alone_are_not_certain_with_weights_either() -> None:
+    values, weighting = np.ones(20), Weighting(np.arange(1.0, 21.0))
+    low, high = weighted_bounded(values, weighting, (0.0, 1.0)) or (1.0, 1.0)
+    assert low < 0.85
+    assert high == 1.0

@@ -27,6 +27,9 @@ from labeler.metrics import Measure, Scores
 from labeler.report.finding import Finding
 from labeler.stats.groups import GroupMean, least_mean, may_be_least
 
+UNEVEN = 0.2
+"""Shares judged of two groups that differ by more are told of."""
+
 
 @dataclass(frozen=True)
 class GroupScore:
@@ -68,7 +71,7 @@ class WorstGroup:
 
 @dataclass(frozen=True)
 class ByGroup:
-    """The scores of runs by the groups of one field."""
+    """The scores of runs by the groups of one field; `judged` names the shares judged."""
 
     by: str
     fewest: int
@@ -77,6 +80,7 @@ class ByGroup:
     worst: tuple[WorstGroup, ...]
     differences: tuple[GroupDifference, ...] = ()
     interactions: tuple[Interaction, ...] = ()
+    judged: str = "judged"
 
     @cached_property
     def thin(self) -> dict[str, int]:
@@ -94,6 +98,25 @@ class ByGroup:
             listed = ", ".join(f"{group} ({n})" for group, n in sorted(self.thin.items()))
             few = f"fewer than {self.fewest} queries, too few to decide a gate"
             yield Finding(f"{self.by}: {listed}: {few}", about=self.by)
+        yield from self._uneven()
+
+    def _uneven(self) -> Iterator[Finding]:
+        """That what a run found was judged much less in one group than in another."""
+        widest, words = UNEVEN, ""
+        for run in dict.fromkeys(score.run for score in self.scores):
+            rows = [s for s in self.scores if s.run == run and not s.thin and s.judged >= 0]
+            low, high = min(rows, key=_judged, default=None), max(rows, key=_judged, default=None)
+            if low and high and high.judged - low.judged > widest:
+                widest = high.judged - low.judged
+                ends = f"{low.judged:.2f} on {low.group} and {high.judged:.2f} on {high.group}"
+                words = f"{run}: {self.judged} is {ends}"
+        if words:
+            text = f"{words}: a group may be low because nobody judged what was found for it"
+            yield Finding(f"{self.by}: {text}", about=self.by)
+
+
+def _judged(score: GroupScore) -> float:
+    return score.judged
 
 
 def grouped_by(
@@ -129,7 +152,8 @@ def by_group(
     if comparisons and not options.grouping.weights:
         masks = partial(masks_of, names, groups=groups)
         apart = compare_groups(runs, comparisons[0], masks, options)
-    return ByGroup(by, fewest, dict(sizes), tuple(scores), tuple(worst), *apart)
+    share = next(iter(runs[0].judged), "judged")
+    return ByGroup(by, fewest, dict(sizes), tuple(scores), tuple(worst), *apart, share)
 
 
 def _scores(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -96,29 +96,43 @@ def group_failures(
     """
     for gate in gates:
         grouped = _grouped(report, gate)
-        for run in dict.fromkeys(score.run for score in grouped.scores):
-            rows = [
-                s for s in grouped.scores if (s.run, s.measure) == (run, str(gate.gate.measure))
-            ]
-            yield from _of_run(rows, gate, grouped, thin)
+        of_run: dict[str, list[GroupScore]] = {}
+        for score in grouped.scores:
+            if score.measure == str(gate.gate.measure):
+                of_run.setdefault(score.run, []).append(score)
+        held = {run: _held(rows, gate, thin) for run, rows in of_run.items()}
+        yield from _undecided(held, gate, grouped)
+        for scores in held.values():
+            yield from _short(scores, gate)
 
 
 def _grouped(report: Report, gate: GroupGate) -> ByGroup:
     return next(grouped for grouped in report.by if grouped.by == gate.by)
 
 
-def _of_run(
-    rows: Sequence[GroupScore], gate: GroupGate, grouped: ByGroup, thin: Thin
-) -> Iterator[str]:
+def _held(rows: Sequence[GroupScore], gate: GroupGate, thin: Thin) -> list[GroupScore]:
+    """The scores that a run's gate holds."""
     held = [s for s in rows if gate.group in (None, s.group)]
     decided = [s for s in held if not s.thin]
-    if gate.group is None and thin == "skip" and decided:
-        held = decided
-    if undecided := [s for s in held if s.thin]:
-        listed = ", ".join(f"{s.group} ({s.effective:.0f})" for s in undecided)
+    return decided if gate.group is None and thin == "skip" and decided else held
+
+
+def _undecided(
+    held: Mapping[str, Sequence[GroupScore]], gate: GroupGate, grouped: ByGroup
+) -> Iterator[str]:
+    """Which groups are too thin, said once where that is so for all runs."""
+    runs_by_groups: dict[str, list[str]] = {}
+    for run, scores in held.items():
+        if listed := ", ".join(f"{s.group} ({s.effective:.0f})" for s in scores if s.thin):
+            runs_by_groups.setdefault(listed, []).append(run)
+    for listed, runs in runs_by_groups.items():
+        whose = f"{', '.join(runs)}: " if len(runs) < len(held) else ""
         few = f"fewer than {grouped.fewest} queries decide no gate"
-        yield f"{rows[0].run}: {gate.gate.measure} by {gate.by}: {listed}: {few}"
-    for score in (s for s in held if not s.thin):
+        yield f"{whose}{gate.gate.measure} by {gate.by}: {listed}: {few}"
+
+
+def _short(scores: Sequence[GroupScore], gate: GroupGate) -> Iterator[str]:
+    for score in (s for s in scores if not s.thin):
         whose = f"{score.run}, {gate.by} {score.group}: {gate.gate.measure}"
         if gate.gate.low_end:
             yield from short_end(whose, gate.gate, (score.low, score.high))

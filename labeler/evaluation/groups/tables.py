@@ -22,7 +22,7 @@ def group_tables(
     grouped: ByGroup, runs: Sequence[str], measures: Sequence[str], compare: Sequence[str]
 ) -> list[Table]:
     """A table of scores, and one of differences by each measure to compare by."""
-    differences = [group_differences_table(grouped, name) for name in compare]
+    differences = [group_differences_table(grouped, name, runs) for name in compare]
     return [
         group_table(grouped, runs, measures),
         *(table for table in differences if table.rows),
@@ -45,7 +45,7 @@ def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) 
         Column("queries"),
         *([Column("run", align="left")] if len(runs) > 1 else []),
         *map(measure_column, shown),
-        Column("judged", format=".2f"),
+        Column(grouped.judged, format=".2f"),
     ]
     rows: list[list[Cell]] = []
     for group in groups:
@@ -80,7 +80,9 @@ def _notes(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> It
     measure = measures[0]
     if len(measures) > MOST_MEASURES:
         yield f"{measure} alone is shown; JSON and CSV have all {len(measures)} measures"
-    rows = [w for w in grouped.worst if w.measure == measure and w.run in runs[:NAMED]]
+    rows = [
+        w for run in runs[:NAMED] for w in grouped.worst if (w.run, w.measure) == (run, measure)
+    ]
     for worst in rows:
         others = [group for group in worst.possible if group != worst.group]
         may = ""
@@ -89,9 +91,10 @@ def _notes(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> It
         elif others:
             may = f"; {_listed(others)} may truly be the worst, too"
         score = number_text(worst.value, ".4f")
+        which = f"{worst.of} groups" + (" that are not thin" if grouped.thin else "")
         yield (
-            f"{worst.run}: {worst.group} is the worst of {worst.of} groups by {measure}, {score}"
-            f"{may}. The truly worst one has {worst.low:.3f} to {worst.high:.3f}, at 95 %."
+            f"{worst.run}: {worst.group} is the worst of {which} by {measure}, {score}"
+            f"{may}. The truly worst one has {worst.low:.3f} to {worst.high:.3f} (95 %)."
         )
     if not rows and len(grouped.sizes) > 1:
         yield f"no two groups have {grouped.fewest} queries: none is called the worst"
@@ -117,10 +120,12 @@ def group_rows(groupings: Sequence[ByGroup]) -> Table:
     return Table("groups", columns, rows)
 
 
-def group_differences_table(grouped: ByGroup, measure: str) -> Table:
+def group_differences_table(grouped: ByGroup, measure: str, runs: Sequence[str]) -> Table:
     """A row for each run and group: the difference from the baseline, and what it shows."""
-    rows = [d for d in grouped.differences if d.measure == measure]
-    tested = [i for i in grouped.interactions if i.measure == measure]
+    rows = [d for run in runs for d in grouped.differences if (d.run, d.measure) == (run, measure)]
+    tested = [
+        i for run in runs for i in grouped.interactions if (i.run, i.measure) == (run, measure)
+    ]
     several = len({d.run for d in rows}) > 1
     columns = [
         *([Column("run", align="left")] if several else []),
