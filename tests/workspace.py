@@ -36,6 +36,13 @@ description = "d"
 # user
 {query} {passage}
 """
+RANKS = """+++
+kind = "rank"
+description = "d"
++++
+# user
+{query} {count} {passages}
+"""
 COMMIT = "0" * 40
 TABLE = "query,docid,name,text,rating\nwhere,d1,N,T,0\nwhy,d2,M,U,1\n"
 RECIPE = f"""title = "t"
@@ -74,6 +81,7 @@ FILES = {
     "verdicts.txt": "q1 yes\nq2 no\n",
     "ids.txt": "q1\nq2\n",
     "mine.md": PROMPT,
+    "ranks.md": RANKS,
     "prices.toml": 'as_of = "2026"\n[hosts."h.com"]\nm = { tokens_in = 1.0, tokens_out = 2 }\n',
     "docs.jsonl": '{"_id": "d1", "title": "T", "text": "a text: here"}\n{"_id": 2, "text": "x"}\n',
     "docs.csv": "id,title,text\nd1,T,some text\nd2,,more\n",

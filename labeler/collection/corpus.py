@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.collection.lock import check_locked
@@ -10,6 +11,7 @@ from labeler.collection.rows import check_exists, metadata_of, repeated_id
 from labeler.data import Document
 from labeler.files.boundary import reading
 from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
+from labeler.text.terms import text_to_search
 
 
 def read_corpus(path: Path) -> dict[str, Document]:
@@ -35,6 +37,20 @@ def distinct_documents(path: Path) -> Iterator[Document]:
             raise repeated_id(path, number, document.id)
         ids.add(document.id)
         yield document
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusTexts:
+    """The texts of a `corpus.jsonl`, which is read each time that they are gone through.
+
+    `shown` is what counts as the text of a document.
+    """
+
+    path: Path
+    shown: Callable[[Document], str] = text_to_search
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.shown, distinct_documents(self.path))
 
 
 def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:

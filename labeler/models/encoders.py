@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -20,9 +20,9 @@ from labeler.models.encoder_files import load_encoder
 from labeler.models.encoder_options import ADDRESS, EMBEDDED_ENCODER, EncoderOptions
 from labeler.models.encoding import (
     EncodingPlan,
+    count_missing,
     encode_here,
     encode_missing,
-    missing_texts,
     plan_encoding,
 )
 from labeler.models.limits import Limits
@@ -40,10 +40,10 @@ _LONGEST = 100
 
 
 class EncoderTexts(NamedTuple):
-    """The texts that an encoder will be given."""
+    """The texts that an encoder will be given, which can be gone through more than once."""
 
-    documents: Sequence[str] = ()
-    queries: Sequence[str] = ()
+    documents: Iterable[str] = ()
+    queries: Iterable[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Encoding:
         if not self.options.is_served:
             return None
         served = run_to_end(lambda _stop: self._served(folder))
-        every = _prefixed(self.options, texts)
+        every = _Prefixed(self.options, texts)
         return plan_encoding(self.options.name, every, served.file, served.price)
 
     def _from_files(self, folder: Path, texts: EncoderTexts, control: Control) -> Encoder:
@@ -79,8 +79,8 @@ class Encoding:
         if not files.is_slow:
             return Encoder(_plain(files.id), *(_prefixing(files.encode, p) for p in prefixes))
         vectors = VectorFile.read(folder / f"{_plain(files.id)[-_LONGEST:]}.vectors", files.id)
-        every = _prefixed(self.options, texts)
-        if missing_texts(every, vectors):
+        every = _Prefixed(self.options, texts)
+        if count_missing(every, vectors):
             with vectors.appending(control.note), control.progress("encoding") as advance:
                 encode_here(every, files.encode, vectors, advance)
         return Encoder(_plain(files.id), *(_looked_up(vectors, prefix) for prefix in prefixes))
@@ -103,15 +103,15 @@ class Encoding:
         return _Served(address, why, price, VectorFile.read(file, encoder))
 
     async def _filled(self, folder: Path, texts: EncoderTexts, control: Control) -> Encoder:
-        served, every = await self._served(folder), _prefixed(self.options, texts)
-        if missing_texts(every, served.file):
+        served, every = await self._served(folder), _Prefixed(self.options, texts)
+        if count_missing(every, served.file):
             control.note(f"encoder: {self.options.name} at {masked(served.address)} ({served.why})")
             await self._encode(every, served, control)
         documents = _looked_up(served.file, self.options.document_prefix)
         queries = _looked_up(served.file, self.options.query_prefix)
         return Encoder(_plain(self.options.name), documents, queries)
 
-    async def _encode(self, texts: Sequence[str], served: _Served, control: Control) -> None:
+    async def _encode(self, texts: Iterable[str], served: _Served, control: Control) -> None:
         name, note = self.options.name, control.note
         guard = guard_of(self.limits, served.price, SERVER_CONCURRENCY, control)
         calls, before = Calls.watched(self.limits.timeout, note), replace(control.spent)
@@ -150,10 +150,20 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")
 
 
-def _prefixed(options: EncoderOptions, texts: EncoderTexts) -> list[str]:
-    """All texts as they are encoded; those of white space alone stay as they are."""
-    sides = ((options.document_prefix, texts.documents), (options.query_prefix, texts.queries))
-    return [prefix + text for prefix, some in sides for text in some if text.strip()]
+@dataclass(frozen=True, slots=True)
+class _Prefixed:
+    """All texts as they are encoded, but for those of white space alone."""
+
+    options: EncoderOptions
+    texts: EncoderTexts
+
+    def __iter__(self) -> Iterator[str]:
+        documents, queries = self.texts
+        for prefix, some in (
+            (self.options.document_prefix, documents),
+            (self.options.query_prefix, queries),
+        ):
+            yield from (prefix + text for text in some if text.strip())
 
 
 def _prefixing(encode: Encode, prefix: str) -> Encode:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -81,23 +81,33 @@ class EncodingPlan:
         )
 
 
-def missing_texts(texts: Iterable[str], file: VectorFile) -> list[_Text]:
+def missing_texts(texts: Iterable[str], file: VectorFile) -> Iterator[_Text]:
     """The texts that have no vector, each once; of white space alone nobody makes a vector."""
-    keys = {key_of_text(text): text for text in texts if text.strip()}
-    return [_Text(key, text) for key, text in keys.items() if key not in file]
+    seen: set[bytes] = set()
+    for text in texts:
+        key = key_of_text(text)
+        if key not in seen and text.strip():
+            seen.add(key)
+            if key not in file:
+                yield _Text(key, text)
+
+
+def count_missing(texts: Iterable[str], file: VectorFile) -> int:
+    """How many texts have no vector."""
+    return sum(1 for _ in missing_texts(texts, file))
 
 
 def plan_encoding(
-    encoder: str, texts: Sequence[str], file: VectorFile, price: Price | None
+    encoder: str, texts: Iterable[str], file: VectorFile, price: Price | None
 ) -> EncodingPlan:
-    """What encoding the texts would take."""
-    missing = missing_texts(texts, file)
-    calls, tokens, most = 0, NOTHING, NOTHING
-    for batch in _batches(missing):
+    """What encoding the texts would take; they are gone through twice."""
+    calls, missing, tokens, most = 0, 0, NOTHING, NOTHING
+    for batch in _batches(missing_texts(texts, file)):
         request = embeddings_request([text for _, text in batch])
-        calls, tokens, most = calls + 1, tokens.plus(about(request)), most.plus(at_most(request))
-    whole = len({text for text in texts if text.strip()})
-    return EncodingPlan(encoder, whole, len(missing), calls, tokens, most, price)
+        calls, missing = calls + 1, missing + len(batch)
+        tokens, most = tokens.plus(about(request)), most.plus(at_most(request))
+    whole = len({key_of_text(text) for text in texts if text.strip()})
+    return EncodingPlan(encoder, whole, missing, calls, tokens, most, price)
 
 
 class Encoded(NamedTuple):
@@ -108,31 +118,31 @@ class Encoded(NamedTuple):
 
 
 async def encode_missing(
-    texts: Sequence[str], model: Model, file: VectorFile, stop: StopSignal, advance: Advance
+    texts: Iterable[str], model: Model, file: VectorFile, stop: StopSignal, advance: Advance
 ) -> Encoded:
     """Encode the texts that have no vector yet; vectors are in the file as soon as they have come.
 
-    `file` is open to be added to. The first error ends the work, once the calls under way have
-    ended: what they gave is kept, too.
+    The texts are gone through twice. `file` is open to be added to. The first error ends the work,
+    once the calls under way have ended: what they gave is kept, too.
     """
-    missing = missing_texts(texts, file)
-    work = _Work(model, file, advance, len(missing), deque(_batches(missing)))
-    await asyncio.gather(*(work.go_on(stop) for _ in range(min(_WORKERS, len(work.waiting)))))
+    total = count_missing(texts, file)
+    work = _Work(model, file, advance, total, _batches(missing_texts(texts, file)))
+    await asyncio.gather(*(work.go_on(stop) for _ in range(_WORKERS)))
     if work.problem is not None:
         raise work.problem
-    return Encoded(len(missing), len(work.cut))
+    return Encoded(work.done, len(work.cut))
 
 
-def encode_here(texts: Sequence[str], encode: Encode, file: VectorFile, advance: Advance) -> None:
+def encode_here(texts: Iterable[str], encode: Encode, file: VectorFile, advance: Advance) -> None:
     """The same by an encoder on this machine."""
-    missing = missing_texts(texts, file)
-    for done, batch in enumerate(_batches(missing), start=1):
+    total = count_missing(texts, file)
+    for done, batch in enumerate(_batches(missing_texts(texts, file)), start=1):
         vectors = encode([text for _, text in batch])
         if not np.isfinite(vectors).all():
             begin = " ".join(batch[0].text.split())[:_BEGIN]
             raise BadInput(f"a vector of the texts from {begin!r} on holds no finite numbers")
         file.add([key for key, _ in batch], vectors)
-        advance(min(done * TEXTS_OF_A_CALL, len(missing)), len(missing))
+        advance(min(done * TEXTS_OF_A_CALL, total), total)
 
 
 _WORKERS = 64
@@ -147,22 +157,25 @@ def _batches(texts: Iterable[_Text]) -> Iterator[list[_Text]]:
 
 @dataclass(slots=True)
 class _Work:
-    """Batches that wait, and what has become of the others."""
+    """Batches to come, halves of refused ones that wait, and what has become of the others."""
 
     model: Model
     file: VectorFile
     advance: Advance
     total: int
-    waiting: deque[list[_Text]]
+    batches: Iterator[list[_Text]]
+    waiting: deque[list[_Text]] = field(default_factory=deque)
     done: int = 0
     cut: set[bytes] = field(default_factory=set)
     problem: Exception | None = None
 
     async def go_on(self, stop: StopSignal) -> None:
-        """Encode batches until none waits, or one fails."""
-        while self.waiting and self.problem is None:
-            batch = self.waiting.popleft()
+        """Encode batches until there are no more, or one fails."""
+        while self.problem is None:
             try:
+                batch = self.waiting.popleft() if self.waiting else next(self.batches, None)
+                if batch is None:
+                    return
                 if stop.is_set():
                     raise Stopped("stopped before all texts were encoded")
                 await self._encode(batch)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.choose import run_name, run_paths
-from labeler.collection.corpus import distinct_documents
+from labeler.collection.corpus import CorpusTexts, documents_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool
@@ -36,7 +36,6 @@ from labeler.pools.pool import DEPTH, Added, PoolResult, add_pairs, pool_runs
 from labeler.pools.rounds import Expanded, RoundFound
 from labeler.runs.neighbors import neighbors
 from labeler.runs.searched import searched_corpus
-from labeler.text.terms import text_to_search
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
 from labeler.trec.qrels import read_qrels
 
@@ -113,7 +112,7 @@ def plan_expansion(collection: Collection | Path | str, encoding: Encoding) -> E
 
 
 def _texts(collection: Collection) -> EncoderTexts:
-    return EncoderTexts([text_to_search(d) for d in distinct_documents(collection.corpus)])
+    return EncoderTexts(CorpusTexts(collection.corpus))
 
 
 def _last_round(pool: Sequence[Pooled], grades: Qrels, expansion: Expansion) -> RoundFound | None:
@@ -157,7 +156,7 @@ def _neighbors(
     expansion, encoding = how
     encoder = _encoder(collection, encoding, control)
     ids = {pair.doc_id for pair in seeds}
-    documents = {d.id: d for d in distinct_documents(collection.corpus) if d.id in ids}
+    documents = documents_of(collection.corpus, ids)
     _check_documents(collection, seeds, documents)
     with control.progress("reading the corpus") as advance:
         searched = searched_corpus(collection, advance)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.choose import run_name, run_paths
-from labeler.collection.corpus import distinct_documents
+from labeler.collection.corpus import CorpusTexts
 from labeler.collection.layout import STEPS, Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.own_qrels import OwnQrels, own_qrels, pool_judged
@@ -32,7 +32,6 @@ from labeler.pools.own_runs import read_own_run, standing_runs
 from labeler.pools.rounds import Expanded
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.runs.searched import searched_corpus
-from labeler.text.terms import text_to_search
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.order import ranking
 from labeler.trec.write import write_run
@@ -143,9 +142,8 @@ def plan_pool(collection: Collection | Path | str, encoding: Encoding) -> Encodi
 
 def texts_to_encode(collection: Collection) -> EncoderTexts:
     """What is searched, and what for."""
-    documents = distinct_documents(collection.corpus)
     queries = [query.text for query in read_queries(collection.queries).values()]
-    return EncoderTexts([text_to_search(document) for document in documents], queries)
+    return EncoderTexts(CorpusTexts(collection.corpus), queries)
 
 
 def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:

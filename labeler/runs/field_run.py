@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import update_card_entry
-from labeler.collection.corpus import distinct_documents
+from labeler.collection.corpus import CorpusTexts, distinct_documents
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.provenance import making
@@ -107,8 +107,7 @@ def plan_field_run(collection: Collection | Path | str, engine: FieldEngine) -> 
 
 def _texts(collection: Collection, engine: FieldEngine, queries: Sequence[Query]) -> EncoderTexts:
     """What is searched, and what for."""
-    documents = distinct_documents(collection.corpus)
-    texts = [reduced(document, engine.fields).text for document in documents]
+    texts = CorpusTexts(collection.corpus, lambda d: reduced(d, engine.fields).text)
     return EncoderTexts(texts, [query.text for query in queries])
 
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from labeler.collection.corpus import distinct_documents
+from labeler.collection.corpus import documents_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.provenance import check_made
 from labeler.collection.queries import read_queries
@@ -164,7 +164,7 @@ def _source(collection: Collection, run: Path | str, depth: int) -> RerankSource
         raise BadInput(no_query_in_common(path, whole, collection.queries, queries))
     tops = {query_id: ranking(scores)[:depth] for query_id, scores in rankings.items()}
     ids = {doc_id for top in tops.values() for doc_id in top}
-    documents = {d.id: d for d in distinct_documents(collection.corpus) if d.id in ids}
+    documents = documents_of(collection.corpus, ids)
     if missing := ids - documents.keys():
         some = ", ".join(sorted(missing)[:3])
         verb = count_of(len(missing), "document is", "documents are")

@@ -1,9 +1,9 @@
 """Vectors of texts in a file that only grows, so that no text is encoded twice.
 
 A file belongs to one encoder. A line of JSON opens it, padded to a fixed length; then come records
-of one length each: a hash of the text, a checksum, and the vector in 32-bit floats. A batch is on
-the disk when it was added, so a kill loses none but the one under way. A record that was cut off,
-or that fails its checksum, is none: its text is encoded again.
+of one length each: a hash of the text, a checksum, and the vector in 32-bit floats. A batch is in the
+file when it was added, so a kill loses none but the one under way; a power loss may cost the last
+second's. A record that was cut off, or that fails its checksum, is none: its text is encoded again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,9 @@ HEAD = 1024
 """Bytes of the line that opens a file."""
 
 MOST_DIMENSIONS = 65_536
+SYNC_SECONDS = 1.0
+"""How often what was added is synced to the disk: to wait for it each time would slow down all."""
+
 _KEY_BYTES = 16
 _READ_AT_ONCE = 4096
 
@@ -56,6 +60,8 @@ class VectorFile:
     _rows: dict[bytes, int] = field(default_factory=dict)
     _records: int = 0
     _append_to: IO[bytes] | None = None
+    _clock: Callable[[], float] = time.monotonic
+    _synced_at: float = 0.0
 
     @classmethod
     def read(cls, path: Path, encoder: str) -> VectorFile:
@@ -90,12 +96,17 @@ class VectorFile:
             with exclusive(self.path.with_name(f".{self.path.name}"), lambda _: note(waiting)):
                 self._read_anew()
                 self._cut_off_rest()
-                with self.path.open("ab") as self._append_to:
-                    yield
-                self._append_to = None
+                with self.path.open("ab") as file:
+                    self._append_to, self._synced_at = file, self._clock()
+                    try:
+                        yield
+                    finally:
+                        self._append_to = None
+                        file.flush()
+                        os.fsync(file.fileno())
 
     def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Keep vectors, a row each; they are on the disk when this returns."""
+        """Keep vectors, a row each; they are in the file when this returns."""
         file = self._append_to
         if file is None:
             raise RuntimeError(f"{self.path} is not open to be added to; use `appending`")
@@ -114,7 +125,9 @@ class VectorFile:
         with file_problems(self.path):
             file.write(records.tobytes())
             file.flush()
-            os.fsync(file.fileno())
+            if self._clock() - self._synced_at >= SYNC_SECONDS:
+                os.fsync(file.fileno())
+                self._synced_at = self._clock()
         self._rows |= {key: self._records + at for at, key in enumerate(keys)}
         self._records += len(keys)
 

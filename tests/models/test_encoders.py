@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -367,3 +367,22 @@ def test_documents_that_change_while_they_are_encoded_are_a_clear_error(tmp_path
     with pytest.raises(BadInput, match="texts changed while they were encoded"):
         encoder.documents(["b"])
     assert os.listdir(tmp_path)
+
+
+class Counted:
+    """Texts that are made anew each time they are gone through, and how many were in the hand."""
+
+    def __init__(self, count: int) -> None:
+        self._count, self.passes = count, 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.passes += 1
+        return (f"text {n % (self._count // 2)}" for n in range(self._count))
+
+
+def test_texts_are_gone_through_and_never_held(tmp_path: Path) -> None:
+    texts = Counted(1000)
+    with FakeServer() as server:
+        encoding(server).ready(tmp_path, EncoderTexts(texts))
+        assert sorted(asked(server)) == sorted({f"text {n}" for n in range(500)})
+    assert texts.passes == 3
