@@ -1,9 +1,10 @@
 """Vectors of texts in a file that only grows, so that no text is encoded twice.
 
 A file belongs to one encoder. A line of JSON opens it, padded to a fixed length; then come records
-of one length each: a hash of the text, a checksum, and the vector in 32-bit floats. A batch is in the
-file when it was added, so a kill loses none but the one under way; a power loss may cost the last
-second's. A record that was cut off, or that fails its checksum, is none: its text is encoded again.
+of one length each: a hash of the text, a checksum, and the vector in 32-bit floats. A batch is in
+the file when it was added, so a kill loses none but the one under way; a power loss may cost those
+of the last second. A record that was cut off, or that fails its checksum, is none: its text is
+encoded again.
 """
 
 from __future__ import annotations
