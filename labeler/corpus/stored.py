@@ -8,10 +8,12 @@ import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from tempfile import SpooledTemporaryFile
+from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
 from typing import NamedTuple
 
 from labeler.data import Document
+from labeler.files.read import file_problems
 
 HELD = 1 << 24
 """So many bytes stay in the memory: a small corpus needs no file."""
@@ -34,7 +36,7 @@ class StoredDocuments(Mapping[str, Document]):
     """
 
     def __init__(self, held: int = HELD) -> None:
-        self._file = SpooledTemporaryFile(max_size=held, prefix="labeler-")  # noqa: SIM115  closed with this
+        self._file = SpooledTemporaryFile(max_size=max(1, held), prefix="labeler-")  # noqa: SIM115  closed with this
         weakref.finalize(self, self._file.close)
         self._starts = array("q", [0])
         self._row_of: dict[str, int] = {}
@@ -54,8 +56,9 @@ class StoredDocuments(Mapping[str, Document]):
         """Add a document, or replace the one of its id."""
         row = [document.id, document.title, document.text, dict(document.metadata)]
         raw = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        self._file.seek(self._starts[-1])
-        self._file.write(raw)
+        with file_problems(Path(gettempdir())):
+            self._file.seek(self._starts[-1])
+            self._file.write(raw)
         self._row_of[document.id] = len(self._starts) - 1
         self._starts.append(self._starts[-1] + len(raw))
 

@@ -173,7 +173,7 @@ def open_arrays(path: Path, about: Mapping[str, Any]) -> Arrays | None:
     try:
         with path.open("rb") as file:
             table = _table_of(file)
-    except (OSError, ValueError, KeyError, TypeError, struct.error):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error):
         return None
     if table is None or table["about"] != about:
         return None

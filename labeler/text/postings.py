@@ -11,12 +11,14 @@ import math
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import gettempdir
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers
+from labeler.files.read import file_problems
 from labeler.messages import Advance
 from labeler.text.terms import K1, B, term_of, words_to_stem
 
@@ -123,7 +125,7 @@ class PostingsBuilder:
         keys, counts = keys[starts], np.diff(starts, append=len(keys))
         terms = keys >> 32
         start = self._blocks[-1].start + 4 * _FIELDS * self._blocks[-1].size if self._blocks else 0
-        with self._scratch.open("r+b") as out:
+        with file_problems(Path(gettempdir())), self._scratch.open("r+b") as out:
             out.seek(start)
             for column in (terms, keys & _LOW, counts):
                 out.write(column.astype(np.int32).tobytes())

@@ -1,6 +1,10 @@
 """Documents whose texts lie in a file while they are read."""
 
 import json
+import os
+import subprocess
+import sys
+import tempfile
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -108,3 +112,28 @@ def test_reading_rows_holds_no_texts(tmp_path: Path) -> None:
         peaks.append(peak(lambda folder=folder: ingest(folder, tmp_path / "out", force=True)))
     assert len(read_corpus(tmp_path / "out" / "corpus.jsonl")) == 1000
     assert peaks[1] - peaks[0] < 500 * 10_000
+
+
+FULL = """
+import resource, signal
+from labeler.corpus.stored import StoredDocuments
+from labeler.data import Document
+from labeler.errors import FileProblem
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+stored = StoredDocuments(held=0)
+try:
+    for number in range(100):
+        stored.add(Document(f"d{number}", "x" * 1000))
+    print(stored["d0"])
+except FileProblem as error:
+    print("one line:", error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such limit")
+def test_a_full_temporary_folder_is_one_line() -> None:
+    done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("one line: ")
+    assert tempfile.gettempdir() in done.stdout
