@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
 
 from labeler.errors import Misuse, about
 from labeler.evaluation.comparison.compared import compared
@@ -62,7 +62,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     margin: Margin = None,
     by: str | Sequence[str] | Mapping[str, str] = (),
     weights: str | Mapping[str, float] = "",
-    queries: str | PathLike[str] | Facts | None = None,
+    queries: str | os.PathLike[str] | Facts | None = None,
     min_queries: int = FEWEST,
 ) -> Report:
     """Score runs against qrels, with intervals, tests and the share that is judged.

@@ -5,9 +5,9 @@ Without numpy, because the command line reads the choices from here before it co
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from os import PathLike
 from typing import Any, Literal, get_args
 
 from labeler.errors import Misuse
@@ -74,7 +74,7 @@ class Grouping:
 
     by: tuple[str, ...] = ()
     weights: str = ""
-    queries: str | PathLike[str] | Facts | None = None
+    queries: str | os.PathLike[str] | Facts | None = None
     fewest: int = FEWEST
 
     def __post_init__(self) -> None:

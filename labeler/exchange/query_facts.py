@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ QueryFacts = dict[str, dict[str, Any]]
 _IDS = (*usual.QUERY_ID, "id")
 
 
-def read_query_facts(path: str | PathLike[str]) -> QueryFacts:
+def read_query_facts(path: str | os.PathLike[str]) -> QueryFacts:
     """What a table, or a `queries.jsonl`, says of each query; metadata stand beside columns.
 
     >>> import tempfile

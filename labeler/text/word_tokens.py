@@ -21,7 +21,7 @@ _LONGEST_WORD = 100
 _WHOLE = ("▁", "<s>", "</s>", "<unk>")
 """A text with one of these is taken as a whole: they are tokens, or spaces, in any place."""
 
-_PIECE = re.compile(r" *[^ ]+")
+_PIECE = re.compile(r"(?<! ) *[^ ]+")  # not anew from each of many spaces
 
 
 class WordTokens:

@@ -186,7 +186,7 @@ def test_what_a_user_installed_for_themselves_is_found_by_a_child(tmp_path: Path
 
 STARTS = re.compile(
     r"subprocess\.(Popen|run|call|check_\w+|getoutput|getstatusoutput)\b|create_subprocess|"
-    r"os\.(system|popen|fork\w*|exec\w+|spawn\w+|posix_spawn\w*|startfile)\b|multiprocessing|"
+    r"os\.(system|popen|fork\w*|exec\w+|spawn\w+|posix_spawn\w*|startfile)\b|\bmultiprocessing|"
     r"ProcessPool|webbrowser|\bpty\b|runpy|ensurepip\.|add_dll_directory"
 )
 """What starts a process; types and constants of `subprocess` do not."""

@@ -40,15 +40,17 @@ def test_scores_are_those_of_bm25s_to_the_last_bit(peer: bm25s.BM25) -> None:
         assert_array_equal(index.scores(query), peers_scores(query, peer))
 
 
-@pytest.mark.parametrize(("tokens", "postings"), [(1, 1), (97, 31), (5000, 400)])
+@pytest.mark.parametrize(
+    ("tokens", "postings", "texts"), [(1, 1, TEXTS[:40]), (97, 31, TEXTS), (5000, 400, TEXTS)]
+)
 def test_an_index_is_the_same_however_it_was_put_together(
-    tmp_path: Path, tokens: int, postings: int, peer: bm25s.BM25
+    tmp_path: Path, tokens: int, postings: int, texts: list[str]
 ) -> None:
     sizes = {"tokens_of_a_block": tokens, "postings_of_a_part": postings}
     scratch = tmp_path / "scratch"
     scratch.touch()
-    small, usual = PostingsBuilder(scratch, **sizes), Bm25.of(TEXTS)
-    for text in TEXTS:
+    small, usual = PostingsBuilder(scratch, **sizes), Bm25.of(texts)
+    for text in texts:
         small.add(text)
     parts = [*small.parts()]
     assert_array_equal(np.concatenate([part[0] for part in parts]), usual.text)
