@@ -25,7 +25,9 @@ WINDOWS = "What the model is shown"
 @options.unfolded
 def command(
     folder: options.Folder,
-    run: Annotated[str, typer.Argument(help="A run of the collection by its name, or a file.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run of the collection by its name, or a file.")
+    ],
     *,
     name: Annotated[
         str, typer.Option("--as", help="The new run's name.", rich_help_panel=options.OUTPUT)
@@ -59,8 +61,7 @@ def command(
 ) -> None:
     """Put the first documents of a run in the order of an LLM or a cross-encoder.
 
-    An LLM sees a window of them at a time, from the last to the first. Replies are kept: the same
-    command, run again, asks only for what is missing.
+    An LLM sees a window of them at a time. Replies are kept: run again, it asks only for the rest.
     """
     from labeler.collection.layout import open_collection
     from labeler.runs.listwise import Windows
