@@ -133,7 +133,7 @@ def command(
     base = gates.no_worse_than or baseline
     margins = gates.margins(scoring)
     options = EvaluationOptions(measures, how, base, interval, margins=margins, grouping=grouping)
-    with gates.blamed():
+    with gates.blamed(), groups.blamed(gates):
         report = report_of(*_sources(paths, qrels), options)
     asked = {"movers": tables.movers, "comparisons": tables.comparisons}
     asked |= {"compare": bool(tables.compare), "margin": bool(gates.margin)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -69,6 +70,14 @@ class GroupFlags:
         """The groups that were asked for, and those that gates need."""
         by = tuple(dict.fromkeys([*(self.by or ()), *fields]))
         return Grouping(by, self.weights, self.queries, self.min_queries)
+
+    def blamed(self, gates: GroupGateFlags) -> AbstractContextManager[None]:
+        """Let the gates be blamed for a field that no query has, where they alone named it."""
+        from labeler.errors import about
+
+        return (
+            nullcontext() if self.by else about("require" if gates.require else "require_low", "by")
+        )
 
 
 @dataclass(frozen=True, slots=True)

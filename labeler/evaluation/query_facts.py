@@ -25,7 +25,6 @@ from labeler.report.finding import Finding
 NO_GROUP = "(none)"
 """The group of queries that lack the field."""
 MOST_GROUPS = 60
-_LONGEST = 60
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-12, 1e12
 
 
@@ -87,7 +86,7 @@ class QueryFields:
         close = get_close_matches(by, names, 1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         listed = ", ".join(f"{name:.40}" for name in names[:12]) or "none"
-        problem = f"no query of {self.name} has {by!r}{hint}; fields: {listed}"
+        problem = f"no query of {self.name} has {by!r:.60}{hint}; fields: {listed}"
         raise Misuse(problem, parameter=parameter)
 
 
@@ -145,7 +144,7 @@ def _group(by: str, query: str, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str | int | float):
         text = " ".join(shown(value).split()) if isinstance(value, int | float) else value
-        return " ".join(text.split())[:_LONGEST] or NO_GROUP
+        return " ".join(text.split()) or NO_GROUP
     problem = f"{by} of the query {query:.80} is no single value: {value!r:.40}"
     raise Misuse(problem, parameter="by")
 
@@ -182,7 +181,8 @@ def fields_of(queries: str | os.PathLike[str] | Facts | None, qrels: AnyQrels) -
     if path is not None and path.parent.name == "qrels":
         folder = true_path(path).parent.parent
     if folder is None or not Collection(folder).queries.is_file():
-        problem = "the qrels stand in no collection; name a file with the queries' fields"
+        nowhere = "the qrels stand in no collection" if queries is None else f"{folder} is none"
+        problem = f"{nowhere}; name a file with the queries' fields"
         raise Misuse(problem, parameter="queries")
     from labeler.collection.queries import read_queries  # takes long to load
 

@@ -33,6 +33,7 @@ def rows_of_any(path: Path, names: str) -> Rows:
         return _with_all_columns(rows_of_json_lines(path))
     if shape == JSON:
         value = json_value(path)
+        value = [value] if isinstance(value, dict) else value  # a row alone
         if not isinstance(value, list):
             raise BadInput(f"{path}: expected an array of objects, or a table")
         return rows_of_array(path, value)

@@ -232,6 +232,7 @@ def test_plain_files_are_grouped_by_a_table(
         ("--by source", "--by: source of the query h0 is no single value"),
         ("--require RR:0.4@worst-", "--require: cannot read the gate 'RR:0.4@worst-'"),
         ("--require RR:0.4@kind=", "write it as nDCG@10:0.4@worst-kind"),
+        ("--require RR:0.4@worst-knd", "--require: no query of"),
         ("--require RR:x@worst-kind", "--require: cannot read the gate"),
         ("--require-low RR:0.4@kind=vague", "--require-low: no query has kind=vague"),
         ("--weights kind", "kind of the query k0: expected a number above 0, found 'keyword'"),
@@ -257,6 +258,18 @@ def test_qrels_without_a_collection_ask_for_a_table(
     files = [str(folder / "h.qrels"), str(folder / "coll" / "runs" / "a.trec")]
     assert labeler(["evaluate", *files, "--by", "kind"]) == 2
     assert "--queries: the qrels stand in no collection" in capsys.readouterr().err
+
+
+def test_a_file_of_one_query_is_a_file_of_queries(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"_id": "k0", "text": "x", "metadata": {"kind": "keyword"}}
+    (folder / "one.jsonl").write_text(json.dumps(row))
+    (folder / "h.qrels").write_text("k0 0 d 1\nk0 0 e 0\n")
+    files = [str(folder / "h.qrels"), str(folder / "coll" / "runs" / "a.trec")]
+    table = ["--queries", str(folder / "one.jsonl"), "--by", "kind"]
+    assert labeler(["evaluate", *files, *table, "-m", "RR", "--json"]) == 0
+    assert printed_json(capsys)["groups"][0]["sizes"] == {"keyword": 1}
 
 
 def test_a_mean_by_weight_is_that_of_queries_repeated_as_often() -> None:

@@ -48,7 +48,7 @@ class Gates:
         for gate in self.groups:
             grouped = _grouped(report, gate)
             if gate.group is not None and gate.group not in grouped.sizes:
-                listed = ", ".join(grouped.sizes)
+                listed = ", ".join(f"{name:.40}" for name in list(grouped.sizes)[:12])
                 problem = f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}"
                 low = gate.gate.low_end
                 raise Misuse(problem, parameter="require_low" if low else "require")
