@@ -175,5 +175,5 @@ LONG_TEXTS = {
 def test_a_long_text_takes_a_few_times_its_size(kind: str) -> None:
     text = LONG_TEXTS[kind]
     size = len(text.encode())
-    passages(read_plaintext(text[:100])[1])  # what is made once is not counted
-    assert peak(lambda: passages(read_plaintext(text)[1])) < 12 * size
+    # up to 12 times on Python 3.11; the objects of 3.14 are a few percent larger
+    assert peak(lambda: passages(read_plaintext(text)[1])) < 13 * size
