@@ -4,7 +4,7 @@ first of a ranking, so that what is good climbs. After Sun et al. (EMNLP 2023), 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,8 +99,8 @@ def _shown(document: Document, words: int) -> str:
 class ListwiseRanker:
     """Orders documents by what a model says; counts its windows and those it left as they were.
 
-    `example` is the last reply that was no order. With `retry_failed`, replies of earlier runs that
-    were none do not count, and more are asked for.
+    `example` is the last reply that was no order; `advance` is called after each window. With
+    `retry_failed`, replies of earlier runs that were none do not count, and more are asked for.
     """
 
     prompt: Prompt
@@ -110,6 +110,7 @@ class ListwiseRanker:
     asked: int = 0
     untouched: int = 0
     example: str = ""
+    advance: Callable[[], None] = lambda: None
 
     async def ranked(self, query: str, documents: Sequence[Document]) -> list[Document]:
         """The documents in the model's order; a window without a usable reply keeps its own."""
@@ -119,6 +120,7 @@ class ListwiseRanker:
             order = await self._order(query, window)
             self.asked += 1
             self.untouched += order is None
+            self.advance()
             if order is not None:
                 ranking[start : start + len(window)] = [window[number - 1] for number in order]
         return ranking

@@ -208,9 +208,10 @@ async def _ordered(
                 problems.append(problem)
                 return
             ranked[query_id] = [document.id for document in ordered]
-            advance(len(ranked), len(source.tops))
 
+    total = sum(len(ranker.windows.starts(len(top))) for top in source.tops.values())
     with control.progress("re-ranking") as advance:
+        ranker.advance = lambda: advance(ranker.asked, total)
         await asyncio.gather(*(go_on() for _ in range(session.at_once)))
     if problems:
         raise problems[0]

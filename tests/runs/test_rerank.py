@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from labeler.collection.made_by import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misuse, NoAnswer, ProviderError
 from labeler.evaluation.boards.judge_bias import kin_of
 from labeler.model import Reply, Request
+from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.runs.listwise import TRIES, Windows
 from labeler.runs.rerank import RerankOptions, rerank
@@ -253,3 +255,14 @@ def test_the_command_plans_re_ranks_and_says_what_it_did(
 def test_the_similarity_rule_cannot_rank(collection: Collection) -> None:
     words = ["rerank", str(collection.folder), "first", "--as", "new", "--model", "similarity"]
     assert execute(words) == 2
+
+
+def test_progress_counts_windows(collection: Collection) -> None:
+    counts: list[tuple[int, int]] = []
+
+    @contextmanager
+    def progress(_step: str) -> Iterator[Callable[[int, int], None]]:
+        yield lambda done, total: counts.append((done, total))
+
+    rerank(collection, "first", "new", options(best_last), Control(progress=progress))
+    assert counts == [(done, 8) for done in range(1, 9)]
