@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 
 from labeler.cli import execute
+from labeler.collection.made_by import made_by
 from labeler.errors import BadInput, BudgetReached, CallFailed, Misconfigured, Misuse
+from labeler.evaluation.boards.judge_bias import kin_of
 from labeler.models.control import Control
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.encoders import EncoderTexts, Encoding
@@ -386,3 +388,21 @@ def test_texts_are_gone_through_and_never_held(tmp_path: Path) -> None:
         encoding(server).ready(tmp_path, EncoderTexts(texts))
         assert sorted(asked(server)) == sorted({f"text {n}" for n in range(500)})
     assert texts.passes == 3
+
+
+def test_runs_of_an_encoder_of_the_judges_family_are_kin_to_it(tmp_path: Path) -> None:
+    collection = small_collection(tmp_path / "coll")
+    with FakeServer() as server:
+        where = ["--encoder", "acme-embed", "--embeddings-url", server.base_url]
+        assert execute(["pool", str(collection.folder), *where]) == 0
+        words = ["retrieve", str(collection.folder), "--engine", "dense", "--as", "own"]
+        assert execute([*words, "--tag", "t", *where]) == 0
+    runs = ["bm25", "dense", "hybrid", "own"]
+
+    def kin() -> list[str]:
+        tags = made_by(collection, "llm").tags
+        return [system.run for system in kin_of(runs, tags, {"assessor": "acme-judge"})]
+
+    assert kin() == ["dense", "hybrid", "own"]
+    assert execute(["pool", str(collection.folder), "--encoder", "wordllama"]) == 0
+    assert kin() == ["own"]
