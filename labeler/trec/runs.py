@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 from labeler.data import Run
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
-from labeler.trec.columns import Fields, Irregular, Stretches, fields
-from labeler.trec.index import BLOCK, RUN
-from labeler.trec.rows import LONGEST_ID, RUN_COLUMNS, rows, score_of, texts
+from labeler.trec.by_block import numbers_by_query
+from labeler.trec.columns import Irregular
+from labeler.trec.index import RUN
+from labeler.trec.rows import RUN_COLUMNS, rows, score_of, texts
 
 
 def read_run(path: Path | str) -> Run:
@@ -31,7 +31,7 @@ def read_run(path: Path | str) -> Run:
     with rereadable():
         try:
             with reading(path):
-                return _read_blocks(path)
+                return numbers_by_query(path, RUN)
         except (Irregular, BadInput):
             return read_run_by_line(path)
 
@@ -43,34 +43,6 @@ def read_run_by_line(path: Path) -> Run:
         for number, columns in rows(path, RUN_COLUMNS):
             _add(run, path, number, columns)
     return run
-
-
-def _read_blocks(path: Path) -> Run:
-    """The same, many lines at a time; `Irregular` or `BadInput` where a line is not plain."""
-    run: Run = {}
-    for part in fields(path, RUN_COLUMNS, BLOCK):
-        if int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID:
-            raise Irregular
-        scores, documents, stretches = (
-            RUN.values(part).tolist(),
-            _documents(part),
-            Stretches.of(part),
-        )
-        edges = pairwise(stretches.edges.tolist())
-        for query, (first, end) in zip(stretches.names, edges, strict=True):
-            own = run.setdefault(query.decode(), {})
-            count = len(own) + end - first
-            own.update(zip(documents[first:end], scores[first:end], strict=True))
-            if len(own) < count:  # a document a second time
-                raise Irregular
-    return run
-
-
-def _documents(part: Fields) -> list[str]:
-    """The document of each line."""
-    text = part.text.tobytes()
-    ends = zip(part.starts[:, 2].tolist(), part.ends[:, 2].tolist(), strict=True)
-    return [text[start:end].decode() for start, end in ends]
 
 
 def read_loose_run(path: Path) -> tuple[Run, str]:

@@ -16,7 +16,7 @@ from labeler.errors import BadInput
 from labeler.trec.blocks import batches
 from labeler.trec.distinct import pair_batches
 from labeler.trec.index import QRELS, RUN, indexed
-from labeler.trec.qrels import read_qrels
+from labeler.trec.qrels import read_qrels, read_qrels_by_line
 from labeler.trec.runs import read_run, read_run_by_line
 
 OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
@@ -99,7 +99,11 @@ def test_a_run_is_the_slow_readers(content: bytes, size: int, packed: bool, scra
 def test_qrels_are_the_slow_readers(content: bytes, size: int, scratch: Path) -> None:
     path = scratch / "a.qrels"
     path.write_bytes(content)
-    wanted, found = outcome(lambda: read_qrels(path)), outcome(lambda: streamed_qrels(path, size))
+    wanted, found = (
+        outcome(lambda: read_qrels_by_line(path)),
+        outcome(lambda: streamed_qrels(path, size)),
+    )
+    assert items(outcome(lambda: read_qrels(path))) == items(wanted)
     assert found == wanted
     assert isinstance(found, str) or list(found) == sorted(wanted)
 

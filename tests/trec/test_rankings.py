@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from labeler.errors import BadInput
 from labeler.metrics import Rankings, evaluate, rankings, score
 from labeler.trec.pool import pool_of, read_pool
-from labeler.trec.qrels import read_qrels
+from labeler.trec.qrels import read_qrels_by_line
 from labeler.trec.rankings import rankings_of, read_rankings
 from labeler.trec.runs import read_run_by_line
 
@@ -99,7 +99,7 @@ def check(folder: Path, qrels: bytes, run: bytes, block: int, ties: str) -> None
         return read_rankings(folder / "a.trec", pool, ties, block)[0]
 
     def slow() -> Rankings:
-        judged = read_qrels(folder / "a.qrels")
+        judged = read_qrels_by_line(folder / "a.qrels")
         return rankings(judged, read_run_by_line(folder / "a.trec"), ties=ties)
 
     assert_same(outcome(fast), outcome(slow))
@@ -152,7 +152,7 @@ def test_what_a_program_holds_gives_what_its_files_give(
         wanted, facts = read_rankings(scratch / "a.trec", pool, ties)
     except BadInput:
         return
-    held = pool_of(read_qrels(scratch / "a.qrels"))
+    held = pool_of(read_qrels_by_line(scratch / "a.qrels"))
     assert_same(read_rankings(scratch / "a.trec", held, ties)[0], wanted)
     ranked, counted = rankings_of(read_run_by_line(scratch / "a.trec"), held, ties)
     assert_same(ranked, wanted)
@@ -175,7 +175,7 @@ def test_scores_are_read_as_python_reads_them(value: float, digits: int, scratch
 def test_real_runs_score_as_the_slow_reader_has_them(shared: Path) -> None:
     folder = shared / "dl19"
     pool = read_pool(folder / "nist.qrels", print)
-    qrels = read_qrels(folder / "nist.qrels")
+    qrels = read_qrels_by_line(folder / "nist.qrels")
     measures = ["nDCG@10", "AP", "Bpref", "R@100", "AUC"]
     for path in sorted((folder / "runs").glob("*.gz"))[:3]:
         fast = score(read_rankings(path, pool)[0], measures)
