@@ -46,11 +46,8 @@ _BLOCK = re.compile(
     r"```(?P<language>\w*)\n(?P<body>.*?)^```$",
     re.DOTALL | re.MULTILINE,
 )
-_PROGRESS = re.compile(
-    r"^(files|encoding|indexing|searching|judging|generating|reading|writing|labeler)[^:\n]*: "
-    r".*\d+/[\d,]+.*\n",
-    re.M,
-)
+_STEPS = "files|encoding|fusing|indexing|searching|judging|generating|reading|writing|labeler"
+_PROGRESS = re.compile(rf"^({_STEPS})[^:\n]*: .*\d+/[\d,]+.*\n", re.M)
 
 
 @dataclass(frozen=True)

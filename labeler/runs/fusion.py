@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,25 +12,34 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.data import Run
 from labeler.errors import Misuse
+from labeler.messages import Advance, counted
 from labeler.trec.order import ranking
 
 
-def rrf(runs: Sequence[Run], k: float = 60, depth: int = 1000) -> Run:
+def rrf(
+    runs: Sequence[Run],
+    k: float = 60,
+    depth: int = 1000,
+    advance: Advance = lambda _done, _total: None,
+) -> Run:
     """Reciprocal rank fusion: a document's score is the sum of 1/(k + rank) over the runs.
 
     Ranks count from 1; at most `depth` documents of a query are kept. Runs that lack a query add
-    nothing to it. After Cormack, Clarke and Buettcher (SIGIR 2009).
+    nothing to it; `advance` counts queries. After Cormack, Clarke and Buettcher (SIGIR 2009).
     """
-    fused: dict[str, dict[str, float]] = {}
-    for run in runs:
-        for query_id, scores in run.items():
-            sums = fused.setdefault(query_id, defaultdict(float))
-            for rank, doc_id in enumerate(ranking(scores), start=1):
-                sums[doc_id] += 1 / (k + rank)
+    queries = dict.fromkeys(query_id for run in runs for query_id in run)
     return {
-        query_id: {doc_id: sums[doc_id] for doc_id in ranking(sums)[:depth]}
-        for query_id, sums in fused.items()
+        query_id: _rrf_of([run[query_id] for run in runs if query_id in run], k, depth)
+        for query_id in counted(queries, len(queries), advance, every=10)
     }
+
+
+def _rrf_of(rankings: Sequence[Mapping[str, float]], k: float, depth: int) -> dict[str, float]:
+    sums: defaultdict[str, float] = defaultdict(float)
+    for scores in rankings:
+        for rank, doc_id in enumerate(ranking(scores), start=1):
+            sums[doc_id] += 1 / (k + rank)
+    return {doc_id: sums[doc_id] for doc_id in ranking(sums)[:depth]}
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,9 @@ def retrieve(
         if engine.is_available()
     }
     if all(name in runs for name in FUSED):
-        runs["hybrid"] = rrf([runs[name] for name in FUSED], depth=RUN_DEPTH)
+        with progress("fusing") as advance:
+            fused = [runs[name] for name in FUSED]
+            runs["hybrid"] = rrf(fused, depth=RUN_DEPTH, advance=advance)
     return runs
 
 
