@@ -139,7 +139,8 @@ class DriftCheck:
         deviation = float(np.std(moved, ddof=1)) if len(moved) > 1 else 0.0
         if not deviation:
             changed = 1 - (self.same.low or 0.0)
-            return f"all grades are as before; at most {changed:.0%} of all pairs' have changed"
+            most = f"at most {changed:.0%} of all pairs have another grade now"
+            return f"all grades are as before; {most}"
         reach = t_quantile(1 - SIGNIFICANT / 4, len(moved) - 1) + t_quantile(FOUR_IN_FIVE, 1e6)
         shift = reach * deviation / math.sqrt(len(moved))
         return f"so many pairs show a shift of {shift:.2f} grades four times in five"
