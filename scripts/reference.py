@@ -140,7 +140,8 @@ def python() -> str:
 def front_matter() -> str:
     rows = table("key", "value", "default")
     for name, field in FrontMatter.model_fields.items():
-        default = "" if field.is_required() else repr(field.get_default(call_default_factory=True))
+        usual = field.get_default(call_default_factory=True, validated_data={})
+        default = "" if field.is_required() else repr(usual)
         rows.append(
             row(f"`{name}`", in_words(field.annotation), f"`{default}`" if default else "needed")
         )

@@ -38,7 +38,7 @@ def command(
     run: Annotated[
         list[Path] | None,
         typer.Option(
-            "--run", metavar="RUN", help="A run, or a folder of runs, to rank by both; repeatable."
+            metavar="RUN", help="A run, or a folder of runs, to rank by both; repeatable."
         ),
     ] = None,
     measure: Annotated[str, typer.Option("-m", "--measure", help="What ranks the systems.")] = (

@@ -46,7 +46,6 @@ def command(
     run: Annotated[
         list[Path] | None,
         typer.Option(
-            "--run",
             metavar="RUN",
             help="A run of your own to pool too, or a folder of runs; repeatable.",
         ),

@@ -141,7 +141,6 @@ def command(
     fields: Annotated[
         str,
         typer.Option(
-            "--fields",
             metavar="FIELDS",
             help="What --engine indexes of documents, as title,text.",
             rich_help_panel=SYSTEM,

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from copy import copy
 from typing import Any
 
 import typer
-from typer.core import TyperOption
 
 WORDS = {"path": "PATH", "list[path]": "PATH", "str": "TEXT", "list[str]": "TEXT"}
 """What stands in help for a type of Python; choices are shown as they are."""
-BEFORE_0_29 = not hasattr(TyperOption, "display_type_rich")
-"""Whether this typer's parameters hold types of click's, which say themselves what is shown."""
 
 
 def with_plain_types(app: typer.Typer) -> Any:
@@ -31,26 +27,13 @@ def with_plain_types(app: typer.Typer) -> Any:
 
 def _show_plainly(parameter: Any, context: Any) -> None:
     if parameter.param_type_name == "argument":
-        _hide_type(parameter)
+        parameter.display_type_rich = lambda ctx: None
     elif getattr(parameter, "is_flag", False):
         parameter.metavar = ""
     elif parameter.metavar is None:
-        shown = re.sub(r"^<(.*)>$", r"\1", _type_shown(parameter, context))
+        shown = re.sub(r"^<(.*)>$", r"\1", parameter.display_type_rich(ctx=context) or "")
         # words apart, so that a line breaks between two choices and not within one
         parameter.metavar = WORDS.get(shown.casefold(), shown.replace("|", " | "))
-
-
-def _hide_type(argument: Any) -> None:
-    if BEFORE_0_29:
-        argument.type = copy(argument.type)  # options share it
-        argument.type.get_metavar = lambda param, ctx: ""
-    else:
-        argument.display_type_rich = lambda ctx: None
-
-
-def _type_shown(option: Any, context: Any) -> str:
-    shown = option.make_metavar if BEFORE_0_29 else option.display_type_rich
-    return shown(ctx=context) or ""
 
 
 def _commands_in(command: Any) -> Iterator[Any]:
