@@ -248,17 +248,6 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
     return [Pooled(pair, tuple(by_run), min(by_run.values())) for pair, by_run in ranks.items()]
 
 
-def add_runs(
-    collection: Collection, runs: Mapping[str, Run], depth: int, *, force: bool = False
-) -> tuple[list[Pooled], int]:
-    """Write the runs, add their first `depth` to the pool; the pool and how many pairs are new.
-
-    The card names these runs and those that were pooled before. A run of a user's own that stands
-    there already is the same, and stays as it is.
-    """
-    return add_pairs(collection, runs, Added(pool_runs(runs, depth), depth), force=force)
-
-
 class Added(NamedTuple):
     """Pairs that join a pool, the depth that the card will tell, and an encoder of the runs.
 
@@ -274,7 +263,11 @@ class Added(NamedTuple):
 def add_pairs(
     collection: Collection, runs: Mapping[str, Run], added: Added, *, force: bool = False
 ) -> tuple[list[Pooled], int]:
-    """The same with some pairs of the runs, which are written whole."""
+    """Write the runs whole, add the pairs to the pool; the pool and how many pairs are new.
+
+    The card names these runs and those that were pooled before. A run of a user's own that stands
+    there already is the same, and stays as it is.
+    """
     tags = {name: tag_of(name, added.encoder) for name in runs}
     paths = {name: collection.run(name) for name in runs}
     new_paths = {n: path for n, path in paths.items() if n in BUILT_IN or not path.exists()}
