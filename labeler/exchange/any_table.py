@@ -30,13 +30,14 @@ def rows_of_any(path: Path, names: str) -> Rows:
 
         return rows_of_parquet(path)
     if shape == JSON_LINES:
-        return _with_all_columns(rows_of_json_lines(path))
+        rows = rows_of_json_lines(path)
+        return _with_all_columns(Rows(rows.form, rows.columns, unbulked(rows.rows)))
     if shape == JSON:
         value = json_value(path)
         value = [value] if isinstance(value, dict) else value  # a row alone
         if not isinstance(value, list):
             raise BadInput(f"{path}: expected an array of objects, or a table")
-        return rows_of_array(path, value)
+        return _with_all_columns(rows_of_array(path, value))
     line = first_line(head)
     delimiter = max(DELIMITERS, key=line.count)
     if shape == XML or delimiter not in line:
@@ -45,6 +46,6 @@ def rows_of_any(path: Path, names: str) -> Rows:
 
 
 def _with_all_columns(rows: Rows) -> Rows:
-    """The rows with the columns of the first that is no action of a bulk file."""
-    held = list(unbulked(rows.rows))
-    return Rows(rows.form, tuple(held[0][1]) if held else (), held)
+    """The rows with the columns of them all: a row may lack what others have."""
+    held = list(rows.rows)
+    return Rows(rows.form, tuple(dict.fromkeys(name for _, row in held for name in row)), held)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from labeler.errors import BadInput
 from labeler.exchange import columns as usual
 from labeler.exchange.any_table import rows_of_any
-from labeler.exchange.fields import LogFields, unbulked, value_at
+from labeler.exchange.fields import LogFields, has_field, value_at
 from labeler.exchange.taken import tell
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
@@ -63,8 +63,7 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
         columns = {name: part.column for name, part in parts.items()}
         tell(path, rows.kind("a log", columns.values()))
         is_empty = True
-        given = unbulked(rows.rows) if rows.form == "JSON Lines" else rows.rows
-        for number, row in usual.checked(path, given, list(parts.values())):
+        for number, row in usual.checked(path, rows.rows, list(parts.values())):
             is_empty = False
             if log_row := _read(path, number, row, columns):
                 yield log_row
@@ -77,13 +76,31 @@ def _parts(path: Path, names: Sequence[str], fields: LogFields) -> dict[str, usu
     parts = {}
     for what, (setting, alike) in _PARTS.items():
         own = getattr(fields, setting)
+        if own and not has_field(names, own):
+            problem = f"no column {own!r} among {usual.in_words(names)}"
+            raise BadInput(f"{path}: {problem}", parameter=setting)
         usually = usual.part_of(names, alike, what, setting)
         parts[what] = usual.RowPart(own, what) if own else usually or usual.RowPart("", what)
     if not parts["query"].column:
         shown = usual.in_words(names)
         problem = f"no column of queries among {shown}; name it"
         raise BadInput(f"{path}: {problem}", parameter="query_field")
-    return parts
+    return _counted_one_way(path, parts, fields)
+
+
+def _counted_one_way(
+    path: Path, parts: dict[str, usual.RowPart], fields: LogFields
+) -> dict[str, usual.RowPart]:
+    """The parts with a count or a session, whichever is named; `BadInput` where both would do."""
+    count, session = parts["count"], parts["session"]
+    if not (count.column and session.column):
+        return parts
+    if bool(fields.count_field) == bool(fields.session_field):
+        both = f"{count.column!r} is a count and {session.column!r} a session"
+        problem = f"{both}: each says how often a query was searched for; name the one to count by"
+        raise BadInput(f"{path}: {problem}", parameter="count_field")
+    unused = "session" if fields.count_field else "count"
+    return {**parts, unused: usual.RowPart("", unused)}
 
 
 def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str]) -> LogRow | None:

@@ -216,3 +216,37 @@ def test_a_rare_query_is_one_of_few_sessions(tmp_path: Path) -> None:
     log.write_text(named)
     options = TrafficOptions(min_count=3, fields=LogFields(session_field="who"))
     assert [query.text for query in from_log(log, options).queries] == ["usb hub"]
+
+
+def test_a_session_that_only_some_rows_name_counts_wherever_the_first_of_them_stands(
+    tmp_path: Path,
+) -> None:
+    rows = ['{"query": "hats"}', *['{"query": "shoes", "session": "s1"}'] * 3]
+    counts = []
+    for order in (rows, rows[::-1]):
+        log = tmp_path / "log.jsonl"
+        log.write_text("\n".join(order) + "\n")
+        counts.append([q.metadata["searches"] for q in from_log(log).queries if q.text == "shoes"])
+    assert counts == [[1], [1]]
+
+
+@pytest.mark.parametrize("setting", ["session_field", "click_field", "count_field", "query_field"])
+def test_a_column_of_a_log_that_is_named_has_to_be_there(tmp_path: Path, setting: str) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("query,count\nshoes,3\n")
+    with pytest.raises(BadInput, match="no column 'nope' among query, count") as error:
+        from_log(log, TrafficOptions(fields=LogFields(**{setting: "nope"})))
+    assert error.value.parameter == setting
+
+
+def test_a_log_with_counts_and_sessions_is_counted_by_the_one_that_is_named(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("query,count,session\nshoes,50,s1\nshoes,40,s2\n")
+    with pytest.raises(BadInput, match="name the one to count by"):
+        from_log(log)
+    for fields, count in (
+        (LogFields(count_field="count"), 90),
+        (LogFields(session_field="session"), 2),
+    ):
+        (query,) = from_log(log, TrafficOptions(fields=fields)).queries
+        assert query.metadata["searches"] == count
