@@ -34,7 +34,12 @@ PROMPT = "umbrela"
 def command(
     folder: options.Folder,
     *,
-    prompt: Annotated[str, typer.Option(help="A prompt's name, or a file's path.")] = PROMPT,
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            help="A prompt's name, or a file's path. Default: umbrela; for a control, the set's."
+        ),
+    ] = None,
     model: model_options.ModelName = None,
     model_file: model_options.ModelFile = None,
     base_url: model_options.BaseUrl = None,
@@ -62,10 +67,11 @@ def command(
     to, model = output.made_from(open_collection(folder).folder), model_in(model, model_file)
     collection, watched = open_collection(folder), control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
-    asked = JudgeOptions(prompt, model, base_url, name, *settings)
+    asked = JudgeOptions(prompt or "", model, base_url, name, *settings)
     if control:
         _control(collection, asked, control, watched, (flags.dry_run, output, to))
         return
+    asked = replace(asked, prompt=PROMPT if prompt is None else prompt)
     if flags.dry_run:
         plan = run_until_stopped(
             lambda stop: aplan_judging(collection, asked, watched.with_stop(stop))
@@ -88,8 +94,6 @@ def _control(
     from labeler.judging.drift import adrift, aplan_drift
 
     dry_run, output, to = shown
-    if asked.prompt == PROMPT:  # the set's own, whichever that is
-        asked = replace(asked, prompt="")
     if dry_run:
         plan = run_until_stopped(
             lambda stop: aplan_drift(collection, asked, pairs, control.with_stop(stop))

@@ -158,10 +158,15 @@ def show_drift(check: DriftCheck) -> None:
 
 
 def check_steady(check: DriftCheck) -> None:
-    """`GateFailed` where the assessor has drifted, or nothing was graded again."""
-    if check.has_drifted or not check.compared:
-        advice = "judge new pairs under another name, or relabel all"
-        raise GateFailed(f"{check.name}: {check.verdict}; {advice}")
+    """`GateFailed` where the assessor has drifted, fails often, or too few pairs compare."""
+    if check.has_passed:
+        return
+    advice = "judge new pairs under another name, or relabel all"
+    if check.is_undecided:
+        advice = "nothing is shown either way; run it again, or with more pairs"
+    elif not check.has_drifted:
+        advice = f"controls/{check.name}.{check.number}.jsonl says which failed, and how"
+    raise GateFailed(f"{check.name}: {check.verdict}; {advice}")
 
 
 def show_failures(tally: Tally) -> None:

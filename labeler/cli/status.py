@@ -10,6 +10,8 @@ from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.reporting import show_failures
 from labeler.cli.screen import say
+from labeler.messages import count_of
+from labeler.report.printable import one_line
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -54,6 +56,10 @@ def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
     for name in collection.qrels_names():
         for finding in standing(collection, name):
             say(f"by {name}: {finding}")
+    for judged in sets:
+        if judged.controls:
+            controls = count_of(len(judged.controls), "control", "controls")
+            say(f"{judged.tally.name}: {controls}, the last: {one_line(judged.controls[-1], 100)}")
     for judged in sets:
         if judged.origin is not None and (judged.tally.failed or judged.left):
             _show_rest(collection, judged)

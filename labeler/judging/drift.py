@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from labeler.collection.controls import control_file, next_control, write_control
+from labeler.collection.controls import (
+    control_file,
+    next_control,
+    reserve_control,
+    write_control,
+)
 from labeler.collection.judgements import JudgementRow, origin_of, read_judgements
 from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.collection.lock import locked_in_loop
@@ -33,10 +38,12 @@ from labeler.models.session import Selection, Session, open_session, select_mode
 from labeler.prompt import find_prompt
 
 PAIRS = 20
+ROWS_OF_A_LOOK = 500
+"""Rows whose stored replies are looked up together."""
 TIMES = 2
 """How often each pair is asked again: the new grades differ from each other by noise alone."""
 FIRST_REPEAT = 1000
-"""Repeats of controls count from here, so that no earlier reply is taken for a new one."""
+"""Repeats of controls count from here, apart from those of judging."""
 
 
 def drift(  # noqa: PLR0913  the keywords of a public function are its settings
@@ -86,6 +93,7 @@ async def adrift(
             made_before(opened, prepared.name),
             (prepared.assessor.prompt.id, prepared.assessor.model.id),
         )
+        check = replace(check, changed=prepared.changed)
         async with locked_in_loop(opened, control.stop, control.note):
             path = control_file(opened, prepared.name, prepared.number)
             write_control(path, check.rows(), opened, check.as_json())
@@ -108,11 +116,15 @@ async def aplan_drift(
 
 
 class _Prepared(NamedTuple):
-    """The rows to judge again, their texts, and who does it, under which number."""
+    """The rows to judge again, their texts, and who does it, under which number.
+
+    `changed` counts the rows that were drawn and left out, because their texts are others now.
+    """
 
     name: str
     number: int
     rows: list[JudgementRow]
+    changed: int
     texts: Texts
     assessor: Assessor
     session: Session
@@ -137,6 +149,9 @@ async def _prepared(
     *,
     rehearsal: bool = False,
 ) -> AsyncIterator[_Prepared]:
+    if options.retry_failed:
+        problem = "a control asks about every pair anew; there is nothing to retry"
+        raise Misuse(problem, parameter="retry_failed")
     name = _name_of(collection, options)
     made_by = origin_of(collection.judgements(name))
     source = prompt_source(made_by.prompt) if made_by and made_by.prompt else "umbrela"
@@ -144,14 +159,23 @@ async def _prepared(
     options = asked_again(collection, name, options)
     prompt = find_prompt(options.prompt)
     texts = texts_of(collection)
-    number = next_control(collection, name)
-    rows = drawn(collection, name, texts, pairs, number)
+    rows = with_grades(collection, name, texts, pairs)
     session_options = replace(options.session, rehearsal=rehearsal)
     selection: Selection = await select_model("judge", session_options, control)
     documents = texts.documents.values()
     async with open_session(selection, documents, collection.store, control) as session:
         assessor = Assessor(prompt, session.model, inputs=session.inputs)
-        yield _Prepared(name, number, rows, texts, assessor, session)
+        number = next_control(collection)
+        if not rehearsal:
+            async with locked_in_loop(collection, control.stop, control.note):
+                number = reserve_control(collection, name)
+        shuffled = Random(f"control\0{number}").sample(rows, len(rows))
+        is_same = made_before(collection, name) == (prompt.id, session.model.id)
+        drawn, changed = first_unchanged(shuffled, pairs, texts, assessor if is_same else None)
+        if len(drawn) < 2:
+            problem = f"the texts of {changed:,} pairs have changed since they were judged"
+            raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")
+        yield _Prepared(name, number, drawn, changed, texts, assessor, session)
 
 
 def _name_of(collection: Collection, options: JudgeOptions) -> str:
@@ -171,10 +195,8 @@ def _name_of(collection: Collection, options: JudgeOptions) -> str:
     return name
 
 
-def drawn(
-    collection: Collection, name: str, texts: Texts, pairs: int, number: int
-) -> list[JudgementRow]:
-    """So many rows of a set by chance, among those with a grade of the documents as they are."""
+def with_grades(collection: Collection, name: str, texts: Texts, pairs: int) -> list[JudgementRow]:
+    """The rows of a set that a control of so many `pairs` draws from, in the order of pairs."""
     if pairs < 2:
         raise Misuse("a control takes two pairs at least", parameter="control")
     path = collection.judgements(name)
@@ -191,7 +213,38 @@ def drawn(
             f"{path}: no two pairs with a grade whose texts are there; nothing to control"
         )
     rows.sort(key=lambda row: row.judged.outcome.pair)
-    return Random(f"control\0{number}").sample(rows, min(pairs, len(rows)))
+    return rows
+
+
+def first_unchanged(
+    rows: Sequence[JudgementRow], pairs: int, texts: Texts, assessor: Assessor | None
+) -> tuple[list[JudgementRow], int]:
+    """The first rows whose texts are as they were judged, and how many others were passed over.
+
+    The store keeps what was asked: a row to whose texts, as they are now, no reply of the same
+    `assessor` is stored was judged by other texts. Where no reply to any row is stored, that cannot
+    be told, and the first rows are taken as they are; so are they without an assessor.
+    """
+    unchanged, changed = list[JudgementRow](), 0
+    if assessor is None:
+        return list(rows[:pairs]), 0
+    for first in range(0, len(rows), ROWS_OF_A_LOOK):
+        for row, is_stored in _stored(rows[first : first + ROWS_OF_A_LOOK], texts, assessor):
+            if len(unchanged) == pairs:
+                return unchanged, changed
+            if is_stored:
+                unchanged.append(row)
+            else:
+                changed += 1
+    return (unchanged, changed) if unchanged else (list(rows[:pairs]), 0)
+
+
+def _stored(
+    rows: Sequence[JudgementRow], texts: Texts, assessor: Assessor
+) -> Iterator[tuple[JudgementRow, bool]]:
+    requests = [assessor.request(*texts.of(row.judged.outcome.pair)) for row in rows]
+    replies = assessor.model.recall(requests)
+    return ((row, reply is not None) for row, reply in zip(rows, replies, strict=True))
 
 
 def made_before(collection: Collection, name: str) -> tuple[str, str]:

@@ -21,6 +21,8 @@ from labeler.stats.retest import RetestP, retest
 from labeler.stats.student import t_quantile
 
 FOUR_IN_FIVE = 0.8
+MOST_WITHOUT_GRADE = 0.1
+"""The share of new replies without a grade above which a control does not pass."""
 
 
 class Regraded(NamedTuple):
@@ -30,8 +32,20 @@ class Regraded(NamedTuple):
     new: tuple[Judged, ...]
 
     @property
+    def is_remembered(self) -> bool:
+        """Whether a reply was stored before the control began, and says nothing of today."""
+        return any(judged.remembered and not judged.shared for judged in self.new)
+
+    @property
+    def without_grade(self) -> int:
+        """How many of the new replies gave no grade."""
+        return sum(not isinstance(judged.outcome, Judgement) for judged in self.new)
+
+    @property
     def grades(self) -> tuple[int, ...] | None:
-        """The old grade and the new ones; None where one of the new replies gave none."""
+        """The old grade and the new ones; None where a new reply gave none, or is not new."""
+        if self.is_remembered:
+            return None
         outcomes: list[Outcome] = [self.old.outcome, *(judged.outcome for judged in self.new)]
         grades = [o.grade for o in outcomes if isinstance(o, Judgement)]
         return tuple(grades) if len(grades) == len(outcomes) else None
@@ -43,7 +57,8 @@ class DriftCheck:
 
     `before` and `now` are the prompt and the model, then and today. `same` is the share of new
     grades that equal the old ones, `same_now` of pairs whose two new grades are equal, `shift` how
-    far grades moved on average. A stable assessor is called drifted in 5 of 100 controls at most.
+    far grades moved on average. `changed` counts the pairs that were passed over because their
+    texts are others now. A stable assessor is called drifted in 5 of 100 controls at most.
     """
 
     name: str
@@ -55,6 +70,7 @@ class DriftCheck:
     same: Interval
     same_now: float
     shift: Interval
+    changed: int = 0
 
     @classmethod
     def of(
@@ -92,19 +108,53 @@ class DriftCheck:
     @property
     def verdict(self) -> str:
         """In words."""
-        if not self.compared:
-            return "undecided: no pair has a grade again"
-        return "drifted" if self.has_drifted else "no drift shown"
+        if self.is_undecided:
+            return f"undecided: {self._too_few()}"
+        if self.has_drifted:
+            return "drifted"
+        return "too many replies without a grade" if self.fails_often else "no drift shown"
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether too few pairs compare for any verdict."""
+        return self.compared < 2
+
+    @property
+    def fails_often(self) -> bool:
+        """Whether more than a tenth of the new replies gave no grade."""
+        without, replies = self.replies_without_grade
+        return without > MOST_WITHOUT_GRADE * replies
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether a gate may pass: enough pairs compare, few failed, and no drift is shown."""
+        return not (self.is_undecided or self.has_drifted or self.fails_often)
+
+    def _too_few(self) -> str:
+        if self.remembered == len(self.regraded):
+            return "all replies were stored before"
+        return "one pair alone has a grade again" if self.compared else "no pair has a grade again"
 
     @cached_property
     def compared(self) -> int:
         """How many pairs have a grade again, each time."""
         return sum(r.grades is not None for r in self.regraded)
 
+    @cached_property
+    def remembered(self) -> int:
+        """How many pairs had a reply that was stored before the control began."""
+        return sum(r.is_remembered for r in self.regraded)
+
     @property
     def failed(self) -> int:
         """How many pairs had a grade and now have none, once at least."""
-        return len(self.regraded) - self.compared
+        return len(self.regraded) - self.compared - self.remembered
+
+    @cached_property
+    def replies_without_grade(self) -> tuple[int, int]:
+        """How many of the new replies gave no grade, and how many new replies there were."""
+        new = [r for r in self.regraded if not r.is_remembered]
+        return sum(r.without_grade for r in new), sum(len(r.new) for r in new)
 
     @property
     def served(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -116,13 +166,30 @@ class DriftCheck:
     def sentences(self) -> Iterator[str]:
         """What was asked, what came of it, and what so few pairs can tell."""
         pairs = count_of(len(self.regraded), "pair", "pairs")
-        how = f"{pairs} judged again, twice each; p {self.p.either:.2g}"
+        p = "" if self.is_undecided else f"; p {self.p.either:.2g}"
+        how = f"{self.compared:,} of {pairs} compared, each asked about twice{p}"
         yield f"{self.name}: {self.verdict} ({how})"
         yield from self._changes()
-        if self.failed:
-            yield f"{count_of(self.failed, 'pair', 'pairs')} had a grade and got none now"
-        if self.compared and not self.has_drifted:
+        yield from self._left_out()
+        if not (self.is_undecided or self.has_drifted):
             yield self._power()
+
+    def _left_out(self) -> Iterator[str]:
+        """Which pairs are not compared, and why."""
+        if self.changed:
+            pairs = count_of(self.changed, "pair", "pairs")
+            yield f"{pairs} passed over: to the texts as they are now no reply is stored"
+        if self.remembered:
+            pairs = count_of(self.remembered, "pair", "pairs")
+            yield f"{pairs} left out: a reply was stored before this control began"
+        if self.failed:
+            without, replies = self.replies_without_grade
+            pairs = count_of(self.failed, "pair", "pairs")
+            share = (
+                f"{without:,} of {replies:,} new replies, {without / replies:.0%}, gave no grade"
+            )
+            allowed = f"at most {MOST_WITHOUT_GRADE:.0%} pass"
+            yield f"{pairs} had a grade and got none now; {share} ({allowed})"
 
     def _changes(self) -> Iterator[str]:
         for what, old, new in zip(("prompt", "model"), self.before, self.now, strict=True):
@@ -135,15 +202,24 @@ class DriftCheck:
 
     def _power(self) -> str:
         """The least shift, or share of changed grades, that as many pairs show as a rule."""
-        moved = [np.mean(r.grades[1:]) - r.grades[0] for r in self.regraded if r.grades]
-        deviation = float(np.std(moved, ddof=1)) if len(moved) > 1 else 0.0
+        grades = [r.grades for r in self.regraded if r.grades]
+        if all(len(set(given)) == 1 for given in grades):
+            return f"all grades are as before{self._most_changed()}"
+        moved = [np.mean(new) - old for old, *new in grades]
+        deviation = float(np.std(moved, ddof=1))
         if not deviation:
-            changed = 1 - (self.same.low or 0.0)
-            most = f"at most {changed:.0%} of all pairs have another grade now"
-            return f"all grades are as before; {most}"
+            alike = f"every pair's grade moved by {moved[0]:+.2f} on average"
+            return f"{alike}: which shift so many pairs would show cannot be told"
         reach = t_quantile(1 - SIGNIFICANT / 4, len(moved) - 1) + t_quantile(FOUR_IN_FIVE, 1e6)
         shift = reach * deviation / math.sqrt(len(moved))
-        return f"so many pairs show a shift of {shift:.2f} grades four times in five"
+        pairs = count_of(len(moved), "pair", "pairs")
+        return f"{pairs} would show a shift of {shift:.2f} grades in four of five controls"
+
+    def _most_changed(self) -> str:
+        """The largest share of changed grades that goes with none among those compared."""
+        if is_undefined(self.same.low):
+            return ""
+        return f"; at most {1 - (self.same.low or 0.0):.0%} of all pairs have another grade now"
 
     def table(self) -> Table:
         """The figures: shares of equal grades, and the mean shift."""
@@ -177,6 +253,9 @@ class DriftCheck:
             "pairs": len(self.regraded),
             "compared": self.compared,
             "failed": self.failed,
+            "remembered": self.remembered,
+            "changed": self.changed,
+            "passed": self.has_passed,
             "p": self.p.either,
             "p_shift": self.p.shift,
             "p_apart": self.p.apart,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from labeler.collection.controls import verdicts_of
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.pool import pool_pairs
@@ -25,7 +26,8 @@ class SetStatus:
     """What a set of judgements holds, what made it, and what it took.
 
     A reply that several pairs share is counted once. `cost` is in dollars, None where no price is
-    known. `pool` counts the pairs of the collection's pool.
+    known. `pool` counts the pairs of the collection's pool. `controls` are the verdicts of the
+    set's controls, in their order.
     """
 
     tally: Tally
@@ -33,6 +35,7 @@ class SetStatus:
     attempts: int
     cost: float | None
     pool: int
+    controls: tuple[str, ...] = ()
 
     @property
     def left(self) -> int:
@@ -66,6 +69,7 @@ class SetStatus:
             "tokens_in": self.tally.prompt_tokens,
             "tokens_out": self.tally.completion_tokens,
             "cost": self.cost,
+            "controls": list(self.controls),
         }
 
     @property
@@ -152,7 +156,8 @@ def _status_of(collection: Collection, name: str, pool: int, repeats: Repeats | 
         origin, attempts = row.origin, attempts + judged.attempts
         if judged.cost is not None:
             cost = (cost or 0.0) + judged.cost
-    return SetStatus(tally, origin, attempts, cost, pool)
+    controls = tuple(verdicts_of(collection, name))
+    return SetStatus(tally, origin, attempts, cost, pool, controls)
 
 
 def _repeats(collection: Collection) -> Repeats | None:

@@ -1,6 +1,8 @@
 """`judge --control`: what is asked again, what is said of it, and that no grade changes."""
 
+import asyncio
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,15 @@ import pytest
 from made import grade_in, make_collection, pair_calls
 
 from labeler.cli import execute
+from labeler.cli.reporting import check_steady
+from labeler.collection.controls import next_control
 from labeler.data import Failure, Judged, Judgement, Pair
-from labeler.errors import BadInput, Misuse
-from labeler.judging.drift import drift
+from labeler.errors import BadInput, GateFailed, Misuse
+from labeler.judging.drift import adrift, drift
 from labeler.judging.drift_check import DriftCheck, Regraded
 from labeler.judging.judge import judge
+from labeler.judging.session import JudgeOptions
+from labeler.judging.status import status
 from labeler.stats.retest import retest
 from labeler.testing import Call, FakeServer, fake_model, small_collection
 
@@ -47,7 +53,7 @@ def test_a_stable_assessor_is_not_called_drifted(
         assert control(tmp_path, server, "--control", "12") == 0
         assert len(pair_calls(server)) == asked + 24
     out, err = capsys.readouterr()
-    assert "a: no drift shown (12 pairs judged again, twice each; p 1)" in out
+    assert "a: no drift shown (12 of 12 pairs compared, each asked about twice; p 1)" in out
     assert "all grades are as before; at most" in err
     assert (collection.controls / "a.1.jsonl").exists()
 
@@ -83,7 +89,7 @@ def test_an_assessor_that_grades_lower_is_called_drifted(
     assert "a: drifted; judge new pairs under another name" in err
 
 
-def test_each_control_asks_anew_and_a_stopped_one_goes_on(tmp_path: Path) -> None:
+def test_each_control_asks_anew_and_a_stopped_one_too(tmp_path: Path) -> None:
     collection = make_collection(tmp_path, queries=3, documents=20)
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
@@ -91,12 +97,12 @@ def test_each_control_asks_anew_and_a_stopped_one_goes_on(tmp_path: Path) -> Non
         assert control(tmp_path, server, "--control", "10", "--max-calls", "7") == 4
         assert not collection.controls.exists()
         assert control(tmp_path, server, "--control", "10") == 0
-        assert len(pair_calls(server)) == start + 20
+        assert len(pair_calls(server)) == start + 27
         assert control(tmp_path, server, "--control", "10") == 0
-        assert len(pair_calls(server)) == start + 40
+        assert len(pair_calls(server)) == start + 47
     assert sorted(path.name for path in collection.controls.iterdir()) == [
-        "a.1.jsonl",
         "a.2.jsonl",
+        "a.3.jsonl",
     ]
 
 
@@ -173,3 +179,153 @@ def test_a_check_of_nothing_has_no_figures() -> None:
     check = DriftCheck.of("a", 1, (Regraded(old, (none, none)),), ("p", "m"), ("p", "m"))
     assert check.compared == 0
     assert check.as_json()["same"] == {"value": None, "low": None, "high": None}
+
+
+def test_sets_by_one_assessor_never_share_the_replies_of_a_control() -> None:
+    collection, mild = small_collection(), fake_model('{"grade": 2}')
+    judge(collection, model=mild, name="a")
+    judge(collection, model=mild, name="b")
+    assert drift(collection, "a", model=mild).verdict == "no drift shown"
+    check = drift(collection, "b", model=fake_model('{"grade": 0}'))
+    assert check.number == 2
+    assert check.remembered == 0
+    assert all(row["new"] == [0, 0] for row in check.rows())
+
+
+def test_a_control_asks_anew_after_the_files_of_earlier_ones_were_removed() -> None:
+    collection, mild = small_collection(), fake_model('{"grade": 2}')
+    judge(collection, model=mild, name="a")
+    drift(collection, "a", model=mild)
+    shutil.rmtree(collection.controls)
+    check = drift(collection, "a", model=fake_model('{"grade": 0}'))
+    assert check.number == 2
+    assert all(row["new"] == [0, 0] for row in check.rows())
+
+
+def test_replies_of_before_decide_nothing() -> None:
+    collection, mild = small_collection(), fake_model('{"grade": 2}')
+    judge(collection, model=mild, name="a")
+    drift(collection, "a", model=mild)
+    shutil.rmtree(collection.controls)
+    collection.card.unlink()
+    check = drift(collection, "a", model=fake_model('{"grade": 0}'))
+    assert check.verdict == "undecided: all replies were stored before"
+    assert check.remembered == len(check.regraded) == 4
+    assert "4 pairs left out: a reply was stored before this control began" in check.sentences()
+    with pytest.raises(GateFailed, match="undecided"):
+        check_steady(check)
+
+
+def test_two_controls_at_once_keep_a_file_each() -> None:
+    collection, mild = small_collection(), fake_model('{"grade": 2}')
+    judge(collection, model=mild, name="a")
+    options = JudgeOptions("", mild, None, "a")
+
+    async def both() -> list[DriftCheck]:
+        return await asyncio.gather(adrift(collection, options), adrift(collection, options))
+
+    checks = asyncio.run(both())
+    assert sorted(check.number for check in checks) == [1, 2]
+    assert all(check.compared == 4 for check in checks)
+    names = sorted(path.name for path in collection.controls.iterdir())
+    assert names == ["a.1.jsonl", "a.2.jsonl"]
+    assert next_control(collection) == 3
+
+
+def test_a_pair_whose_text_was_edited_is_passed_over() -> None:
+    collection, mild = small_collection(), fake_model('{"grade": 2}')
+    judge(collection, model=mild, name="a")
+    rows = list(map(json.loads, collection.queries.read_text().splitlines()))
+    rows[0]["text"] += " and more"
+    collection.queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    check = drift(collection, "a", model=mild)
+    assert check.changed > 0
+    assert check.changed + len(check.regraded) == 4
+    assert all(row["query_id"] != rows[0]["_id"] for row in check.rows())
+    assert any("passed over" in line for line in check.sentences())
+
+
+def regraded(*rows: tuple[int | None, ...], repeats: int = 1) -> DriftCheck:
+    made = list[Regraded]()
+    for number, (old, *new) in enumerate(rows * repeats):
+        pair = Pair("q", str(number))
+        none = Judged(Failure(pair, "refused", "no"))
+        given = [none if grade is None else Judged(Judgement(pair, grade)) for grade in (old, *new)]
+        made.append(Regraded(given[0], tuple(given[1:])))
+    return DriftCheck.of("a", 1, tuple(made), ("p", "m"), ("p", "m"))
+
+
+@pytest.mark.parametrize(
+    ("failed", "verdict"),
+    [
+        (2, "no drift shown"),
+        (3, "too many replies without a grade"),
+        (18, "too many replies without a grade"),
+        (19, "undecided: one pair alone has a grade again"),
+        (20, "undecided: no pair has a grade again"),
+    ],
+)
+def test_an_assessor_that_stopped_grading_does_not_pass(failed: int, verdict: str) -> None:
+    check = regraded(*[(2, 2, 2)] * (20 - failed), *[(2, None, None)] * failed)
+    first, *rest = check.sentences()
+    assert check.verdict == verdict
+    assert f"({20 - failed} of 20 pairs compared" in first
+    assert "nan" not in " ".join([first, *rest, json.dumps(check.as_json(), allow_nan=False)])
+    assert any(f"{2 * failed} of 40 new replies" in line for line in rest)
+    if verdict == "no drift shown":
+        check_steady(check)
+        return
+    with pytest.raises(GateFailed, match=verdict):
+        check_steady(check)
+
+
+@pytest.mark.parametrize("row", [(0, 1, 1), (0, 3, 3), (1, 0, 2)])
+def test_grades_that_all_moved_alike_are_not_called_as_before(row: tuple[int, ...]) -> None:
+    for repeats in (2, 3):
+        said = " ".join(regraded(row, repeats=repeats).sentences())
+        assert "as before" not in said
+        assert "cannot be told" in said
+    assert "all grades are as before" in " ".join(regraded((1, 1, 1), repeats=20).sentences())
+
+
+def test_the_shift_that_so_many_pairs_would_show_is_a_whole_sentence() -> None:
+    said = list(regraded((1, 1, 1), (1, 2, 1), (2, 1, 2), (0, 0, 0), repeats=5).sentences())
+    assert said[-1].startswith("20 pairs would show a shift of 0.")
+    assert said[-1].endswith(" grades in four of five controls")
+
+
+def test_the_prompt_that_was_named_is_the_one_of_the_control(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_collection(tmp_path)
+    with FakeServer(lambda _call: '{"reason": "no", "grade": 1}') as server:
+        assert control(tmp_path, server, "--prompt", "basic") == 0
+        capsys.readouterr()
+        control(tmp_path, server, "--control", "4", "--prompt", "umbrela")
+        assert "the prompt is not the same: basic@" in capsys.readouterr().err
+        control(tmp_path, server, "--control", "4")
+        assert "the prompt is not the same" not in capsys.readouterr().err
+
+
+def test_a_control_has_nothing_to_retry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_collection(tmp_path)
+    with FakeServer(grade_in) as server:
+        control(tmp_path, server)
+        assert control(tmp_path, server, "--control", "4", "--retry-failed") == 2
+    assert "--retry-failed: a control asks about every pair anew" in capsys.readouterr().err
+
+
+def test_the_status_of_a_set_tells_its_controls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = make_collection(tmp_path, queries=3, documents=20)
+    with FakeServer(grade_in) as server:
+        control(tmp_path, server)
+        control(tmp_path, server, "--control", "20")
+        control(tmp_path, server, "--control", "20", "--max-calls", "7")
+        server.answer = harsh
+        control(tmp_path, server, "--control", "20")
+    assert [judged.controls for judged in status(collection)] == [("no drift shown", "drifted")]
+    capsys.readouterr()
+    assert execute(["status", str(tmp_path)]) == 0
+    assert "a: 2 controls, the last: drifted" in capsys.readouterr().out
