@@ -69,6 +69,19 @@ class TableFlags:
         ),
     ] = 0
 
+    def check_one(self, by: Sequence[str] | None, form: FormName) -> None:
+        """`Misuse` where groups and another table are asked for in a form that holds one table."""
+        from labeler.errors import Misuse
+        from labeler.report.render import FORMS
+
+        if not by or form == "json" or FORMS[form].for_people:
+            return
+        names = ("per_query", "comparisons", "compare", "scenarios", "movers")
+        if other := next((name for name in names if getattr(self, name)), None):
+            option = f"--{other.replace('_', '-')}"
+            problem = f"{form} holds one table; leave this out, or {option}, or take json"
+            raise Misuse(problem, parameter="by")
+
 
 @unfolded
 def command(
@@ -125,7 +138,9 @@ def command(
 
         problem = "of weighted means it is not known what unjudged documents leave open"
         raise Misuse(problem, parameter="scenarios")
+    tables.check_one(groups.by, output.format)
     held = gates.read()
+    groups.check_thin(held)
     grouping = groups.grouping(held.fields if held else ())
     passed = _verdicts(verdicts) if verdicts else None
     how = Scoring(scoring.missing, unanswerable, scoring.ties, scoring.max_grade, passed)
@@ -145,7 +160,7 @@ def command(
         listed = {"movers": [mover.as_dict() for mover in movers]} if tables.movers else {}
         show_json(report.as_json(per_query=tables.per_query) | listed, to)
     else:
-        shown = _shown(report, tables, movers, output.format)
+        shown = _shown(report, tables, movers, output.format, by=bool(groups.by))
         show([" ".join(report.headline), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
@@ -220,9 +235,12 @@ def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | 
 
 
 def _shown(
-    report: Report, flags: TableFlags, movers: Sequence[Mover], form: FormName
+    report: Report, flags: TableFlags, movers: Sequence[Mover], form: FormName, *, by: bool
 ) -> list[Table]:
-    """The tables that were asked for; a program gets one, the last of them."""
+    """The tables that were asked for; a program gets one, the last of them.
+
+    People see groups that gates alone asked for, too.
+    """
     from labeler.evaluation.comparison.movers import mover_table
     from labeler.report.render import FORMS
 
@@ -240,8 +258,10 @@ def _shown(
             shown += [tables["discrimination"]] if "discrimination" in tables else []
     if for_people and "equivalence" in tables:
         shown.append(tables["equivalence"])
-    if report.by:
-        shown += report.group_tables(measures) if for_people else [report.group_rows()]
+    if report.by and for_people:
+        shown += report.group_tables(measures)
+    elif by:
+        shown.append(report.group_rows())
     if flags.scenarios:
         if for_people and report.difference_bounds:
             shown.append(report.difference_bounds_table())

@@ -71,6 +71,14 @@ class GroupFlags:
         by = tuple(dict.fromkeys([*(self.by or ()), *fields]))
         return Grouping(by, self.weights, self.queries, self.min_queries)
 
+    def check_thin(self, held: Gates | None) -> None:
+        """`Misuse` where there is no gate on a group that thin groups could fail."""
+        from labeler.errors import Misuse
+
+        if self.thin != "fail" and not (held and held.groups):
+            problem = "this says what gates on groups do, and there is none"
+            raise Misuse(problem, parameter="thin")
+
     def blamed(self, gates: GroupGateFlags) -> AbstractContextManager[None]:
         """Let the gates be blamed for a field that no query has, where they alone named it."""
         from labeler.errors import about

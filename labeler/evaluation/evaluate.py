@@ -9,7 +9,7 @@ from dataclasses import replace
 from labeler.errors import Misuse, about
 from labeler.evaluation.comparison.compared import compared
 from labeler.evaluation.comparison.margins import Margin, margins_by_measure
-from labeler.evaluation.groups.by_group import grouped_by
+from labeler.evaluation.groups.by_group import grouped_by, uncompared
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -122,11 +122,12 @@ def report_on(
     findings += verdict_findings(scoring.verdicts, pool)
     scope = scope_of(options.grouping, qrels, pool.queries)
     findings += scope.findings
-    scored, together, of_runs = score_runs(runs, pool, measures, options, scope.weights)
+    scored, together, of_runs, queries = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
     between = compared(scored, measures[0], options, findings)
-    grouped = grouped_by(scope, scored, between.comparisons, options)
+    grouped = grouped_by(scope, queries, scored, between.comparisons, options)
     findings += [finding for by in grouped for finding in by.findings()]
+    findings += uncompared(grouped, between.comparisons, options)
     findings += [*few_queries(scored), *hole_findings(scored)]
     findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
     parts = (between.comparisons, tuple(findings), between.discrimination, between.equivalences)

@@ -83,6 +83,9 @@ class Grouping:
         if self.queries is not None and not (self.by or self.weights):
             problem = "these queries are read for groups or weights, and none is asked for"
             raise Misuse(problem, parameter="queries")
+        if self.fewest != FEWEST and not self.by:
+            problem = "this is how many queries a group needs, and no groups are asked for"
+            raise Misuse(problem, parameter="min_queries")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ NO_GROUP = "(none)"
 """The group of queries that lack the field."""
 MOST_GROUPS = 60
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-12, 1e12
+_MOST_TIMES = 1e9
+"""A query of so many times another's weight leaves digits enough to tell its share from all."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,20 @@ class QueryFields:
                 problem = f"expected a number above 0, found {shown(value)}"
                 raise BadInput(f"{self.name}: {by} of the query {query:.80}: {problem}")
             weights[query] = weight
+        self._check_range(by, weights)
         return Weights(by, weights, self)
+
+    def _check_range(self, by: str, weights: Mapping[str, float]) -> None:
+        """`BadInput` where one weight is so much larger than another that the other is lost."""
+        if not weights:
+            return
+        most, least = max(weights, key=weights.__getitem__), min(weights, key=weights.__getitem__)
+        if weights[most] > _MOST_TIMES * weights[least]:
+            ends = (
+                f"{weights[most]:g} of the query {most:.80} and {weights[least]:g} of {least:.80}"
+            )
+            problem = f"expected weights within a factor of {_MOST_TIMES:,.0f}, found {ends}"
+            raise BadInput(f"{self.name}: {by}: {problem}", parameter="weights")
 
     def _of(self, query: str) -> Mapping[str, Any]:
         return self.facts.get(query, {})

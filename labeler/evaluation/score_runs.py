@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import NamedTuple
 
 from labeler.evaluation.holes.several import SeveralRuns
 from labeler.evaluation.inputs import RunsByName, rank
 from labeler.evaluation.options import EvaluationOptions
 from labeler.evaluation.query_facts import Weights
-from labeler.evaluation.scores import RunScores, counted, run_scores
+from labeler.evaluation.scores import RunScores, counted, run_scores, to_answer
 from labeler.evaluation.warnings import run_findings, score_findings
 from labeler.metrics import Measure
 from labeler.report.finding import Finding
@@ -18,11 +19,15 @@ from labeler.trec.pool import Pool
 
 
 class ScoredRuns(NamedTuple):
-    """The scores of runs, what several leave open together, and what is to be said of each."""
+    """The scores of runs, what several leave open together, and what is to be said of each.
+
+    `queries` count of a run that answers all of them.
+    """
 
     runs: list[RunScores]
     together: SeveralRuns | None
     findings: list[Finding]
+    queries: list[str]
 
 
 def score_runs(
@@ -43,9 +48,11 @@ def score_runs(
     together = SeveralRuns(pool.queries, measures)
     scored: list[RunScores] = []
     findings: list[Finding] = []
+    queries: list[str] = []
     for name, run in runs.items():
         ranked, facts = rank(run, pool, scoring.ties, holes=shared)
         findings += run_findings(name, pool, facts, scoring)
+        queries = queries or list(compress(ranked.queries, to_answer(ranked, scoring, weights)))
         ranked = counted(ranked, scoring, weights)
         if facts.holes is not None:
             together.add(name, ranked, facts.holes)
@@ -54,6 +61,6 @@ def score_runs(
         scored.append(run_scores(name, ranked, measures, how, weighting))
         findings += score_findings(name, scored[-1].scores)
     if not shared:
-        return ScoredRuns(scored, None, findings)
+        return ScoredRuns(scored, None, findings, queries)
     scored = [replace(run, scenarios=together.scenarios(run.name)) for run in scored]
-    return ScoredRuns(scored, together, findings)
+    return ScoredRuns(scored, together, findings, queries)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labeler.arrays import Floats
+from labeler.arrays import Flags, Floats
 from labeler.errors import BadInput
 from labeler.evaluation.comparison.paired import summary_interval
 from labeler.evaluation.holes.scenarios import scenarios
@@ -84,13 +84,9 @@ def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) 
 
     With weights those count that have one.
     """
-    counts = np.ones(ranked.n, dtype=np.bool_)
-    if weights is not None:
-        counts &= np.array(weights.has(ranked.queries), dtype=np.bool_)
+    counts = to_answer(ranked, scoring, weights)
     if scoring.missing == "skip":
         counts &= ranked.retrieved > 0
-    if scoring.unanswerable == "skip":
-        counts &= ranked.in_pool(1) > 0
     if not counts.any():
         raise BadInput("no query is left to score: all are missing or have no relevant document")
     if not counts.all():
@@ -98,6 +94,16 @@ def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) 
     if scoring.verdicts is not None:
         ranked = replace(ranked, passed=_passed(ranked.queries, scoring.verdicts))
     return ranked if scoring.max_grade is None else replace(ranked, max_grade=scoring.max_grade)
+
+
+def to_answer(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) -> Flags:
+    """Which queries count of a run that answers all of them."""
+    counts = np.ones(ranked.n, dtype=np.bool_)
+    if weights is not None:
+        counts &= np.array(weights.has(ranked.queries), dtype=np.bool_)
+    if scoring.unanswerable == "skip":
+        counts &= ranked.in_pool(1) > 0
+    return counts
 
 
 def _passed(queries: Sequence[str], verdicts: Mapping[str, bool]) -> Floats:

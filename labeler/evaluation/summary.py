@@ -10,6 +10,7 @@ from labeler.evaluation.comparison.paired import Comparison, mean_of
 from labeler.evaluation.scores import RunScores
 from labeler.messages import count_of
 from labeler.metrics import parse
+from labeler.metrics.weighting import whole_queries
 from labeler.report.table import number_text
 
 NAMED = 3
@@ -27,13 +28,11 @@ def headline(
     value = best.scores.means()[measure]
     if math.isnan(value):
         return [f"{measure} is undefined for every query, so that nothing is said of the runs."]
-    score = f"{number_text(value, _spec(measure))}"
+    score, over = number_text(value, _spec(measure)), _queries(best, measure)
     if len(runs) == 1:
-        return [
-            f"{best.name}: {measure} is {score} over {_queries(best)}{_between(best, measure)}."
-        ]
+        return [f"{best.name}: {measure} is {score} over {over}{_between(best, measure)}."]
     level = "lowest" if parse(measure).definition.lower_is_better else "highest"
-    leads = f"{best.name} has the {level} {measure}, {score} over {_queries(best)}"
+    leads = f"{best.name} has the {level} {measure}, {score} over {over}"
     by_measure = [c for c in comparisons if c.measure == measure]
     if not by_measure:
         return [f"{leads}."]
@@ -78,14 +77,20 @@ def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
 
 
 def _spec(measure: str) -> str:
-    return ".0f" if parse(measure).definition.summary == "sum" else ".4f"
+    return ".0f" if _is_sum(measure) else ".4f"
 
 
-def _queries(run: RunScores) -> str:
+def _queries(run: RunScores, measure: str) -> str:
+    """How many queries the run is scored over, and how they count; in a sum they count alike."""
     queries = count_of(len(run.scores.queries), "query", "queries")
-    if run.scores.weighting is None:
+    if run.scores.weighting is None or _is_sum(measure):
         return queries
-    return f"{queries} by weight (which say as much as {run.scores.weighting.effective:.0f} alike)"
+    alike = count_of(whole_queries(run.scores.weighting.effective), "query", "queries")
+    return f"{queries} by weight (as precise as {alike} of equal weight)"
+
+
+def _is_sum(measure: str) -> bool:
+    return parse(measure).definition.summary == "sum"
 
 
 def _between(run: RunScores, measure: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from labeler.arrays import Flags, Floats
@@ -19,5 +20,18 @@ class Weighting:
 
     @property
     def effective(self) -> float:
-        """So many queries of equal weight would say as much: Kish (1965), Survey Sampling."""
-        return float(self.weights.sum() ** 2 / (self.weights**2).sum())
+        """So many queries of equal weight would be as precise: Kish (1965), Survey Sampling.
+
+        Rounded, so that ten equal weights are as precise as ten queries, however a computer holds
+        such a weight.
+        """
+        weights = self.weights / self.weights.max()
+        return round(float(weights.sum() ** 2 / (weights**2).sum()), 9)
+
+
+def whole_queries(effective: float) -> int:
+    """A number of queries of equal weight as people read it, rounded down.
+
+    It is below a whole bound just where the number itself is.
+    """
+    return math.floor(effective)

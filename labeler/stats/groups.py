@@ -24,12 +24,15 @@ _CELLS = 20_000_000
 
 
 class GroupMean(NamedTuple):
-    """A group's mean, the ends of its interval of 95 %, and how many queries it has."""
+    """A group's mean, the ends of its interval of 95 %, and how many queries are as precise.
+
+    `queries` is their number where they count alike, else that of queries of equal weight.
+    """
 
     value: float
     low: float
     high: float
-    queries: int
+    queries: float
 
 
 def least_mean(means: Sequence[GroupMean]) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from labeler.cli import execute as labeler
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.groups.gates import group_failures, read_gates
+from labeler.stats.student import t_quantile
 
 KINDS = {f"k{n}": "keyword" for n in range(20)} | {f"h{n}": "how-to" for n in range(20)}
 QRELS = {query: {"d": 1, "e": 0} for query in KINDS}
@@ -189,7 +190,7 @@ def test_a_collections_queries_are_grouped_by_their_metadata(
     assert labeler(["evaluate", coll, "-m", "RR", "--by", "kind"]) == 0
     out = capsys.readouterr().out
     assert "by kind" in out
-    assert "a: how-to is the worst of 2 groups by RR, 0.5500." in out
+    assert "a: by RR how-to is the worst of the 2 groups, 0.5500." in out
     rows = [line for line in out.splitlines() if line.startswith(("how-to", "keyword"))]
     assert max(map(len, rows)) <= 80
     command = ["evaluate", coll, "-m", "RR"]
@@ -214,7 +215,7 @@ def test_plain_files_are_grouped_by_a_table(
     assert grouped["interactions"][0]["shown"] is True
     assert labeler(["evaluate", *files, *table, "-m", "RR", "--format", "csv"]) == 0
     header, *rows = capsys.readouterr().out.splitlines()
-    assert header == "by,group,run,measure,queries,value,low,high,judged,thin"
+    assert header == "by,group,run,measure,queries,value,low,high,judged,thin,effective"
     assert len(rows) == 4
     for form in ("markdown", "latex"):
         assert labeler(["evaluate", *files, *table, "-m", "RR", "--format", form]) == 0
@@ -238,6 +239,10 @@ def test_plain_files_are_grouped_by_a_table(
         ("--weights kind", "kind of the query k0: expected a number above 0, found 'keyword'"),
         ("--by kind --min-queries 1", "greater than or equal to 2"),
         ("--queries kinds.csv", "--queries: these queries are read for groups or weights"),
+        ("--min-queries 5", "--min-queries: this is how many queries a group needs, and no"),
+        ("--min-queries 5 --require RR:0.4", "--min-queries: this is how many queries a group"),
+        ("--thin skip", "--thin: this says what gates on groups do, and there is none"),
+        ("--thin skip --by kind", "--thin: this says what gates on groups do, and there is none"),
         ("--weights weight --scenarios", "--scenarios: of weighted means it is not known"),
         ("--weights weight --margin 0.05", "--margin: a margin is held by queries that count"),
     ],
@@ -278,7 +283,7 @@ def test_a_mean_by_weight_is_that_of_queries_repeated_as_often() -> None:
     assert report.runs[0].scores.means()["RR"] == pytest.approx((3 * 1.0 + 0.55) / 4)
     low, high = report.runs[0].intervals["RR"]
     assert low < (3 * 1.0 + 0.55) / 4 < high
-    assert "40 queries by weight (which say as much as 32 alike)" in report.headline[0]
+    assert "40 queries by weight (as precise as 32 queries of equal weight)" in report.headline[0]
     assert report.as_json()["weights"] == "weight"
 
 
@@ -309,3 +314,122 @@ def test_weights_that_no_query_has_or_that_are_none_are_refused() -> None:
         evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", weights={"k0": -1.0})
     with pytest.raises(Misuse, match="no query of the queries has 'group'"):
         evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", by=dict.fromkeys(KINDS, ""))
+
+
+def test_ten_equal_weights_are_as_precise_as_ten_queries() -> None:
+    ten = {query: kind for query, kind in KINDS.items() if int(query[1:]) < 10}
+    qrels = {query: QRELS[query] for query in ten}
+    for weight in (0.1, 0.3, 1e-12, 1e12):
+        weights = dict.fromkeys(ten, weight)
+        queries = {q: {"kind": ten[q], "w": weights[q]} for q in ten}
+        options: dict[str, Any] = {"by": "kind", "weights": "w", "queries": queries}
+        report = evaluate(qrels, GOOD_AT_KEYWORDS, "RR", **options)
+        assert {score.effective for score in report.by[0].scores} == {10.0}
+        assert not report.by[0].thin
+        assert not list(group_failures(report, read_gates(["RR:0.1@worst-kind"]).groups))
+
+
+def test_a_number_of_equal_weights_is_the_same_in_warning_table_and_gate() -> None:
+    weights = {query: 1.0 + (int(query[1:]) < 6) * 3 for query in KINDS}
+    queries = {q: {"kind": KINDS[q], "w": weights[q]} for q in KINDS}
+    options: dict[str, Any] = {"by": "kind", "weights": "w", "queries": queries}
+    report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", **options, min_queries=15)
+    assert report.by[0].scores[0].effective == pytest.approx(13.1, abs=0.05)
+    near = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", **options, min_queries=13)
+    assert not near.by[0].thin
+    (warning,) = [str(f) for f in report.findings if "too few" in str(f)]
+    (failed,) = group_failures(report, read_gates(["RR:0.1@worst-kind"]).groups)
+    assert "keyword (13)" in warning
+    assert "keyword (13" in failed
+    assert report.group_tables()[0].rows[0][1] == "thin 13"
+
+
+def test_queries_just_short_of_a_bound_are_never_rounded_up_to_it() -> None:
+    weights = {query: 1.0 + (int(query[1:]) < 8) * 4 for query in KINDS}
+    queries = {q: {"kind": KINDS[q], "w": weights[q]} for q in KINDS}
+    options: dict[str, Any] = {"by": "kind", "weights": "w", "queries": queries}
+    report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", **options, min_queries=13)
+    assert report.by[0].scores[0].effective == pytest.approx(12.755, abs=0.01)
+    (failed,) = group_failures(report, read_gates(["RR:0.1@worst-kind"]).groups)
+    assert "keyword (12)" in failed
+    assert report.group_tables()[0].rows[0][1] == "thin 12"
+
+
+@pytest.mark.parametrize("gate", ["RR:0.1@worst-group", "RR:0.1@group=keyword"])
+def test_a_judged_group_that_a_run_does_not_answer_is_never_passed_over(gate: str) -> None:
+    how_to = {q: docs for q, docs in BETTER_AT_BOTH.items() if KINDS[q] == "how-to"}
+    (found,) = failures(gate, "skip", runs=how_to, missing="skip")
+    assert found == "RR by group: keyword (0 of 20): fewer than 10 queries decide no gate"
+
+
+def test_the_truly_worst_is_as_uncertain_as_queries_of_equal_weight_would_leave_it() -> None:
+    weights = {query: 1.0 + (int(query[1:]) < 10) * 50 for query in KINDS}
+    queries = {q: {"kind": KINDS[q], "w": weights[q]} for q in KINDS}
+    options: dict[str, Any] = {"by": "kind", "weights": "w", "queries": queries}
+    rarely_first = run({"keyword": 0.1, "how-to": 0.1})
+    grouped = evaluate(QRELS, rarely_first, "RR", **options).by[0]
+    (worst,) = grouped.worst
+    freedom = grouped.scores[0].effective - 1
+    assert freedom == pytest.approx(9.4, abs=0.05)
+    stretch = t_quantile(0.9875, freedom) / t_quantile(0.975, freedom)
+    highs = [s.value + (s.high - s.value) * stretch for s in grouped.scores]
+    assert worst.high == pytest.approx(min(highs))
+    assert worst.high < 1.0
+
+
+def test_weights_that_no_sum_can_hold_together_are_one_line() -> None:
+    weights = dict.fromkeys(KINDS, 1e-12) | {"k0": 1e12}
+    with pytest.raises(BadInput, match=r"1e\+12 of the query k0 and 1e-12 of"):
+        evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", weights=weights)
+    far = dict.fromkeys(KINDS, 1.0) | {"k0": 1e9}
+    low, high = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", weights=far).runs[0].intervals["RR"]
+    assert 0 <= low < high <= 1
+
+
+def test_a_sum_is_not_said_to_be_by_weight() -> None:
+    weights = {query: 1.0 + (query[0] == "k") for query in KINDS}
+    (said,) = evaluate(QRELS, GOOD_AT_KEYWORDS, "NumRet", weights=weights).headline
+    assert said == "run: NumRet is 80 over 40 queries."
+
+
+def test_with_weights_one_note_says_that_runs_are_not_compared_by_group() -> None:
+    queries = {q: {"kind": KINDS[q], "w": 1.0} for q in KINDS}
+    runs = {"a": GOOD_AT_KEYWORDS, "b": GOOD_AT_HOW_TO, "c": BETTER_AT_BOTH}
+    options: dict[str, Any] = {"by": "kind", "weights": "w", "queries": queries}
+    report = evaluate(QRELS, runs, "RR", **options)
+    assert [str(f) for f in report.findings if "not compared" in str(f)] == [
+        "with weights, runs are not compared by kind"
+    ]
+    one = evaluate(QRELS, GOOD_AT_HOW_TO, "RR", **options)
+    assert not any("not compared" in str(f) for f in one.findings)
+
+
+def test_runs_of_which_nothing_is_shown_by_group_share_a_sentence() -> None:
+    runs = {f"r{n}": run({"keyword": n / 10, "how-to": n / 10}) for n in range(1, 7)}
+    report = evaluate(QRELS, runs, "RR", by=KINDS, baseline="r1")
+    table = report.group_tables()[1]
+    assert table.note == "5 runs: their differences are not shown to depend on group (p at least 1)"
+    assert "verdict" not in [column.name for column in table.columns]
+    few = evaluate(QRELS, runs, "RR", by=KINDS, baseline="r1", min_queries=30)
+    assert few.group_tables()[1].note == (
+        "5 runs: their differences are not tested for depending on group: "
+        "fewer than two groups have 30 queries"
+    )
+    assert "fewer than two groups have 30 queries: none" in few.group_tables()[0].note
+
+
+def test_a_file_of_rows_holds_groups_only_where_they_are_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["evaluate", str(folder / "coll"), "-m", "RR", "--format", "csv"]
+    for words in ([], ["--comparisons"], ["--per-query"]):
+        assert labeler([*command, *words]) == 0
+        plain = capsys.readouterr().out
+        assert labeler([*command, *words, "--require", "RR:0.1@worst-kind"]) == 0
+        assert capsys.readouterr().out == plain
+    for words in ("--per-query", "--comparisons", "--compare RR", "--scenarios", "--movers 1"):
+        assert labeler([*command, "--by", "kind", *words.split()]) == 2
+        said = f"--by: csv holds one table; leave this out, or {words.split()[0]}, or take json"
+        assert said in capsys.readouterr().err
+        assert labeler([*command[:-1], "json", "--by", "kind", *words.split()]) == 0
+        capsys.readouterr()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -20,10 +20,11 @@ from labeler.evaluation.groups.differences import (
     masks_of,
 )
 from labeler.evaluation.options import EvaluationOptions
-from labeler.evaluation.query_facts import QueryScope
+from labeler.evaluation.query_facts import QueryScope, Weights
 from labeler.evaluation.ranges import MEANS, UNBOUNDED
 from labeler.evaluation.scores import RunScores, intervals
 from labeler.metrics import Measure, Scores
+from labeler.metrics.weighting import whole_queries
 from labeler.report.finding import Finding
 from labeler.stats.groups import GroupMean, least_mean, may_be_least
 
@@ -71,7 +72,11 @@ class WorstGroup:
 
 @dataclass(frozen=True)
 class ByGroup:
-    """The scores of runs by the groups of one field; `judged` names the shares judged."""
+    """The scores of runs by the groups of one field; `judged` names the shares judged.
+
+    `to_answer` is how many queries of each group count, whether or not a run answers them, or how
+    many of equal weight are as precise.
+    """
 
     by: str
     fewest: int
@@ -81,6 +86,7 @@ class ByGroup:
     differences: tuple[GroupDifference, ...] = ()
     interactions: tuple[Interaction, ...] = ()
     judged: str = "judged"
+    to_answer: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def thin(self) -> dict[str, int]:
@@ -88,7 +94,7 @@ class ByGroup:
         queries: dict[str, int] = {}
         for score in self.scores:
             if score.thin:
-                n = int(score.effective)
+                n = whole_queries(score.effective)
                 queries[score.group] = min(n, queries.get(score.group, n))
         return queries
 
@@ -121,14 +127,43 @@ def _judged(score: GroupScore) -> float:
 
 def grouped_by(
     scope: QueryScope,
+    queries: Sequence[str],
     runs: Sequence[RunScores],
     comparisons: Sequence[Comparison],
     options: EvaluationOptions,
 ) -> tuple[ByGroup, ...]:
-    """The scores by group of each field that was asked for."""
+    """The scores by group of each field that was asked for.
+
+    `queries` count of a run that answers all of them.
+    """
     return tuple(
-        by_group(by, groups, runs, comparisons, options) for by, groups in scope.groups.items()
+        replace(
+            by_group(by, groups, runs, comparisons, options),
+            to_answer=_to_answer(groups, queries, scope.weights),
+        )
+        for by, groups in scope.groups.items()
     )
+
+
+def _to_answer(
+    groups: Mapping[str, str], queries: Sequence[str], weights: Weights | None
+) -> dict[str, float]:
+    """How many queries of each group a run is to answer, or as many of equal weight."""
+    of_group: dict[str, list[str]] = {group: [] for group in groups.values()}
+    for query in queries:
+        of_group[groups[query]].append(query)
+    if weights is None:
+        return {group: float(len(held)) for group, held in of_group.items()}
+    return {group: weights.of(held).effective if held else 0.0 for group, held in of_group.items()}
+
+
+def uncompared(
+    grouped: Sequence[ByGroup], comparisons: Sequence[Comparison], options: EvaluationOptions
+) -> Iterator[Finding]:
+    """That runs were compared over all queries alone, where weights are why."""
+    if grouped and comparisons and options.grouping.weights:
+        fields = " and ".join(by.by for by in grouped)
+        yield Finding(f"with weights, runs are not compared by {fields}", level="note")
 
 
 def by_group(
@@ -211,7 +246,7 @@ def _worst(
 
 def _signed(row: GroupScore, sign: float) -> GroupMean:
     ends = sorted((sign * row.low, sign * row.high))
-    return GroupMean(sign * row.value, ends[0], ends[1], row.queries)
+    return GroupMean(sign * row.value, ends[0], ends[1], row.effective)
 
 
 def _within(measure: Measure, sign: float, ends: tuple[float, float]) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from labeler.errors import Misuse
 from labeler.evaluation.gates import ScoreGate, score_gates, short_end, shortfall
 from labeler.evaluation.options import Thin
+from labeler.metrics.weighting import whole_queries
 
 if TYPE_CHECKING:
     from labeler.evaluation.groups.by_group import ByGroup, GroupScore
@@ -92,7 +93,8 @@ def group_failures(
     """What does not keep its gate, and what cannot be held against it.
 
     A group of few queries decides nothing: it fails its gate, whatever its score. With `thin` as
-    `skip` the gate on the worst group passes over such groups, and fails where all are thin.
+    `skip` the gate on the worst group passes over groups of few queries to answer, and fails where
+    all are thin. A group of more, of which a run answers few, fails.
     """
     for gate in gates:
         grouped = _grouped(report, gate)
@@ -100,7 +102,10 @@ def group_failures(
         for score in grouped.scores:
             if score.measure == str(gate.gate.measure):
                 of_run.setdefault(score.run, []).append(score)
-        held = {run: _held(rows, gate, thin) for run, rows in of_run.items()}
+        held = {
+            run: _held(rows, gate, None if thin == "fail" else grouped)
+            for run, rows in of_run.items()
+        }
         yield from _undecided(held, gate, grouped)
         for scores in held.values():
             yield from _short(scores, gate)
@@ -110,11 +115,14 @@ def _grouped(report: Report, gate: GroupGate) -> ByGroup:
     return next(grouped for grouped in report.by if grouped.by == gate.by)
 
 
-def _held(rows: Sequence[GroupScore], gate: GroupGate, thin: Thin) -> list[GroupScore]:
-    """The scores that a run's gate holds."""
-    held = [s for s in rows if gate.group in (None, s.group)]
-    decided = [s for s in held if not s.thin]
-    return decided if gate.group is None and thin == "skip" and decided else held
+def _held(rows: Sequence[GroupScore], gate: GroupGate, grouped: ByGroup | None) -> list[GroupScore]:
+    """The scores that a run's gate holds; thin groups are skipped where `grouped` is given."""
+    if gate.group is not None:
+        return [s for s in rows if s.group == gate.group]
+    if grouped is None:
+        return list(rows)
+    held = [s for s in rows if not s.thin or grouped.to_answer[s.group] >= grouped.fewest]
+    return held or list(rows)
 
 
 def _undecided(
@@ -123,12 +131,19 @@ def _undecided(
     """Which groups are too thin, said once where that is so for all runs."""
     runs_by_groups: dict[str, list[str]] = {}
     for run, scores in held.items():
-        if listed := ", ".join(f"{s.group} ({s.effective:.0f})" for s in scores if s.thin):
+        if listed := ", ".join(_counted(s, grouped) for s in scores if s.thin):
             runs_by_groups.setdefault(listed, []).append(run)
     for listed, runs in runs_by_groups.items():
         whose = f"{', '.join(runs)}: " if len(runs) < len(held) else ""
         few = f"fewer than {grouped.fewest} queries decide no gate"
         yield f"{whose}{gate.gate.measure} by {gate.by}: {listed}: {few}"
+
+
+def _counted(score: GroupScore, grouped: ByGroup) -> str:
+    """A thin group and its queries, with those there are to answer where a run lacks some."""
+    answered, every = whole_queries(score.effective), whole_queries(grouped.to_answer[score.group])
+    of = f" of {every}" if every > answered else ""
+    return f"{score.group} ({answered}{of})"
 
 
 def _short(scores: Sequence[GroupScore], gate: GroupGate) -> Iterator[str]:

@@ -12,6 +12,7 @@ from labeler.evaluation.query_facts import NO_GROUP
 from labeler.evaluation.summary import COLORS, NAMED
 from labeler.evaluation.tables import defined, measure_column
 from labeler.metrics import parse
+from labeler.metrics.weighting import whole_queries
 from labeler.report.table import Cell, Column, Ends, Interval, Table, number_text
 
 MOST_MEASURES = 2
@@ -68,7 +69,7 @@ def groups_in_order(grouped: ByGroup, run: str, measure: str) -> list[str]:
 
 
 def _count(score: GroupScore) -> str:
-    return f"thin {score.effective:.0f}" if score.thin else str(score.queries)
+    return f"thin {whole_queries(score.effective)}" if score.thin else str(score.queries)
 
 
 def _interval(score: GroupScore) -> Interval:
@@ -91,13 +92,13 @@ def _notes(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> It
         elif others:
             may = f"; {_listed(others)} may truly be the worst, too"
         score = number_text(worst.value, ".4f")
-        which = f"{worst.of} groups" + (" that are not thin" if grouped.thin else "")
+        which = f"the {worst.of} groups" + (" that are not thin" if grouped.thin else "")
         yield (
-            f"{worst.run}: {worst.group} is the worst of {which} by {measure}, {score}"
+            f"{worst.run}: by {measure} {worst.group} is the worst of {which}, {score}"
             f"{may}. The truly worst one has {worst.low:.3f} to {worst.high:.3f} (95 %)."
         )
     if not rows and len(grouped.sizes) > 1:
-        yield f"no two groups have {grouped.fewest} queries: none is called the worst"
+        yield f"fewer than two groups have {grouped.fewest} queries: none is called the worst"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -111,9 +112,13 @@ def group_rows(groupings: Sequence[ByGroup]) -> Table:
     columns = [
         *(Column(name, align="left") for name in ("by", "group", "run", "measure")),
         *(Column(name) for name in ("queries", "value", "low", "high", "judged", "thin")),
+        Column("effective"),
     ]
     rows: list[list[Cell]] = [
-        [g.by, s.group, s.run, s.measure, s.queries, s.value, s.low, s.high, s.judged, int(s.thin)]
+        [
+            *(g.by, s.group, s.run, s.measure, s.queries, s.value, s.low, s.high, s.judged),
+            *(int(s.thin), s.effective),
+        ]
         for g in groupings
         for s in g.scores
     ]
@@ -126,7 +131,7 @@ def group_differences_table(grouped: ByGroup, measure: str, runs: Sequence[str])
     tested = [
         i for run in runs for i in grouped.interactions if (i.run, i.measure) == (run, measure)
     ]
-    several = len({d.run for d in rows}) > 1
+    several, has_verdicts = len({d.run for d in rows}) > 1, any(d.verdict for d in rows)
     columns = [
         *([Column("run", align="left")] if several else []),
         Column(grouped.by, align="left"),
@@ -136,12 +141,15 @@ def group_differences_table(grouped: ByGroup, measure: str, runs: Sequence[str])
         Column("", format="", ends="+.4f", only="programs"),
         Column("w/t/l"),
         *(Column(name, only="programs") for name in ("p", "p_corrected")),
-        Column("verdict", colors=COLORS),
+        *([Column("verdict", colors=COLORS)] if has_verdicts else []),
     ]
-    cells = [[*([d.run] if several else []), *_difference_row(d)] for d in rows]
+    cells = [
+        [*([d.run] if several else []), *_difference_row(d), *([d.verdict] if has_verdicts else [])]
+        for d in rows
+    ]
     baseline = rows[0].baseline if rows else "-"
     who = f"{rows[0].run} against {baseline}" if rows and not several else f"against {baseline}"
-    note = "\n".join(sentence for i in tested for sentence in [_tested(grouped, i)])
+    note = "\n".join(_tested(grouped, tested))
     title = f"by {grouped.by}: {who}, by {measure}"
     return Table(f"differences-by-{grouped.by}", columns, cells, title, note)
 
@@ -149,18 +157,31 @@ def group_differences_table(grouped: ByGroup, measure: str, runs: Sequence[str])
 def _difference_row(d: GroupDifference) -> Iterator[Cell]:
     yield from (d.group, f"thin {d.queries}" if d.thin else str(d.queries))
     yield from (Interval(d.difference, d.low, d.high), d.difference, Ends(d.low, d.high))
-    yield from (f"{d.wins}/{d.ties}/{d.losses}", d.p, d.p_corrected, d.verdict)
+    yield from (f"{d.wins}/{d.ties}/{d.losses}", d.p, d.p_corrected)
 
 
-def _tested(grouped: ByGroup, interaction: Interaction) -> str:
-    """What the test of one run's interaction says, with the groups where it is better and worse."""
-    by, run = grouped.by, interaction.run
-    if interaction.groups < 2:
-        few = f"fewer than two groups have {grouped.fewest} queries"
-        return f"{run}: whether its difference depends on {by} is not tested: {few}"
-    p = f"p {interaction.p_corrected:.2g}"
-    if not interaction.is_shown:
-        return f"{run}: its difference is not shown to depend on {by} ({p})"
+def _tested(grouped: ByGroup, interactions: Sequence[Interaction]) -> Iterator[str]:
+    """What the tests of runs' interactions say; runs of which nothing is shown share a sentence."""
+    few = f"fewer than two groups have {grouped.fewest} queries"
+    yield from (_shown(grouped, i) for i in interactions if i.is_shown)
+    if runs := [i for i in interactions if i.groups >= 2 and not i.is_shown]:
+        whose, least = _differences_of(runs), min(i.p_corrected for i in runs)
+        p = f"p {least:.2g}" if len(runs) == 1 else f"p at least {least:.2g}"
+        yield f"{whose} not shown to depend on {grouped.by} ({p})"
+    if runs := [i for i in interactions if i.groups < 2]:
+        yield f"{_differences_of(runs)} not tested for depending on {grouped.by}: {few}"
+
+
+def _differences_of(interactions: Sequence[Interaction]) -> str:
+    """The one run, or how many, and the beginning of what is said of the differences."""
+    if len(interactions) == 1:
+        return f"{interactions[0].run}: its difference is"
+    return f"{len(interactions)} runs: their differences are"
+
+
+def _shown(grouped: ByGroup, interaction: Interaction) -> str:
+    """That a run's difference depends on the group, and the groups where it is better and worse."""
+    by, run, p = grouped.by, interaction.run, f"p {interaction.p_corrected:.2g}"
     significant = [
         d
         for d in grouped.differences
@@ -181,6 +202,7 @@ def by_group_as_json(grouped: ByGroup) -> dict[str, Any]:
         "by": grouped.by,
         "fewest": grouped.fewest,
         "sizes": dict(grouped.sizes),
+        "to_answer": dict(grouped.to_answer),
         "thin": dict(grouped.thin),
         "without_field": grouped.sizes.get(NO_GROUP, 0),
         "scores": [defined(asdict(row)) for row in grouped.scores],
