@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,60 +19,15 @@ from labeler.collection.people import write_sample as write_sampled
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.provenance import note_changed
 from labeler.collection.queries import read_queries, write_queries
-from labeler.corpus.matching import CARRIED, MERGED, STATES, UNCHANGED, Match
+from labeler.corpus.carryover import Carryover
+from labeler.corpus.matching import CARRIED, MERGED, UNCHANGED, Match
 from labeler.data import Judgement, Pair, Pooled, Qrels, Query
 from labeler.files.jsonl import read_rows, write_rows
-from labeler.report.table import Column, Table
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_sorted_qrels
 
-Counts = Counter[str]
-
 PASSAGES_OF_QUERIES = ("source", "about")
 """Where a query's metadata name passages: those that it was written for, or about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Carryover:
-    """What became of a collection's passages and judgements, counted by state.
-
-    `passages` counts the old passages, `by_set` the graded pairs of each set of judgements and
-    qrels. `lower_bounds` are grades of merged passages of which a part was never judged. `unjudged`
-    counts the pairs of the new pool that no set of judgements has a grade of, `unchecked` the
-    unanswerable queries that passages which were not there before may answer.
-    """
-
-    passages: Counts = field(default_factory=Counter)
-    by_set: Mapping[str, Counts] = field(default_factory=dict)
-    lower_bounds: int = 0
-    pool: int = 0
-    unjudged: int = 0
-    unchecked: int = 0
-
-    def table(self) -> Table:
-        """The five counts of the passages, and of the grades of each set."""
-        names = ("of", *STATES)
-        columns = [Column(n, align="left" if n == "of" else "right") for n in names]
-        rows: list[list[str | int]] = [
-            [name, *(counts[state] for state in STATES)]
-            for name, counts in [("passages", self.passages), *self.by_set.items()]
-        ]
-        return Table("carried", columns, rows)
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts by name."""
-        return {
-            "passages": _in_order(self.passages),
-            "judgements": {name: _in_order(counts) for name, counts in self.by_set.items()},
-            "lower_bounds": self.lower_bounds,
-            "pool": self.pool,
-            "unjudged": self.unjudged,
-            "unchecked": self.unchecked,
-        }
-
-
-def _in_order(counts: Counts) -> dict[str, int]:
-    return {state: counts[state] for state in STATES}
 
 
 class _Carried(NamedTuple):
@@ -103,15 +58,29 @@ class Carrying:
         if not self.old.pool.exists():
             return []
         entries = (
-            Pooled(Pair(entry.pair.query_id, new_id), entry.runs, entry.best_rank)
+            self._pooled(entry, new_id)
             for entry in read_pool(self.old.pool)
-            for new_id in self.matches.get(entry.pair.doc_id, Match("gone")).new_ids
+            for new_id in self._new_ids(entry.pair.doc_id)
         )
         merged: dict[Pair, Pooled] = {}
         for entry in entries:
-            earlier = [merged[entry.pair]] if entry.pair in merged else []
-            merged[entry.pair] = merge_pools(earlier, [entry])[0]
+            earlier = merged.get(entry.pair)
+            merged[entry.pair] = _united(earlier, entry) if earlier else entry
         return list(merged.values())
+
+    def _new_ids(self, old_id: str) -> tuple[str, ...]:
+        match = self.matches.get(old_id)
+        return match.new_ids if match else ()
+
+    def _pooled(self, entry: Pooled, new_id: str) -> Pooled:
+        """An entry of a new passage, led to by whatever holds the text of its seeds now.
+
+        No passage leads to itself: a seed may be merged with what it led to.
+        """
+        parts = dict.fromkeys(part for seed in entry.seeds for part in self._new_ids(seed))
+        seeds = tuple(part for part in parts if part != new_id)
+        pair = Pair(entry.pair.query_id, new_id)
+        return Pooled(pair, entry.runs, entry.best_rank, None, seeds, entry.round)
 
     def graded(self, grades: Iterable[tuple[str, str, int]]) -> dict[Pair, tuple[_Carried, int]]:
         """The pairs with grades that hold in the new corpus; of several in one, the highest.
@@ -208,6 +177,16 @@ class Carrying:
         return carried.state == MERGED and len(carried.sources) < len(self.parts[pair.doc_id])
 
 
+def _united(first: Pooled, second: Pooled) -> Pooled:
+    """One entry of two that are of one passage now; its round is the earlier of theirs.
+
+    There is none where one of them was in the pool before it was expanded.
+    """
+    rounds = [entry.round for entry in (first, second) if entry.round is not None]
+    (united,) = merge_pools([first], [second])
+    return replace(united, round=min(rounds) if len(rounds) == 2 else None)
+
+
 def write_carried(collection: Collection, carrying: Carrying) -> None:
     """Write what names documents into a collection, from the state that it is carried over from.
 
@@ -274,8 +253,6 @@ def _write_people(collection: Collection, carrying: Carrying) -> None:
 
 
 def _with_document(row: Any, new_id: str) -> Any:
-    from dataclasses import replace
-
     return replace(row, pair=Pair(row.pair.query_id, new_id))
 
 

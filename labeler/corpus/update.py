@@ -14,7 +14,8 @@ from labeler.collection.lock import locked
 from labeler.collection.provenance import making
 from labeler.collection.readme import write_readme
 from labeler.corpus.blocks import lengths_of
-from labeler.corpus.carry import Carrying, Carryover, keep_before, note_in_card, write_carried
+from labeler.corpus.carry import Carrying, keep_before, note_in_card, write_carried
+from labeler.corpus.carryover import Carryover
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.ingest import card_of, refuse_to_write_into
 from labeler.corpus.matching import match_passages

@@ -30,7 +30,7 @@ def read_own_run(
     name = _own_name(path)
     whole = read_run(path)
     queries = read_queries(collection.queries)
-    run = {query_id: scores for query_id, scores in whole.items() if query_id in queries}
+    run = _of_queries(whole, queries)
     if not run:
         raise BadInput(no_query_in_common(path, whole, collection.queries, queries))
     if len(run) < len(whole):
@@ -38,7 +38,7 @@ def read_own_run(
         count = count_of(len(left_out), "query is", "queries are")
         warn(f"{path}: {count} not in the collection, left out: {_some(left_out)}")
     present = collection.run(name)
-    if present.exists() and read_run(present) != run:
+    if present.exists() and _of_queries(read_run(present), queries) != run:
         raise Misuse(f"{path}: {present} is another run of that name; rename the file")
     _check_documents(path, run, depth, collection.corpus)
     return run
@@ -72,6 +72,10 @@ def standing_runs(
     if others:
         note(f"stands in runs/ and is in no pool until it is named: {_some(others)}")
     return runs
+
+
+def _of_queries(run: Run, queries: Container[str]) -> Run:
+    return {query_id: scores for query_id, scores in run.items() if query_id in queries}
 
 
 def _own_name(path: Path) -> str:

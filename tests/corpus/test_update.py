@@ -13,9 +13,10 @@ from labeler.collection.pool import read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.validate import validate
 from labeler.corpus.blocks import lengths_of
+from labeler.corpus.carry import Carrying
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.ingest import ingest
-from labeler.corpus.matching import CARRIED, STATES, match_passages
+from labeler.corpus.matching import CARRIED, STATES, Match, match_passages
 from labeler.corpus.rechunk import rechunk
 from labeler.corpus.update import update
 from labeler.data import Document, Pair, Pooled, Query
@@ -232,6 +233,63 @@ def test_the_settings_of_ingest_hold_for_what_is_read_anew(tmp_path: Path) -> No
     before = read_corpus(made.corpus)
     assert update(docs, made).history is None
     assert read_corpus(made.corpus) == before
+
+
+def test_pairs_of_an_expansion_keep_their_round_and_what_led_to_them(world: World) -> None:
+    collection = world.collection
+    found, seed, near, other = list(read_corpus(collection.corpus))[:4]
+    expanded = [
+        Pooled(Pair("q1", found), ("bm25",), 1),
+        Pooled(Pair("q1", seed), (), None, None, (found, other), 1),
+        Pooled(Pair("q1", near), (), None, None, (seed, found), 2),
+    ]
+    with locked(collection):
+        write_pool(collection.pool, expanded)
+    world.write("new.md", page(("owl", 10)))
+    update(world.docs, collection)
+    assert read_pool(collection.pool) == expanded
+
+
+def carried(old: Path, pool: list[Pooled], matches: dict[str, Match]) -> list[Pooled]:
+    """A pool as it is after the passages became what these matches say."""
+    collection = Collection(old)
+    with locked(collection):
+        write_pool(collection.pool, pool)
+    return Carrying(collection, matches).pool()
+
+
+def led_to(doc_id: str, number: int, *seeds: str) -> Pooled:
+    return Pooled(Pair("q", doc_id), (), None, None, seeds, number)
+
+
+def test_a_seed_that_is_split_is_all_of_its_parts_and_one_that_is_gone_is_none(
+    tmp_path: Path,
+) -> None:
+    matches = {
+        "seed": Match("split", ("first", "second")),
+        "other": Match("gone"),
+        "near": Match("split", ("left", "right")),
+    }
+    assert carried(tmp_path, [led_to("near", 2, "other", "seed")], matches) == [
+        led_to("left", 2, "first", "second"),
+        led_to("right", 2, "first", "second"),
+    ]
+
+
+def test_merged_passages_are_of_the_earlier_round_and_do_not_lead_to_themselves(
+    tmp_path: Path,
+) -> None:
+    into = {
+        **dict.fromkeys(("a", "b"), Match("merged", ("ab",))),
+        **dict.fromkeys(("c", "d"), Match("merged", ("cd",))),
+        "e": Match("unchanged", ("e",)),
+    }
+    pool = [led_to("c", 2, "a"), led_to("d", 1, "b", "e"), led_to("b", 1, "a", "e")]
+    first = Pooled(Pair("q", "a"), ("bm25",), 3)
+    assert carried(tmp_path, [*pool, first], into) == [
+        led_to("cd", 1, "ab", "e"),
+        Pooled(Pair("q", "ab"), ("bm25",), 3, None, ("e",), None),
+    ]
 
 
 @pytest.mark.parametrize(("few", "many"), [(60, 400), (200, 120), (30, 1000)])

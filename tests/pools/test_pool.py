@@ -78,3 +78,23 @@ def test_a_retrieved_run_whose_documents_are_gone_is_said_not_to_be_pooled(
     run.write_text(run.read_text().replace(" cats ", " gone "))
     assert execute(["pool", coll]) == 0
     assert "not pooled, though it was retrieved" in capsys.readouterr().err
+
+
+def test_a_run_that_has_a_query_which_is_gone_is_still_the_same_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    collection = small_collection(tmp_path / "coll")
+    coll, mine = str(collection.folder), tmp_path / "mine.trec"
+    mine.write_text("q1 Q0 cats 1 2 t\nq2 Q0 fish 1 2 t\n")
+    assert execute(["retrieve", coll, "--as", "words", "--engine", "bm25"]) == 0
+    assert execute(["pool", coll, "--run", str(mine)]) == 0
+    first, _ = collection.queries.read_text().splitlines()
+    collection.queries.write_text(first + "\n")
+    capsys.readouterr()
+    assert execute(["pool", coll, "--run", str(mine), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert {"mine", "words"} <= set(json.loads(out)["runs"])
+    assert "words.trec: 1 query is not in the collection, left out: q2" in err
+    mine.write_text("q1 Q0 fish 1 2 t\n")
+    assert execute(["pool", coll, "--run", str(mine)]) == 2
+    assert "is another run of that name; rename the file" in capsys.readouterr().err
