@@ -33,7 +33,8 @@ def load_cross_encoder(path: Path | str) -> CrossEncoder:
     folder = folder.resolve()
     with as_files_of(folder, "cross_encoder"):
         weights = first_file(folder, ONNX)
-        identity = id_of("cross", folder, weights, first_file(folder, ["tokenizer.json"]))
+        first_file(folder, ["tokenizer.json"])
+        identity = id_of("cross", folder)
         from fastembed.common.model_description import ModelSource
         from fastembed.rerank.cross_encoder import TextCrossEncoder
 

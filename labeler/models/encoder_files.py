@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -24,6 +25,7 @@ FASTEMBED = missing_extra("fastembed", "encoders of this kind need")
 
 ONNX = ("onnx/model.onnx", "model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
 _LAYOUTS = ("model.safetensors", "0_StaticEmbedding/model.safetensors")
+_TOKENIZER = "tokenizer.json"
 _POOLING = "1_Pooling/config.json"
 _MODES = {
     "pooling_mode_mean_tokens": "MEAN",
@@ -48,9 +50,9 @@ def load_model2vec(folder: Path) -> FileEncoder:
     """Static vectors as `model2vec` saves them."""
     if find_spec("model2vec") is None:
         raise Misconfigured(MODEL2VEC)
-    weights = first_file(folder, _LAYOUTS)
-    tokenizer = first_file(weights.parent, ["tokenizer.json"])
+    first_file(first_file(folder, _LAYOUTS).parent, [_TOKENIZER])
     with as_files_of(folder):
+        identity = id_of("model2vec", folder)
         from model2vec import StaticModel
 
         model = StaticModel.from_pretrained(str(folder), force_download=False)
@@ -59,7 +61,7 @@ def load_model2vec(folder: Path) -> FileEncoder:
         with as_files_of(folder):
             return model.encode(list(texts), use_multiprocessing=False).astype(np.float32)
 
-    return FileEncoder(id_of("model2vec", folder, weights, tokenizer), encode, is_slow=False)
+    return FileEncoder(identity, encode, is_slow=False)
 
 
 def load_fastembed(folder: Path) -> FileEncoder:
@@ -67,10 +69,10 @@ def load_fastembed(folder: Path) -> FileEncoder:
     if find_spec("fastembed") is None:
         raise Misconfigured(FASTEMBED)
     weights = first_file(folder, ONNX)
-    tokenizer = first_file(folder, ["tokenizer.json"])
+    first_file(folder, [_TOKENIZER])
     pooling = _pooling(folder)
-    identity = id_of("fastembed", folder, weights, tokenizer, folder / _POOLING)
     with as_files_of(folder):
+        identity = id_of("fastembed", folder)
         from fastembed import TextEmbedding
         from fastembed.common.model_description import ModelSource, PoolingType
 
@@ -135,10 +137,33 @@ def _pooling(folder: Path) -> str:
     return modes[0]
 
 
-def id_of(kind: str, folder: Path, *files: Path) -> str:
-    """The folder's name and a hash of the files that vectors depend on."""
-    digest = hashlib.sha256("".join(map(sha256_of, files)).encode()).hexdigest()
-    return f"{kind}-{folder.name}-{digest[:8]}".replace(" ", "_")
+def id_of(kind: str, folder: Path) -> str:
+    """The folder's name and a hash of all files in it and below, with their names.
+
+    Which of them vectors depend on is the packages' to say: weights may lie in files beside the
+    model, and several settings say where texts are cut.
+    """
+    digest = hashlib.sha256()
+    for name, path in sorted(_files_below(folder).items()):
+        line = f"{sha256_of(path)} {name}\n"
+        digest.update(line.encode("utf-8", "surrogatepass"))
+    return f"{kind}-{folder.name}-{digest.hexdigest()[:8]}".replace(" ", "_")
+
+
+def _files_below(folder: Path) -> dict[str, Path]:
+    """The files in a folder and below, by their paths in it; links are followed, once each.
+
+    Hidden ones are left out: programs that download keep there when they did so.
+    """
+    files: dict[str, Path] = {}
+    seen = {os.path.realpath(folder)}
+    for top, folders, names in os.walk(folder, followlinks=True):
+        paths = [Path(top, name) for name in names if not name.startswith(".")]
+        files |= {p.relative_to(folder).as_posix(): p for p in paths if p.is_file()}
+        inner = {name: os.path.realpath(Path(top, name)) for name in sorted(folders)}
+        folders[:] = [n for n in inner if not n.startswith(".") and inner[n] not in seen]
+        seen.update(inner[name] for name in folders)
+    return files
 
 
 @contextmanager

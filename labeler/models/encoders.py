@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,15 +76,20 @@ class Encoding:
     def _from_files(self, folder: Path, texts: EncoderTexts, control: Control) -> Encoder:
         """The encoder in the user's files; vectors that take long are kept."""
         files = load_encoder(self.options.name)
-        prefixes = (self.options.document_prefix, self.options.query_prefix)
         if not files.is_slow:
-            return Encoder(_plain(files.id), *(_prefixing(files.encode, p) for p in prefixes))
+            return self._encoder(_plain(files.id), files.id, partial(_prefixing, files.encode))
         vectors = VectorFile.read(folder / f"{_plain(files.id)[-_LONGEST:]}.vectors", files.id)
         every = _Prefixed(self.options, texts)
         if count_missing(every, vectors):
             with vectors.appending(control.note), control.progress("encoding") as advance:
                 encode_here(every, files.encode, vectors, advance)
-        return Encoder(_plain(files.id), *(_looked_up(vectors, prefix) for prefix in prefixes))
+        return self._encoder(_plain(files.id), files.id, partial(_looked_up, vectors))
+
+    def _encoder(self, tag: str, identity: str, prefixing: Callable[[str], Encode]) -> Encoder:
+        """The encoder of this identity, given what encodes with a prefix before each text."""
+        documents, queries = self.options.document_prefix, self.options.query_prefix
+        query_identity = f"{identity} {_digest(queries)}"
+        return Encoder(tag, prefixing(documents), prefixing(queries), query_identity)
 
     async def _served(self, folder: Path) -> _Served:
         """The server, its price, and the vectors that are kept of it."""
@@ -98,8 +104,7 @@ class Encoding:
         price = price_of(address, name, self.limits.prices, writes=False)
         check_priced(name, price, self.limits)
         encoder = f"{identity(address)} {name}"
-        digest = hashlib.sha256(encoder.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        file = folder / f"{_plain(name)[:_LONGEST]}-{digest}.vectors"
+        file = folder / f"{_plain(name)[:_LONGEST]}-{_digest(encoder)}.vectors"
         return _Served(address, why, price, VectorFile.read(file, encoder))
 
     async def _filled(self, folder: Path, texts: EncoderTexts, control: Control) -> Encoder:
@@ -107,9 +112,8 @@ class Encoding:
         if count_missing(every, served.file):
             control.note(f"encoder: {self.options.name} at {masked(served.address)} ({served.why})")
             await self._encode(every, served, control)
-        documents = _looked_up(served.file, self.options.document_prefix)
-        queries = _looked_up(served.file, self.options.query_prefix)
-        return Encoder(_plain(self.options.name), documents, queries)
+        tag, file = _plain(self.options.name), served.file
+        return self._encoder(tag, file.encoder, partial(_looked_up, file))
 
     async def _encode(self, texts: Iterable[str], served: _Served, control: Control) -> None:
         name, note = self.options.name, control.note
@@ -143,6 +147,10 @@ class _Served(NamedTuple):
     why: str
     price: Price | None
     file: VectorFile
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def _plain(name: str) -> str:

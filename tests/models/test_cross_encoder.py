@@ -56,6 +56,14 @@ def test_query_and_text_are_scored_together(tmp_path: Path) -> None:
     assert model.id.startswith("cross-tiny-")
 
 
+def test_another_setting_of_its_tokenizer_is_another_cross_encoder(tmp_path: Path) -> None:
+    folder = cross_encoder(tmp_path / "tiny")
+    before = load_cross_encoder(folder).id
+    settings = {"model_max_length": 8, "pad_token": "[PAD]"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert load_cross_encoder(folder).id != before
+
+
 @pytest.fixture
 def collection(tmp_path: Path) -> Collection:
     made = make_collection(tmp_path / "coll", 1, 4)

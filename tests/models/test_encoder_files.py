@@ -8,6 +8,7 @@ import pytest
 
 from labeler.cli import execute
 from labeler.errors import Misconfigured, Misuse
+from labeler.models.encoder_files import id_of
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.testing import small_collection
@@ -102,6 +103,86 @@ def test_other_files_in_the_same_folder_are_another_encoder(tmp_path: Path, kind
     tokenizer = folder / "tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace('"fish"', '"dogs"'))
     assert ready(kind, folder, tmp_path / "kept", "fish").id != before
+
+
+SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "config.json", "onnx/weights.bin")
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_file_of_the_folder_and_below_counts_for_which_encoder_it_is(
+    tmp_path: Path, name: str
+) -> None:
+    folder = onnx_model(tmp_path / "tiny")
+    (folder / "onnx").mkdir()
+    before = id_of("fastembed", folder)
+    assert id_of("fastembed", folder) == before
+    (folder / name).write_text('{"other": true}')
+    changed = id_of("fastembed", folder)
+    (folder / name).rename((folder / name).with_name("other.json"))
+    assert len({before, changed, id_of("fastembed", folder)}) == 3
+
+
+def test_links_in_the_folder_are_followed_and_hidden_files_count_for_nothing(
+    tmp_path: Path,
+) -> None:
+    folder = onnx_model(tmp_path / "tiny")
+    (tmp_path / "else").mkdir()
+    (folder / "onnx").symlink_to(tmp_path / "else")
+    (tmp_path / "else" / "round").symlink_to(folder)
+    before = id_of("fastembed", folder)
+    (folder / ".cache").mkdir()
+    (folder / ".cache" / "fetched.json").write_text("{}")
+    (folder / ".gitattributes").write_text("*.onnx")
+    assert id_of("fastembed", folder) == before
+    (tmp_path / "else" / "weights.bin").write_bytes(b"1")
+    assert id_of("fastembed", folder) != before
+
+
+def with_weights_beside(
+    folder: Path, vectors: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"
+) -> None:
+    """Let a model's table lie in a file of its own, as those of more than 2 GB must."""
+    import onnx
+    from onnx import numpy_helper
+
+    path = folder / "model.onnx"
+    model = onnx.load(str(path))
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(vectors, "vectors"))
+    (folder / "model.onnx_data").unlink(missing_ok=True)
+    onnx.save_model(
+        model,
+        str(path),
+        save_as_external_data=True,
+        location="model.onnx_data",
+        size_threshold=0,
+    )
+
+
+def test_other_weights_beside_a_model_that_stays_the_same_give_other_vectors(
+    tmp_path: Path,
+) -> None:
+    folder = onnx_model(tmp_path / "tiny")
+    with_weights_beside(folder, VECTORS)
+    model = (folder / "model.onnx").read_bytes()
+    first = ready("fastembed", folder, tmp_path / "kept", "fish").documents(["fish"])
+    with_weights_beside(folder, VECTORS[::-1].copy())
+    assert (folder / "model.onnx").read_bytes() == model
+    second = ready("fastembed", folder, tmp_path / "kept", "fish").documents(["fish"])
+    assert np.allclose(first, unit("fish"), atol=1e-5)
+    assert not np.allclose(first, second, atol=1e-2)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_another_query_prefix_is_another_encoder_of_queries_under_the_same_tag(
+    tmp_path: Path, kind: str
+) -> None:
+    folder = MAKERS[kind](tmp_path / "tiny")
+    plain, prefixed = (
+        ready(kind, folder, tmp_path / "kept", "fish", query_prefix=prefix)
+        for prefix in ("", "query: ")
+    )
+    assert plain.id == prefixed.id
+    assert plain.query_identity != prefixed.query_identity
 
 
 def test_vectors_that_take_long_are_kept(tmp_path: Path) -> None:

@@ -78,6 +78,19 @@ def test_prefixes_stand_before_documents_and_queries(tmp_path: Path) -> None:
     assert not np.array_equal(encoder.documents(["a"]), encoder.queries(["a"]))
 
 
+def test_one_name_at_two_servers_is_two_encoders_of_queries(tmp_path: Path) -> None:
+    with FakeServer() as server, FakeServer() as other:
+        first, again, elsewhere = (
+            encoding(where).ready(tmp_path, EncoderTexts([], ["a"]))
+            for where in (server, server, other)
+        )
+        options = EncoderOptions("fake", server.base_url, "query: ")
+        prefixed = Encoding(options).ready(tmp_path, EncoderTexts([], ["a"]))
+    assert first.query_identity == again.query_identity
+    identities = {encoder.query_identity for encoder in (first, elsewhere, prefixed)}
+    assert (len(identities), prefixed.id, elsewhere.id) == (3, "fake", "fake")
+
+
 def test_after_an_error_the_next_run_asks_for_the_rest_alone(tmp_path: Path) -> None:
     def fails_later(call: Call) -> Answer:
         if len(server.calls) > 2:

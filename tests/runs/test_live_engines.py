@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Query
 from labeler.errors import Misuse
+from labeler.models.encoder_options import EncoderOptions
 from labeler.models.encoders import Encoding
 from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.program import ProgramEngine
@@ -232,6 +234,33 @@ def test_a_command_may_be_given_the_vector_of_the_query(collection: Collection) 
     vectors = QueryEncoder(encoder.id, lambda text: encoder.queries([text])[0].tolist())
     engine = ProgramEngine(engine.command, encoder=vectors)
     assert retrieve_run(collection, engine, "mine").documents == 2
+
+
+def test_a_run_that_goes_on_with_another_query_prefix_takes_no_answer_of_before(
+    collection: Collection, tmp_path: Path
+) -> None:
+    answers = tmp_path / "search.py"
+    answers.write_text(
+        "import json, os, sys\n"
+        "first, is_up = json.loads(sys.argv[2])[0], sys.argv[0] + '.up'\n"
+        "if 'fish' in sys.argv[1] and not os.path.exists(is_up): sys.exit(1)\n"
+        "print(json.dumps([{'id': 'cats', 'score': first + 10}]))\n"
+    )
+    command = shlex.join([sys.executable, str(answers), "{query}", "{vector}"])
+    with FakeServer() as server:
+        engines = [
+            ProgramEngine(
+                command,
+                encoder=query_encoder(
+                    collection, Encoding(EncoderOptions("fake", server.base_url, prefix))
+                ),
+            )
+            for prefix in ("", "query: ")
+        ]
+        again = RetrieveOptions(force=True)
+        assert retrieve_run(collection, engines[0], "mine", again).failures
+        answers.with_name("search.py.up").touch()
+        assert retrieve_run(collection, engines[1], "mine", again).remembered == 0
 
 
 def test_another_encoder_meets_no_answer_of_the_one_before() -> None:

@@ -30,7 +30,7 @@ class Filling(NamedTuple):
 
 
 class QueryEncoder(NamedTuple):
-    """What makes the vector of a query, and its name, on which answers depend."""
+    """What makes the vector of a query; `id` names all that the vector depends on but the text."""
 
     id: str
     encode: Callable[[str], Sequence[float]]
