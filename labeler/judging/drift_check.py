@@ -204,12 +204,13 @@ class DriftCheck:
         """The least shift, or share of changed grades, that as many pairs show as a rule."""
         grades = [r.grades for r in self.regraded if r.grades]
         if all(len(set(given)) == 1 for given in grades):
-            return f"all grades are as before{self._most_changed()}"
+            compared = "" if self.compared == len(self.regraded) else " that compare"
+            return f"all grades{compared} are as before{self._most_changed()}"
         moved = [np.mean(new) - old for old, *new in grades]
         deviation = float(np.std(moved, ddof=1))
         if not deviation:
-            alike = f"every pair's grade moved by {moved[0]:+.2f} on average"
-            return f"{alike}: which shift so many pairs would show cannot be told"
+            alike = f"the two new grades of every pair lie {moved[0]:+.2f} from the old on average"
+            return f"{alike}; which shift so many pairs would show cannot be told"
         reach = t_quantile(1 - SIGNIFICANT / 4, len(moved) - 1) + t_quantile(FOUR_IN_FIVE, 1e6)
         shift = reach * deviation / math.sqrt(len(moved))
         pairs = count_of(len(moved), "pair", "pairs")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,7 @@ def test_a_dry_run_of_a_control_asks_nothing(
         assert len(server.calls) == asked
     assert "calls       20" in capsys.readouterr().out
     assert not collection.controls.exists()
+    assert next_control(collection) == 1
 
 
 def test_another_prompt_or_model_is_named() -> None:
@@ -216,6 +218,17 @@ def test_replies_of_before_decide_nothing() -> None:
         check_steady(check)
 
 
+def test_only_the_pairs_that_were_asked_about_anew_are_compared() -> None:
+    old, new = regraded((2, 2, 2), repeats=6).regraded, regraded((2, 0, 0), repeats=6).regraded
+    stored = [
+        Regraded(r.old, tuple(replace(judged, remembered=True) for judged in r.new)) for r in old
+    ]
+    check = DriftCheck.of("a", 1, (*stored, *new), ("p", "m"), ("p", "m"))
+    assert (check.compared, check.remembered, check.failed) == (6, 6, 0)
+    assert check.verdict == "drifted"
+    assert check.same.value == 0
+
+
 def test_two_controls_at_once_keep_a_file_each() -> None:
     collection, mild = small_collection(), fake_model('{"grade": 2}')
     judge(collection, model=mild, name="a")
@@ -286,6 +299,8 @@ def test_grades_that_all_moved_alike_are_not_called_as_before(row: tuple[int, ..
         assert "as before" not in said
         assert "cannot be told" in said
     assert "all grades are as before" in " ".join(regraded((1, 1, 1), repeats=20).sentences())
+    some = regraded(*[(1, 1, 1)] * 19, (1, None, 1))
+    assert "all grades that compare are as before" in " ".join(some.sentences())
 
 
 def test_the_shift_that_so_many_pairs_would_show_is_a_whole_sentence() -> None:
