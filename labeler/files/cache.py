@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
+from labeler.errors import Stopped
 from labeler.files.home import expanded
 from labeler.files.shared import is_own_file, is_private, lock_file, make_private, new_file
+
+_POLL_SECONDS = 0.1
+_LOCKED_BY_OTHERS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
+"""The last two are Windows' and some network file systems'."""
+
+_WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 
 
 def cache_folder() -> Path:
@@ -28,35 +36,67 @@ def cache_folder() -> Path:
 
 @contextmanager
 def exclusive(path: Path, tell: Callable[[str], None] = lambda _: None) -> Iterator[None]:
-    """Wait until no other process is fetching the file at `path`, and make others wait."""
+    """Wait until no other process is fetching the file at `path`, and make others wait.
+
+    On a file system without locks nobody waits.
+    """
     make_private(path.parent)
-    with lock_file(path.with_name(path.name + ".lock")) as lock:
-        if not _locked(lock.fileno(), wait=False):
-            tell(f"another process is fetching {path.name}; waiting for it")
-            _locked(lock.fileno(), wait=True)
+    with lock_file(_lock_path(path)) as lock:
+        for seconds in _waits(lock.fileno(), path, tell):
+            time.sleep(seconds)
         yield
 
 
-def _locked(descriptor: int, *, wait: bool) -> bool:
-    """Lock an open file until it is closed; false where another process has it."""
-    if sys.platform == "win32":
-        import msvcrt
+@asynccontextmanager
+async def exclusive_in_loop(
+    path: Path, is_stopped: Callable[[], bool], tell: Callable[[str], None] = lambda _: None
+) -> AsyncIterator[None]:
+    """The same in asynchronous work, which goes on meanwhile; `Stopped` where that is stopped."""
+    import asyncio
 
-        mode = msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK
-        lock = partial(msvcrt.locking, descriptor, mode, 1)
-    else:
-        import fcntl
+    make_private(path.parent)
+    with lock_file(_lock_path(path)) as lock:
+        for seconds in _waits(lock.fileno(), path, tell):
+            await asyncio.sleep(seconds)
+            if is_stopped():
+                raise Stopped(f"stopped while another process held {_lock_path(path)}")
+        yield
 
-        mode = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
-        lock = partial(fcntl.flock, descriptor, mode)
-    while True:
-        try:
-            lock()
-        except OSError:
-            if not wait:
-                return False
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+def _waits(descriptor: int, path: Path, tell: Callable[[str], None]) -> Iterator[float]:
+    """The seconds to wait before each further try, until an open file is locked."""
+    if _is_lockable(descriptor):
+        return
+    tell(f"another process is fetching {path.name}; waiting for it")
+    yield _POLL_SECONDS
+    while not _is_lockable(descriptor):
+        yield _POLL_SECONDS
+
+
+def _is_lockable(descriptor: int) -> bool:
+    """Whether no other process has an open file, which is then locked until it is closed.
+
+    Always true on a file system without locks. What else fails, fails.
+    """
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
-            return True
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _LOCKED_BY_OTHERS:
+            return False
+        if error.errno not in _WITHOUT_LOCKS:
+            raise
+    return True
 
 
 def sha256_of(path: Path) -> str:

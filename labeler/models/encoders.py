@@ -121,8 +121,9 @@ class Encoding:
         calls, before = Calls.watched(self.limits.timeout, note), replace(control.spent)
         model = unremembered(embeddings_model(name, served.address, calls), guard)
         try:
-            with served.file.appending(note), control.progress("encoding") as advance:
-                done = await encode_missing(texts, model, served.file, control.stop, advance)
+            async with served.file.appending_in_loop(note, control.stop.is_set):
+                with control.progress("encoding") as advance:
+                    done = await encode_missing(texts, model, served.file, control.stop, advance)
         except NotFound as error:
             error.parameter = "encoder"
             raise

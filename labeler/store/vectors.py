@@ -14,17 +14,18 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labeler.errors import BadInput
-from labeler.files.cache import exclusive
+from labeler.files.cache import exclusive, exclusive_in_loop
 from labeler.files.numbers import count
 from labeler.files.read import check_regular, file_problems
 
@@ -60,7 +61,7 @@ class VectorFile:
     dimensions: int = 0
     _rows: dict[bytes, int] = field(default_factory=dict)
     _records: int = 0
-    _append_to: IO[bytes] | None = None
+    _append_to: FileIO | None = None
     _clock: Callable[[], float] = time.monotonic
     _synced_at: float = 0.0
 
@@ -84,53 +85,92 @@ class VectorFile:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         rows = [self._rows[key] for key in keys]
         with file_problems(self.path):
-            vectors: Vectors = self._mapped()["vector"][rows]
+            records = self._mapped()
+            held: bytes = records["key"][rows].tobytes()
+            vectors: Vectors = records["vector"][rows]
+        if held != b"".join(keys):
+            raise self._changed()
         return vectors
 
     @contextmanager
     def appending(self, note: Callable[[str], None]) -> Iterator[None]:
         """Open the file to be added to; another process that adds to it is waited for."""
-        _head(self.encoder, MOST_DIMENSIONS)  # before anything is paid for
-        waiting = f"another process encodes texts for {self.path}; waiting for it"
-        with file_problems(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with exclusive(self.path.with_name(f".{self.path.name}"), lambda _: note(waiting)):
-                self._read_anew()
-                self._cut_off_rest()
-                with self.path.open("ab") as file:
-                    self._append_to, self._synced_at = file, self._clock()
-                    try:
-                        yield
-                    finally:
-                        self._append_to = None
-                        file.flush()
-                        os.fsync(file.fileno())
+        with ExitStack() as stack:
+            with file_problems(self.path):
+                lock = self._path_to_lock()
+                stack.enter_context(exclusive(lock, lambda _: note(self._waiting)))
+                stack.enter_context(self._opened())
+            yield
+
+    @asynccontextmanager
+    async def appending_in_loop(
+        self, note: Callable[[str], None], is_stopped: Callable[[], bool]
+    ) -> AsyncIterator[None]:
+        """The same in asynchronous work, which goes on meanwhile; `Stopped` where it is stopped."""
+        async with AsyncExitStack() as stack:
+            with file_problems(self.path):
+                lock = self._path_to_lock()
+                waiting = exclusive_in_loop(lock, is_stopped, lambda _: note(self._waiting))
+                await stack.enter_async_context(waiting)
+                stack.enter_context(self._opened())
+            yield
+
+    @property
+    def _waiting(self) -> str:
+        return f"another process encodes texts for {self.path}; waiting for it"
+
+    def _path_to_lock(self) -> Path:
+        _head(self.encoder, MOST_DIMENSIONS)  # fails before anything is paid for
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return self.path.with_name(f".{self.path.name}")
+
+    @contextmanager
+    def _opened(self) -> Iterator[None]:
+        self._read_anew()
+        self._cut_off_rest()
+        with self.path.open("ab", buffering=0) as file:
+            self._append_to, self._synced_at = file, self._clock()
+            try:
+                yield
+            finally:
+                self._append_to = None
+                with file_problems(self.path):
+                    os.fsync(file.fileno())
 
     def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Keep vectors, a row each; they are in the file when this returns."""
-        file = self._append_to
+        """Keep vectors, a row each; they are in the file when this returns.
+
+        Where they cannot be written, the file is as it was before, and others may be added.
+        """
+        file, dimensions = self._append_to, vectors.shape[1]
         if file is None:
             raise RuntimeError(f"{self.path} is not open to be added to; use `appending`")
-        if not self.dimensions:
-            self.dimensions = vectors.shape[1]
-            file.write(_head(self.encoder, self.dimensions))
-        if vectors.shape[1] != self.dimensions:
-            problem = f"its vectors have {self.dimensions:,} numbers, new ones {vectors.shape[1]:,}"
-            raise BadInput(
-                f"{self.path}: {problem}; if another encoder bears that name now, move it away"
-            )
-        records = np.empty(len(keys), dtype=_record(self.dimensions))
+        self._check_length(dimensions)
+        records = np.empty(len(keys), dtype=_record(dimensions))
         records["key"] = np.frombuffer(b"".join(keys), dtype=f"V{_KEY_BYTES}")
         records["vector"] = vectors
         records["check"] = list(_checks(records))
+        head = b"" if self.dimensions else _head(self.encoder, dimensions)
         with file_problems(self.path):
-            file.write(records.tobytes())
-            file.flush()
+            end = _append(file, head + records.tobytes())
+            self._records = (end - HEAD) // records.dtype.itemsize
+            self.dimensions = dimensions
+            first = self._records - len(keys)
+            self._rows |= {key: first + at for at, key in enumerate(keys)}
             if self._clock() - self._synced_at >= SYNC_SECONDS:
                 os.fsync(file.fileno())
                 self._synced_at = self._clock()
-        self._rows |= {key: self._records + at for at, key in enumerate(keys)}
-        self._records += len(keys)
+
+    def _check_length(self, dimensions: int) -> None:
+        """Refuse vectors that the file cannot hold, or that others in it cannot be compared to."""
+        if not 0 < dimensions <= MOST_DIMENSIONS:
+            problem = f"vectors have 1 to {MOST_DIMENSIONS:,} numbers, new ones {dimensions:,}"
+            raise BadInput(f"{self.path}: {problem}; use another encoder")
+        if self.dimensions and dimensions != self.dimensions:
+            problem = f"its vectors have {self.dimensions:,} numbers, new ones {dimensions:,}"
+            raise BadInput(
+                f"{self.path}: {problem}; if another encoder bears that name now, move it away"
+            )
 
     def _read_anew(self) -> None:
         self.dimensions, self._records, self._rows = 0, 0, {}
@@ -154,7 +194,13 @@ class VectorFile:
     def _mapped(self) -> Any:
         """The records, which are read from the disk where they are looked at."""
         record, shape = _record(self.dimensions), (self._records,)
-        return np.memmap(self.path, dtype=record, mode="r", offset=HEAD, shape=shape)
+        try:
+            return np.memmap(self.path, dtype=record, mode="r", offset=HEAD, shape=shape)
+        except ValueError:  # it is shorter than when it was read
+            raise self._changed() from None
+
+    def _changed(self) -> BadInput:
+        return BadInput(f"{self.path}: it was changed meanwhile; run the command again")
 
     def _cut_off_rest(self) -> None:
         """Remove what a kill left of a record, or of the line that opens the file."""
@@ -169,6 +215,19 @@ class VectorFile:
 def _record(dimensions: int) -> np.dtype[Any]:
     parts = [("key", f"V{_KEY_BYTES}"), ("check", "<u4"), ("vector", "<f4", (dimensions,))]
     return np.dtype(parts)
+
+
+def _append(file: FileIO, content: bytes) -> int:
+    """Write at the end of a file, all or nothing; where it then ends."""
+    border = file.seek(0, os.SEEK_END)
+    rest = memoryview(content)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except BaseException:  # of Ctrl-C too, no part of a record stays, on which others would follow
+        file.truncate(border)
+        raise
+    return border + len(content)
 
 
 def _checks(records: Any) -> Iterable[int]:

@@ -1,12 +1,20 @@
 """Vectors in a file that only grows: what was added is there, whatever happens to its end."""
 
+import errno
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from labeler.errors import BadInput, FileProblem
-from labeler.store.vectors import HEAD, VectorFile, Vectors, key_of_text
+from labeler.errors import BadInput, FileProblem, Stopped
+from labeler.models.loop import run_to_end
+from labeler.models.policies.stop import StopSignal
+from labeler.store.vectors import HEAD, MOST_DIMENSIONS, VectorFile, Vectors, key_of_text
 
 KEYS = [key_of_text(text) for text in ("one", "two", "three")]
 VECTORS: Vectors = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -90,8 +98,136 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_pipe_in_its_place_is_refused(tmp_path: Path) -> None:
-    import os
-
     os.mkfifo(tmp_path / "a.vectors")
     with pytest.raises(FileProblem):
         VectorFile.read(tmp_path / "a.vectors", "server model")
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """A write beyond so many bytes is cut short there, and the next one fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("more", [0, 5, RECORD - 1])
+def test_a_write_that_failed_leaves_nothing_and_later_vectors_are_kept(
+    tmp_path: Path, rows: int, more: int
+) -> None:
+    file = VectorFile.read(tmp_path / "a.vectors", "server model")
+    with file.appending(quiet):
+        if rows:
+            file.add(KEYS[:1], VECTORS[:1])
+        with files_of_at_most(HEAD + rows * RECORD + more), pytest.raises(FileProblem):
+            file.add(KEYS[1:2], VECTORS[1:2])
+        assert file.path.stat().st_size == (HEAD + RECORD if rows else 0)
+        file.add(KEYS[2:], VECTORS[2:])
+    again = VectorFile.read(file.path, "server model")
+    assert [key in again for key in KEYS] == [bool(rows), False, True]
+    assert np.array_equal(again.of(KEYS[2:]), VECTORS[2:])
+    assert np.array_equal(file.of(KEYS[2:]), VECTORS[2:])
+
+
+@pytest.mark.parametrize("numbers", [0, MOST_DIMENSIONS + 1])
+def test_vectors_that_could_not_be_read_again_are_not_written(tmp_path: Path, numbers: int) -> None:
+    file = VectorFile.read(tmp_path / "a.vectors", "server model")
+    with file.appending(quiet), pytest.raises(BadInput, match="have 1 to 65,536 numbers"):
+        file.add(KEYS[:1], np.ones((1, numbers), dtype=np.float32))
+    assert len(VectorFile.read(file.path, "server model")) == 0
+
+
+@pytest.mark.parametrize("size", [0, HEAD, HEAD + RECORD])
+def test_a_file_that_became_shorter_is_named(tmp_path: Path, size: int) -> None:
+    file = filled(tmp_path / "a.vectors")
+    os.truncate(file.path, size)
+    with pytest.raises(BadInput, match=r"a\.vectors: it was changed meanwhile"):
+        file.of(KEYS)
+
+
+def test_a_vector_that_another_text_has_now_is_not_taken(tmp_path: Path) -> None:
+    file = filled(tmp_path / "a.vectors")
+    content = file.path.read_bytes()
+    file.path.write_bytes(content[:HEAD] + content[HEAD + RECORD :] + content[HEAD : HEAD + RECORD])
+    with pytest.raises(BadInput, match=r"a\.vectors: it was changed meanwhile"):
+        file.of(KEYS)
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOTSUP])
+def test_on_a_file_system_without_locks_nobody_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    lock_fails_with(number, monkeypatch)
+    notes: list[str] = []
+    file = VectorFile.read(tmp_path / "a.vectors", "server model")
+    with file.appending(notes.append):
+        file.add(KEYS, VECTORS)
+    assert np.array_equal(file.of(KEYS), VECTORS)
+    assert not notes
+
+
+def test_a_lock_that_cannot_be_had_at_all_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock_fails_with(errno.EIO, monkeypatch)
+    file = VectorFile.read(tmp_path / "a.vectors", "server model")
+    with pytest.raises(FileProblem, match=r"a\.vectors"), file.appending(quiet):
+        pass
+
+
+def lock_fails_with(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    def fails(_descriptor: int, _mode: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", fails)
+
+
+def test_ctrl_c_ends_the_wait_for_another_process(tmp_path: Path) -> None:
+    held, file = filled(tmp_path / "a.vectors"), filled(tmp_path / "a.vectors")
+
+    def interrupt(_line: str) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    async def wait() -> None:
+        async with file.appending_in_loop(interrupt, bool):
+            pytest.fail("two had the file at once")
+
+    with held.appending(quiet):
+        with pytest.raises(KeyboardInterrupt):
+            run_to_end(lambda _stop: wait())
+        with pytest.raises(KeyboardInterrupt), file.appending(interrupt):
+            pytest.fail("two had the file at once")
+
+
+def test_a_stop_ends_the_wait_for_another_process(tmp_path: Path) -> None:
+    held, file = filled(tmp_path / "a.vectors"), filled(tmp_path / "a.vectors")
+
+    async def wait(stop: StopSignal) -> None:
+        async with file.appending_in_loop(lambda _line: stop.set(), stop.is_set):
+            pytest.fail("two had the file at once")
+
+    with held.appending(quiet), pytest.raises(Stopped, match="another process held"):
+        run_to_end(wait)
+
+
+def test_who_waits_goes_on_when_the_other_is_done(tmp_path: Path) -> None:
+    held, file = filled(tmp_path / "a.vectors", rows=1), filled(tmp_path / "a.vectors", rows=1)
+    notes: list[str] = []
+    with ExitStack() as stack:
+        stack.enter_context(held.appending(quiet))
+
+        def end(line: str) -> None:
+            notes.append(line)
+            held.add(KEYS[1:2], VECTORS[1:2])
+            stack.close()
+
+        with file.appending(end):
+            file.add(KEYS[2:], VECTORS[2:])
+    assert np.array_equal(file.of(KEYS), VECTORS)
+    assert [line.partition(" for ")[0] for line in notes] == ["another process encodes texts"]
