@@ -131,7 +131,8 @@ def _show(result: PoolResult) -> None:
     for line in result.expansion.sentences() if result.expansion else ():
         say(line)
     if result.reached:
-        note(f"the pool reaches {result.reached}")
+        what = "the pool reaches" if result.expansion is None else "the new runs are pooled to"
+        note(f"{what} {result.reached}")
     if result.sample:
         note(f"{result.sample.drawn:,} of {result.sample.of:,} pairs beyond it drawn at random")
     judged = f"; qrels: {', '.join(result.qrels)}" if result.qrels else ""

@@ -30,12 +30,12 @@ from labeler.files.read import file_of, file_problems, rereadable
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
-from labeler.pools.budget import within_budget
+from labeler.pools.budget import DepthReached, within_budget
 from labeler.pools.own_runs import read_own_run
 from labeler.pools.pool import DEPTH, Added, PoolResult, add_pairs, pool_runs
 from labeler.pools.rounds import Expanded, RoundFound
 from labeler.runs.neighbors import neighbors
-from labeler.runs.searched import searched_corpus
+from labeler.runs.searched import Searched, searched_corpus
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
 from labeler.trec.qrels import read_qrels
 
@@ -49,7 +49,8 @@ class Expansion:
 
     `neighbors` is how many of a relevant document are added, by each retriever. A round that
     brought less than the share `until` of all relevant documents is the last. `rel` is the lowest
-    grade that counts as relevant. `max_pairs` bounds the pool; 0 is no limit.
+    grade that counts as relevant. `max_pairs` bounds the pool, to which the tops of new runs come
+    before neighbors; 0 is no limit.
     """
 
     qrels: str
@@ -82,25 +83,29 @@ def expand(
     """Add the neighbors of the documents judged relevant to a pool, and the tops of `runs`.
 
     Call it, judge what it added, and call it again; it stops by itself. With new runs there is a
-    round whatever the last one brought. Raises `Misuse` where the last round is not judged yet.
+    round whatever the last one brought. Raises `Misuse` where the last round is not judged yet,
+    and `BadInput` where the corpus was changed while neighbors were looked for.
     """
     opened, watch = open_collection(collection), control or Control()
     encode = encoding or Encoding()
     encode.options.check()
     runs = runs or NewRuns()
     own, depth = run_paths([Path(path) for path in runs.files]), runs.depth
-    grades = read_qrels(opened.existing_qrels(expansion.qrels))
+    qrels = opened.existing_qrels(expansion.qrels)
     with rereadable():
         for path in own:
             with file_problems(path):
                 file_of(path)
             hold_run(path)
-        last = _last_round(read_pool(opened.pool), grades, expansion)
+        last = _last_round(read_pool(opened.pool), read_qrels(qrels), expansion)
         if last is not None and last.share < expansion.until and not own:
             return _result(opened, 0, Expanded(last.round, 0, 0, True, expansion.until, last))
-        seeds = _seeds(read_pool(opened.pool), grades, expansion.rel)
-        near = _neighbors(opened, seeds, (expansion, encode), watch)
+        searched = _searched(opened, watch)
+        seeds = _seeds(read_pool(opened.pool), read_qrels(qrels), expansion.rel)
+        near = _neighbors(opened, searched, seeds, (expansion, encode), watch)
         with locked(opened, watch.note):
+            if _searched(opened, watch).sha256 != searched.sha256:
+                raise BadInput(f"{opened.corpus}: changed meanwhile; run the command again")
             tops = {run_name(p): read_own_run(p, opened, depth, watch.note) for p in own}
             return _add(opened, expansion, (seeds, near, last), tops, depth)
 
@@ -146,8 +151,14 @@ def _seeds(pool: Sequence[Pooled], grades: Qrels, rel: int) -> list[Pair]:
     return seeds
 
 
+def _searched(collection: Collection, control: Control) -> Searched:
+    with control.progress("reading the corpus") as advance:
+        return searched_corpus(collection, advance)
+
+
 def _neighbors(
     collection: Collection,
+    searched: Searched,
     seeds: Sequence[Pair],
     how: tuple[Expansion, Encoding],
     control: Control,
@@ -158,8 +169,6 @@ def _neighbors(
     ids = {pair.doc_id for pair in seeds}
     documents = documents_of(collection.corpus, ids)
     _check_documents(collection, seeds, documents)
-    with control.progress("reading the corpus") as advance:
-        searched = searched_corpus(collection, advance)
     near = (searched, list(documents.values()), expansion.neighbors)
     return neighbors(*near, encoder, control.progress)
 
@@ -193,19 +202,20 @@ def _add(
     seeds, near, last = neighbors
     pool = read_pool(collection.pool)
     number = 1 + max((entry.round or 0 for entry in pool), default=0)
-    brought = _pairs(seeds, near)
+    brought = merge_pools(list(_pairs(seeds, near).values()), pool_runs(runs, depth))
+    pairs = {entry.pair for entry in brought}
+    reached: DepthReached | None = None
     if expansion.max_pairs:
-        brought = _bounded(brought, pool, expansion.max_pairs)
-    added = merge_pools(list(brought.values()), pool_runs(runs, depth))
-    of_round = [replace(entry, round=number) for entry in added]
+        pairs, reached = _bounded(brought, pool, (runs, depth), expansion.max_pairs)
+    of_round = [replace(entry, round=number) for entry in brought if entry.pair in pairs]
     section = card_section(read_card(collection), "pool")
-    before = count(section.get("depth")) or depth
-    merged, new = add_pairs(
-        collection, runs, Added(of_round, max(before, depth) if runs else before)
-    )
+    before, now = count(section.get("depth")) or depth, reached.most if reached else depth
+    merged, new = add_pairs(collection, runs, Added(of_round, max(before, now) if runs else before))
     _note_round(collection, expansion, number, new)
-    expanded = Expanded(number, len(seeds), new, False, expansion.until, last)
-    return replace(_result(collection, new, expanded), pairs=len(merged))
+    left_out = len(brought) - len(of_round)
+    expanded = Expanded(number, len(seeds), new, False, expansion.until, last, left_out)
+    result = _result(collection, new, expanded)
+    return replace(result, pairs=len(merged), reached=reached if runs else None)
 
 
 def _pairs(seeds: Sequence[Pair], near: Mapping[str, Mapping[str, int]]) -> dict[Pair, Pooled]:
@@ -218,17 +228,25 @@ def _pairs(seeds: Sequence[Pair], near: Mapping[str, Mapping[str, int]]) -> dict
 
 
 def _bounded(
-    brought: Mapping[Pair, Pooled], pool: Sequence[Pooled], max_pairs: int
-) -> dict[Pair, Pooled]:
-    """As many pairs as bring the pool to a size: those that most relevant documents lead to."""
-    run: Run = {}
-    for (query_id, doc_id), entry in brought.items():
-        run.setdefault(query_id, {})[doc_id] = float(len(entry.seeds))
+    brought: Sequence[Pooled],
+    pool: Sequence[Pooled],
+    tops: tuple[Mapping[str, Run], int],
+    max_pairs: int,
+) -> tuple[set[Pair], DepthReached]:
+    """The pairs of a pool of a size, and how deep the new runs, whose tops come first, are in it.
+
+    What room they leave is for the neighbors: those that most relevant documents lead to.
+    """
     old = {entry.pair for entry in pool}
-    within, _ = within_budget({"neighbors": run}, len(brought), old, max_pairs)
-    return {entry.pair: brought[entry.pair] for entry in within} | {
-        pair: entry for pair, entry in brought.items() if pair in old
-    }
+    new_tops, reached = within_budget(*tops, old, max_pairs)
+    with_tops = old | {entry.pair for entry in new_tops}
+    near: Run = {}
+    for entry in brought:
+        if entry.seeds:
+            query_id, doc_id = entry.pair
+            near.setdefault(query_id, {})[doc_id] = float(len(entry.seeds))
+    new_near, _ = within_budget({"neighbors": near}, len(brought), with_tops, max_pairs)
+    return with_tops | {entry.pair for entry in new_near}, reached
 
 
 def _note_round(collection: Collection, expansion: Expansion, number: int, new: int) -> None:

@@ -39,6 +39,7 @@ class Expanded:
 
     `seeds` relevant documents have `added` pairs of neighbors, in the round `round`; where
     `stopped`, none were looked for, as the last round brought less than the share `until`.
+    `left_out` counts the pairs that a bound on the pool left no room for.
     """
 
     round: int
@@ -47,6 +48,7 @@ class Expanded:
     stopped: bool
     until: float
     last: RoundFound | None = None
+    left_out: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The counts, and those of the round before."""
@@ -55,6 +57,7 @@ class Expanded:
             "round": self.round,
             "seeds": self.seeds,
             "added": self.added,
+            "left_out": self.left_out,
             "stopped": self.stopped,
             "until": self.until,
             "last": last,
@@ -67,6 +70,11 @@ class Expanded:
             return [*lines, f"stopped: that is less than {self.until:.1%}; nothing was added"]
         seeds = count_of(self.seeds, "relevant document", "relevant documents")
         pairs = count_of(self.added, "pair", "pairs")
+        if self.left_out:
+            more = count_of(self.left_out, "pair", "pairs")
+            lines.append(f"the pool is at the size that was set for it; left out: {more}")
+        if not self.added and self.left_out:
+            return [*lines, "stopped: nothing was added; set a larger size to go on"]
         if not self.added:
             return [*lines, f"stopped: the pool has all neighbors of {seeds} already"]
         return [*lines, f"round {self.round}: {pairs} added, from {seeds}; judge them, then repeat"]

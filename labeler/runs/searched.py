@@ -76,12 +76,14 @@ class IndexFolder:
 class Searched:
     """Documents to search: `again` goes through all `count` of them, each time it is called.
 
-    `indexes` is where those of the documents are kept, None where they are not.
+    `indexes` is where those of the documents are kept, None where they are not. `sha256` is the
+    hash of the file that the documents are in, and empty where they are in none.
     """
 
     again: Callable[[], Iterator[Document]]
     count: int
     indexes: IndexFolder | None = None
+    sha256: str = ""
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Searched:
@@ -116,9 +118,9 @@ def searched_corpus(
         count += chunk.count(b"\n")
         last = chunk[-1:]
         advance(min(number * _READ_AT_ONCE, size), size)
-    folder = IndexFolder(collection.indexes, digest.hexdigest(), shape)
-    indexes = folder if size >= kept_from else None
-    return Searched(partial(_all_of, path, shaped), count + (last != b"\n"), indexes)
+    sha256 = digest.hexdigest()
+    indexes = IndexFolder(collection.indexes, sha256, shape) if size >= kept_from else None
+    return Searched(partial(_all_of, path, shaped), count + (last != b"\n"), indexes, sha256)
 
 
 def _all_of(path: Path, shaped: Callable[[Document], Document]) -> Iterator[Document]:

@@ -1,6 +1,8 @@
 """Pools that grow by the neighbors of relevant documents, and what stays right about them."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.data import Document, Pair, Pooled
 from labeler.errors import BadInput, Misuse
+from labeler.messages import Advance
+from labeler.models.control import Control
 from labeler.pools.beyond import inclusions, systematic
 from labeler.pools.expand import Expansion, NewRuns, expand
 from labeler.pools.missed import estimate_missed
@@ -141,6 +145,78 @@ def test_a_bound_takes_what_most_relevant_documents_lead_to(chain: Collection) -
     assert len(read_pool(chain.pool)) == 2
     by_terms(chain, max_pairs=3)
     assert len(read_pool(chain.pool)) == 3
+
+
+def test_a_bound_that_leaves_no_room_is_said_to(chain: Collection) -> None:
+    judged(chain, "d0", "d1")
+    done = by_terms(chain, max_pairs=2)
+    assert (done.added, done.left_out) == (0, 1)
+    assert done.sentences() == [
+        "the pool is at the size that was set for it; left out: 1 pair",
+        "stopped: nothing was added; set a larger size to go on",
+    ]
+
+
+@pytest.mark.parametrize(("most", "tops", "near"), [(2, 0, 0), (4, 2, 0), (6, 4, 0), (7, 4, 1)])
+def test_tops_of_new_runs_come_before_neighbors_and_both_stay_within_a_bound(
+    chain: Collection, most: int, tops: int, near: int
+) -> None:
+    judged(chain, "d0", "d1")
+    folder = chain.folder.parent
+    late = (folder / "late.trec", folder / "more.trec")
+    for path, documents in zip(late, (("d7", "d6"), ("d5", "d4")), strict=True):
+        rows = [f"q Q0 {d} {rank} {9 - rank} t\n" for rank, d in enumerate(documents, start=1)]
+        path.write_text("".join(rows))
+    result = expand(chain, Expansion("llm", neighbors=2, max_pairs=most), NewRuns(late, depth=2))
+    added = [entry for entry in read_pool(chain.pool) if entry.round]
+    assert result.pairs == len(read_pool(chain.pool)) == 2 + tops + near
+    assert sum(bool(entry.runs) for entry in added) == tops
+    assert sum(bool(entry.seeds) for entry in added) == near
+    assert result.reached is not None
+    assert result.reached.most == tops // 2
+    if tops == 2:
+        assert {entry.pair.doc_id for entry in added} == {"d7", "d5"}  # the runs take turns
+    assert result.expansion is not None
+    assert result.expansion.left_out == 5 - tops - near
+
+
+def test_runs_of_many_queries_are_shared_out_evenly_within_a_bound(
+    chain: Collection,
+) -> None:
+    queries = "".join(json.dumps({"_id": f"q{n}", "text": "bee"}) + "\n" for n in range(3))
+    chain.queries.write_text(chain.queries.read_text() + queries)
+    judged(chain, "d0", "d1")
+    late = chain.folder.parent / "late.trec"
+    documents = range(2, 7)
+    late.write_text(
+        "".join(f"q{n} Q0 d{d} {d} {9 - d} late\n" for n in range(3) for d in documents)
+    )
+    expand(chain, Expansion("llm", neighbors=2, max_pairs=8), NewRuns((late,), depth=5))
+    pairs = [entry.pair for entry in read_pool(chain.pool) if entry.round]
+    assert pairs == [Pair(f"q{n}", d) for n in range(3) for d in ("d2", "d3")]
+
+
+@pytest.mark.parametrize("step", ["indexing, BM25", "searching, BM25", "encoding"])
+def test_nothing_is_written_where_the_corpus_changes_while_neighbors_are_looked_for(
+    chain: Collection, step: str
+) -> None:
+    """Another process replaces the corpus and the pool, as `update` does, while a step goes on."""
+    judged(chain, "d1")
+    before = chain.pool.read_bytes()
+
+    @contextmanager
+    def progress(name: str) -> Iterator[Advance]:
+        if name == step:
+            lines = chain.corpus.read_text().splitlines(keepends=True)
+            other = chain.folder / "other"
+            other.write_text("".join(line for line in lines if '"d2"' not in line))
+            other.replace(chain.corpus)
+        yield lambda _done, _total: None
+
+    with pytest.raises(BadInput, match=r"corpus.jsonl: changed meanwhile; run the command again$"):
+        expand(chain, Expansion("llm", neighbors=2), control=Control(progress=progress))
+    assert chain.pool.read_bytes() == before
+    assert by_terms(chain).added == 0  # without that document there is no other neighbor
 
 
 def test_documents_of_the_random_sample_are_no_seeds_and_may_leave_it(chain: Collection) -> None:
