@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,7 +99,8 @@ def evaluate(
 def summed_up(measure: Measure, values: Floats, weights: Floats | None = None) -> float:
     """The mean (sum, geometric mean) of the defined values; `nan` where there are none.
 
-    Added one by one in the order of the queries, as trec_eval adds. Weights count in means alone.
+    Values without weights are added one by one in the order of the queries, as trec_eval adds.
+    Weights count in means alone.
     """
     defined = values[~np.isnan(values)]
     counted = None if weights is None else weights[~np.isnan(values)].tolist()
@@ -114,11 +116,11 @@ def summed_up(measure: Measure, values: Floats, weights: Floats | None = None) -
 
 
 def _mean(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    total = 0.0
     if weights is not None:
-        for value, weight in zip(values, weights, strict=True):
-            total += value * weight
-        return total / math.fsum(weights)
+        mean = math.fsum(map(mul, values, weights)) / math.fsum(weights)
+        # so that rounding never puts a mean of scores of 1 below a gate at 1
+        return min(max(mean, min(values)), max(values))
+    total = 0.0
     for value in values:
         total += value
     return total / len(values)

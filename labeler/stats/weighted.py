@@ -17,8 +17,11 @@ from labeler.stats.student import t_quantile
 def weighted_mean(values: Floats, weights: Floats) -> float:
     """The weighted mean of `(queries,)` values, `nan` ones left out; `nan` where none is left."""
     defined = ~np.isnan(values)
-    total = float(weights[defined].sum())
-    return float((values * weights)[defined].sum()) / total if total > 0 else math.nan
+    held, total = values[defined], float(weights[defined].sum())
+    if not total > 0:
+        return math.nan
+    mean = float((held * weights[defined]).sum()) / total
+    return min(max(mean, float(held.min())), float(held.max()))
 
 
 def weighted_interval(values: Floats, weighting: Weighting) -> Interval:

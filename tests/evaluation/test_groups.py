@@ -408,7 +408,7 @@ def test_runs_of_which_nothing_is_shown_by_group_share_a_sentence() -> None:
     runs = {f"r{n}": run({"keyword": n / 10, "how-to": n / 10}) for n in range(1, 7)}
     report = evaluate(QRELS, runs, "RR", by=KINDS, baseline="r1")
     table = report.group_tables()[1]
-    assert table.note == "5 runs: their differences are not shown to depend on group (p at least 1)"
+    assert table.note == "5 runs: their differences are not shown to depend on group (p 1)"
     assert "verdict" not in [column.name for column in table.columns]
     few = evaluate(QRELS, runs, "RR", by=KINDS, baseline="r1", min_queries=30)
     assert few.group_tables()[1].note == (
@@ -433,3 +433,12 @@ def test_a_file_of_rows_holds_groups_only_where_they_are_asked_for(
         assert said in capsys.readouterr().err
         assert labeler([*command[:-1], "json", "--by", "kind", *words.split()]) == 0
         capsys.readouterr()
+
+
+def test_a_weighted_mean_of_perfect_scores_is_perfect_whatever_the_weights() -> None:
+    perfect = run({"keyword": 1.0, "how-to": 1.0})
+    for weight in (0.1, 0.3, 0.7):
+        weights = {query: weight * (1 + int(query[1:])) for query in KINDS}
+        report = evaluate(QRELS, perfect, "RR nDCG@10", weights=weights)
+        assert set(report.runs[0].scores.means().values()) == {1.0}
+        assert set(report.runs[0].judged.values()) == {1.0}

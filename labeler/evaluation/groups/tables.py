@@ -165,9 +165,9 @@ def _tested(grouped: ByGroup, interactions: Sequence[Interaction]) -> Iterator[s
     few = f"fewer than two groups have {grouped.fewest} queries"
     yield from (_shown(grouped, i) for i in interactions if i.is_shown)
     if runs := [i for i in interactions if i.groups >= 2 and not i.is_shown]:
-        whose, least = _differences_of(runs), min(i.p_corrected for i in runs)
-        p = f"p {least:.2g}" if len(runs) == 1 else f"p at least {least:.2g}"
-        yield f"{whose} not shown to depend on {grouped.by} ({p})"
+        least, most = (f"{end(i.p_corrected for i in runs):.2g}" for end in (min, max))
+        p = f"p {least}" if least == most else f"p at least {least}"
+        yield f"{_differences_of(runs)} not shown to depend on {grouped.by} ({p})"
     if runs := [i for i in interactions if i.groups < 2]:
         yield f"{_differences_of(runs)} not tested for depending on {grouped.by}: {few}"
 
