@@ -104,7 +104,8 @@ def execute(arguments: Sequence[str] | None = None) -> int:
             how = {"prog_name": "labeler", "standalone_mode": False, "default_map": defaults}
             result = command_line(words or ["--help"], **how)
     except LabelerError as error:
-        problem = error.problem if isinstance(error, SaysTooLittle) else error
+        # its text alone: the error would hold this frame, and so each file that was being read
+        problem = str(error.problem if isinstance(error, SaysTooLittle) else error)
         complain(f"{_option_of(error, words)}{problem}{_how_to_go_on(error, words)}")
         return error.exit_code
     except typer.TyperException as error:

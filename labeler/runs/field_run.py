@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -121,13 +122,18 @@ def _ranked(
     (engine, encoder), (options, watch) = made_by, how
     with watch.progress("reading the corpus") as advance:
         shaped = partial(reduced, fields=engine.fields)
-        searched = searched_corpus(collection, advance, shaped, "+".join(engine.fields))
+        searched = searched_corpus(collection, advance, shaped, shape_of(engine.fields))
     search = engines_with(encoder)[engine.engine].search
     ranked = search(searched, queries, options.depth, watch.progress)
     run = {query_id: scores for query_id, scores in ranked.items() if scores}
     if not run:
         raise BadInput(f"{engine.engine} finds no document for any of {len(queries):,} queries")
     return run
+
+
+def shape_of(fields: Sequence[str]) -> str:
+    """A name for these fields of documents, under which an index of them is kept."""
+    return json.dumps(list(fields))
 
 
 def _count_without(collection: Collection, fields: Sequence[str]) -> int:

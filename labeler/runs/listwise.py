@@ -17,6 +17,7 @@ from labeler.model import Model, Request
 from labeler.models.ending import status_of_ending
 from labeler.models.reply_object import parsed
 from labeler.prompt import Prompt
+from labeler.text.sentences import first_words
 
 TRIES = 2
 """Calls for a window: a reply that is no order of its passages is asked for once more."""
@@ -92,7 +93,7 @@ def window_requests(
 
 def _shown(document: Document, words: int) -> str:
     text = f"{document.title}: {document.text}" if document.title else document.text
-    return " ".join(text.split()[:words])
+    return first_words(text, words)
 
 
 @dataclass(slots=True)

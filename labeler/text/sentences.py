@@ -47,6 +47,20 @@ def _words_of(token: str) -> int:
     return -(-unspaced // 2) + -(-(len(token) - unspaced) // _LONG_WORD)
 
 
+def first_words(text: str, most: int) -> str:
+    """At most so many words, as `count_words` counts them, with a space between tokens."""
+    shown = []
+    for token in text.split():
+        fitting = token
+        while (words := _words_of(fitting)) > most:
+            fitting = fitting[: len(fitting) * most // words]
+        shown.append(fitting)
+        most -= words
+        if fitting != token or not most:
+            break
+    return " ".join(shown).rstrip()
+
+
 def short_stretches(text: str, most: int) -> Iterator[tuple[int, int]]:
     """Yield where sentences begin and end, or the words of one that has more than `most`."""
     for start, end in _sentences(text):

@@ -1,8 +1,11 @@
 """The command line as a whole: help, usage errors, exit codes."""
 
+import gc
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +98,20 @@ def test_the_types_of_options_take_less_room_than_their_texts(
     shown = capsys.readouterr().out
     assert "range" not in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux lists open files so")
+@pytest.mark.parametrize("words", ["qrels stats bad.qrels", "run stats bad.trec"])
+def test_a_file_with_an_error_is_closed_before_the_command_ends(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.qrels").write_text("q1 0 d1 1\nq1 0 d2 x\nq1 0 d3 1\n")
+    (tmp_path / "bad.trec").write_text("q1 Q0 d1 1 x r\nq1 Q0 d2 1 1 r\n")
+    gc.disable()
+    try:
+        assert execute(words.split()) == 65
+        names = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    finally:
+        gc.enable()
+    assert not [name for name in names if name.startswith(str(tmp_path))]

@@ -2,11 +2,14 @@
 
 import json
 import textwrap
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from made_documents import EPUB_PARTS, HTML, epub, pdf, word_document, zipped
 
+from labeler.cli import execute
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.find import FileSelection
 from labeler.corpus.ignore import Patterns
@@ -272,3 +275,29 @@ def test_rows_with_texts_under_other_names_say_that_all_columns_are_taken(tmp_pa
         (document,) = read_documents_of(path)
     assert "bezeichnung: Ein roter Schuh" in document.text
     assert lines[0].endswith("none is called the text, so all are, each with its name")
+
+
+def test_dates_and_exact_numbers_of_a_parquet_file_become_text_and_bytes_are_refused(
+    tmp_path: Path,
+) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    def file_of(name: str, value: object) -> Path:
+        path = tmp_path / f"{name}.parquet"
+        parquet.write_table(pa.table({"id": ["a"], "text": ["x y"], name: [value]}), path)
+        return path
+
+    values = {
+        "day": (date(2020, 1, 2), "2020-01-02"),
+        "when": (datetime(2020, 1, 2, 3, 4), "2020-01-02 03:04:00"),
+        "price": (Decimal("1.50"), "1.50"),
+        "days": ([date(2020, 1, 2)], ["2020-01-02"]),
+    }
+    for name, (value, text) in values.items():
+        out = tmp_path / name
+        assert execute(["ingest", str(file_of(name, value)), "-o", str(out)]) == 0
+        (row,) = map(json.loads, (out / "corpus.jsonl").read_text().splitlines())
+        assert row["metadata"][name] == text
+    with pytest.raises(BadInput, match="expected text or numbers in 'raw', found bytes"):
+        read_documents([str(file_of("raw", b"\xff"))])

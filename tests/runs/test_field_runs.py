@@ -7,7 +7,7 @@ import pytest
 
 from labeler.cli import execute
 from labeler.errors import LabelerError
-from labeler.runs.field_run import FieldEngine, field_run
+from labeler.runs.field_run import FieldEngine, field_run, shape_of
 from labeler.testing import small_collection
 from labeler.trec.runs import read_run
 from labeler.trec.tags import read_tag
@@ -69,3 +69,8 @@ def test_an_engine_and_a_system_exclude_each_other(
     words = ["retrieve", str(folder), "--as", "x", "--engine", "bm25", "--command", "cat {query}"]
     assert execute(words) == 2
     assert "labeler: --engine: a built-in engine takes no" in capsys.readouterr().err
+
+
+def test_indexes_of_different_fields_are_kept_apart_whatever_fields_are_called() -> None:
+    choices = [("a", "b"), ("a+b",), ("a,b",), ('a", "b',), ("b", "a"), ("a",)]
+    assert len({shape_of(fields) for fields in choices}) == len(choices)

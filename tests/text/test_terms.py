@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeler.models.similarity import CUTS, similarity_grade, similarity_score
+from labeler.text.sentences import count_words, first_words
 from labeler.text.terms import K1, B, TermStatistics, matched_share, terms
 
 TEXTS = st.lists(st.text("abcde ", max_size=20).map(str.split), min_size=1, max_size=8)
@@ -61,3 +62,15 @@ def test_a_grade_begins_at_its_cut_point() -> None:
     assert [similarity_grade(cut) for cut in CUTS] == [1, 2, 3]
     assert [similarity_grade(math.nextafter(cut, 0)) for cut in CUTS] == [0, 1, 2]
     assert similarity_grade(similarity_score(0.0, 0.0)) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["one two three four", "漢字" * 500, "a漢" * 40 + " end", "x" * 900]
+)
+@pytest.mark.parametrize("most", [1, 3, 100])
+def test_first_words_are_no_more_than_were_asked_for_in_any_script(text: str, most: int) -> None:
+    shown = first_words(text, most)
+    assert 0 < count_words(shown) <= most
+    assert text.startswith(shown)
+    if count_words(text) <= most:
+        assert shown == text

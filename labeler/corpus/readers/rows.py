@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.plaintext import read_plaintext
@@ -219,4 +222,19 @@ def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:
     inner = rest.pop("metadata", None) or {}
     if not isinstance(inner, dict):
         raise BadInput.at(path, number, "expected 'metadata' to be an object")
-    return {**inner, **{key: value for key, value in rest.items() if value not in ("", None)}}
+    values = {**inner, **{key: value for key, value in rest.items() if value not in ("", None)}}
+    return {key: _as_json(path, number, key, value) for key, value in values.items()}
+
+
+def _as_json(path: Path, number: int, key: str, value: Any) -> Any:
+    """A value of a row as JSON has it: dates, times and exact numbers as text."""
+    if isinstance(value, dict):
+        return {str(name): _as_json(path, number, key, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(path, number, key, inner) for inner in value]
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, date | time | timedelta | Decimal | UUID):
+        return str(value)
+    problem = f"expected text or numbers in {key!r}, found {type(value).__name__}"
+    raise BadInput.at(path, number, problem)
