@@ -15,10 +15,7 @@ from labeler.files.arrays import Arrays, ArraysWriter
 from labeler.files.temporary import scratch_file
 from labeler.messages import Advance, Progress, no_progress
 from labeler.text.postings import PostingsBuilder
-from labeler.text.terms import K1, B, terms
-
-SETTINGS: Mapping[str, Any] = {"bm25": 1, "variant": "lucene", "k1": K1, "b": B}
-"""What an index in a file depends on, beside the texts."""
+from labeler.text.terms import K1, B, terms, terms_made_by
 
 _NAME = f"bm25-lucene-k1={K1}-b={B}"
 
@@ -26,6 +23,11 @@ _NAME = f"bm25-lucene-k1={K1}-b={B}"
 def bm25_name() -> str:
     """What ranks, as the tag of its runs."""
     return _NAME
+
+
+def index_settings() -> Mapping[str, Any]:
+    """What an index in a file depends on, beside the texts."""
+    return {"bm25": 1, "variant": "lucene", "k1": K1, "b": B, "terms": terms_made_by()}
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,13 @@ def _stemmer() -> _Stemmer:
     return Stemmer.Stemmer("english")  # type: ignore[no-any-return]  # PyStemmer has no types
 
 
+def terms_made_by() -> str:
+    """The versions on which the terms of a text depend: of the stemmer, and of Unicode."""
+    import Stemmer
+
+    return f"PyStemmer {Stemmer.version()}, Unicode {unicodedata.unidata_version}"
+
+
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
     return _stemmer().stemWord(word) if word.isascii() else word

@@ -39,6 +39,9 @@ class Encoder(NamedTuple):
     query_identity: str
 
 
+_SHORTEST = 1e-15
+"""The squares of shorter vectors lose digits in 32 bits."""
+
 PACKAGE = "wordllama"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -118,7 +121,13 @@ def embedded_encoder() -> Encoder:
 
 def unit_vectors(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """The vectors with the length 1, float32; those that are all zeros stay so."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    norms[norms == 0] = 1
-    unit: npt.NDArray[np.float32] = (vectors / norms).astype(np.float32)
+    with np.errstate(over="ignore"):  # those are taken up below
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    is_exact = (norms > _SHORTEST) & np.isfinite(norms)
+    unit: npt.NDArray[np.float32] = (vectors / np.where(is_exact, norms, 1)).astype(np.float32)
+    rest = np.flatnonzero(~is_exact)
+    if rest.size:  # their squares do not fit into 32 bits
+        wide = vectors[rest].astype(np.float64)
+        norms = np.linalg.norm(wide, axis=1, keepdims=True)
+        unit[rest] = wide / np.where(norms == 0, 1, norms)
     return unit

@@ -72,6 +72,17 @@ def test_an_index_is_made_once(tmp_path: Path, search: Search) -> None:
     assert indexes(collection) == before
 
 
+def test_an_index_that_another_stemmer_made_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = made(tmp_path, 20)
+    bm25_run(searched_corpus(collection, kept_from=0), QUERIES, 5)
+    before = indexes(collection)
+    monkeypatch.setattr("Stemmer.version", lambda: "0.1")
+    bm25_run(searched_corpus(collection, kept_from=0), QUERIES, 5)
+    assert len(indexes(collection).keys() - before.keys()) == 1
+
+
 @ENGINES
 def test_an_index_of_other_documents_is_replaced(tmp_path: Path, search: Search) -> None:
     collection = made(tmp_path, 20)

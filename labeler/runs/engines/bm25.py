@@ -10,7 +10,7 @@ from labeler.data import Query, Run
 from labeler.files.arrays import ArraysWriter
 from labeler.messages import Progress, no_progress
 from labeler.runs.searched import Searched
-from labeler.text.bm25 import SETTINGS, Bm25, bm25_name, write_index
+from labeler.text.bm25 import Bm25, bm25_name, index_settings, write_index
 from labeler.text.terms import text_to_search
 from labeler.trec.order import best
 
@@ -45,7 +45,7 @@ def _index(searched: Searched, progress: Progress) -> tuple[Bm25, Sequence[str]]
         write_index(out, _texts(searched, new, progress), progress)
         out.add_texts("ids", new)
 
-    arrays = searched.indexes.opened("bm25", SETTINGS, write)
+    arrays = searched.indexes.opened("bm25", index_settings(), write)
     return Bm25.within(arrays), arrays.texts("ids")
 
 
