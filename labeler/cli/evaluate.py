@@ -160,7 +160,7 @@ def command(
         listed = {"movers": [mover.as_dict() for mover in movers]} if tables.movers else {}
         show_json(report.as_json(per_query=tables.per_query) | listed, to)
     else:
-        shown = _shown(report, tables, movers, output.format, by=bool(groups.by))
+        shown = _shown(report, tables, movers, output.format, by=groups.by or ())
         show([" ".join(report.headline), *shown], output.format, to)
     warn(context, report.findings)
     if drawing is not None:
@@ -235,7 +235,7 @@ def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | 
 
 
 def _shown(
-    report: Report, flags: TableFlags, movers: Sequence[Mover], form: FormName, *, by: bool
+    report: Report, flags: TableFlags, movers: Sequence[Mover], form: FormName, *, by: Sequence[str]
 ) -> list[Table]:
     """The tables that were asked for; a program gets one, the last of them.
 
@@ -261,7 +261,7 @@ def _shown(
     if report.by and for_people:
         shown += report.group_tables(measures)
     elif by:
-        shown.append(report.group_rows())
+        shown.append(report.group_rows(by))
     if flags.scenarios:
         if for_people and report.difference_bounds:
             shown.append(report.difference_bounds_table())

@@ -116,11 +116,14 @@ class Report:
         each = (group_tables(grouped, runs, self.measures, names) for grouped in self.by)
         return [table for tables in each for table in tables]
 
-    def group_rows(self) -> Table:
-        """The table `groups`, for programs: a row for each field, group, run and measure."""
+    def group_rows(self, fields: Sequence[str] | None = None) -> Table:
+        """The table `groups`, for programs: a row for each field, group, run and measure.
+
+        `fields` are those that get rows, all by default.
+        """
         from labeler.evaluation.groups.tables import group_rows
 
-        return group_rows(self.by)
+        return group_rows([by for by in self.by if fields is None or by.by in fields])
 
     def difference_bounds_table(self) -> Table:
         """The table `difference-bounds`: a row for each run and measure, against the baseline."""

@@ -442,3 +442,10 @@ def test_a_weighted_mean_of_perfect_scores_is_perfect_whatever_the_weights() -> 
         report = evaluate(QRELS, perfect, "RR nDCG@10", weights=weights)
         assert set(report.runs[0].scores.means().values()) == {1.0}
         assert set(report.runs[0].judged.values()) == {1.0}
+
+
+def test_rows_of_groups_are_those_of_the_fields_asked_for() -> None:
+    queries = {q: {"kind": kind, "half": int(q[1:]) % 2} for q, kind in KINDS.items()}
+    report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", by=("kind", "half"), queries=queries)
+    assert {row[0] for row in report.group_rows().rows} == {"kind", "half"}
+    assert {row[0] for row in report.group_rows(["kind"]).rows} == {"kind"}
