@@ -53,7 +53,8 @@ def test_quantiles_of_students_t_equal_scipy(probability: float, freedom: int) -
 def test_power_equals_scipys_noncentral_t(queries: int, effect: float) -> None:
     bound = stats.t.ppf(0.975, queries - 1)
     shift = effect * math.sqrt(queries)
-    wanted = stats.nct.sf(bound, queries - 1, shift) + stats.nct.cdf(-bound, queries - 1, shift)
+    # by symmetry: SciPy 1.15 has no value of the lower tail far from its center
+    wanted = stats.nct.sf(bound, queries - 1, shift) + stats.nct.sf(bound, queries - 1, -shift)
     assert power(queries, effect, 1.0) == pytest.approx(wanted, abs=1e-6)
 
 
