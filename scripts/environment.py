@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "worksteal"]
+"""What has pytest run the tests in several processes."""
 
 
 def environment(name: str, wanted: list[str]) -> Path:
@@ -40,6 +42,14 @@ def environment(name: str, wanted: list[str]) -> Path:
     stamp.write_text(digest, encoding="utf-8")
     print(f"== installed in {time.monotonic() - started:.0f} s", flush=True)
     return python
+
+
+def run_tests(python: str, arguments: list[str]) -> None:
+    """Run pytest with the arguments, once the package is compiled."""
+    # hundreds of processes are started, of which each would compile the package anew
+    run([python, "-m", "compileall", "-q", "-f", "labeler"])
+    print("== tests", flush=True)
+    run([python, "-m", "pytest", *arguments])
 
 
 def run(command: list[str]) -> None:

@@ -10,6 +10,7 @@ import json
 import math
 import struct
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -132,15 +133,10 @@ class Arrays:
         return np.asarray(np.memmap(self.path, dtype=kind, mode="r", offset=start, shape=shape))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredTexts(Sequence[str]):
-    """StoredTexts in a file, each decoded when it is asked for."""
+class TextsOnDemand(Sequence[str]):
+    """Texts that are made when they are asked for, one at a time or a slice of them."""
 
-    blob: memoryview
-    ends: memoryview
-
-    def __len__(self) -> int:
-        return len(self.ends)
+    __slots__ = ()
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -148,7 +144,26 @@ class StoredTexts(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
+            return [self.at(number) for number in range(*index.indices(len(self)))]
+        return self.at(index)
+
+    @abstractmethod
+    def at(self, index: int) -> str:
+        """The text of one place, from 0."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredTexts(TextsOnDemand):
+    """Texts in a file, each decoded when it is asked for."""
+
+    blob: memoryview
+    ends: memoryview
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def at(self, index: int) -> str:
+        """The text of one place, from 0."""
         return str(self._raw(index), "utf-8")
 
     def _raw(self, index: int) -> memoryview:

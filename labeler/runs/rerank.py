@@ -84,8 +84,8 @@ async def arerank(
     control: Control | None = None,
 ) -> RerankResult:
     """`rerank` for callers that are asynchronous."""
-    opened, how, watch = open_collection(collection), options or RerankOptions(), control
-    watch = watch or Control()
+    opened, how = open_collection(collection), options or RerankOptions()
+    watch = control or Control()
     check_run_name(name)
     source = _source(opened, run, how.windows.depth)
     if not how.force:

@@ -6,13 +6,13 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labeler.data import Document, Query, Run
-from labeler.files.arrays import Arrays, ArraysWriter
+from labeler.files.arrays import Arrays, ArraysWriter, TextsOnDemand
 from labeler.messages import Progress, no_progress
 from labeler.runs.engines.nearest import Nearest
 from labeler.runs.searched import IndexFolder, Searched
@@ -109,7 +109,7 @@ def _search_kept(parts: Sequence[Arrays], nearest: Nearest, progress: Progress) 
     return _InParts([part.texts("ids") for part in parts])
 
 
-class _InParts(Sequence[str]):
+class _InParts(TextsOnDemand):
     """The texts of several files as if they stood in one."""
 
     def __init__(self, parts: Sequence[Sequence[str]]) -> None:
@@ -119,13 +119,8 @@ class _InParts(Sequence[str]):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
+    def at(self, index: int) -> str:
+        """The text of one place, from 0."""
         part = bisect_right(self._ends, index)
         return self._parts[part][index - (self._ends[part - 1] if part else 0)]
 
