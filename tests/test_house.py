@@ -38,6 +38,7 @@ FLOORS = (
     ("pools", "agreement", "catalog"),
     ("pipeline",),
     ("testing",),
+    ("collection_report",),
     ("annotate", "monitoring"),
     ("cli",),
 )

@@ -1,0 +1,1 @@
+"""A page on which people grade, compare and look at runs, each answer written at once."""

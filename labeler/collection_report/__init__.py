@@ -1,0 +1,1 @@
+"""What one collection says, gathered into one page."""

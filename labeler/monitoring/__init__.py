@@ -1,0 +1,1 @@
+"""Whether yesterday's evaluation still describes today's search."""
