@@ -9,6 +9,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.stats.resampling import in_blocks
+from labeler.stats.student import binomial_below
 
 TIED = 1e-9
 """Two scores that differ by no more are equal up to rounding."""
@@ -60,6 +61,17 @@ def smallest_holm(differing: Sequence[int]) -> Floats:
     the others changes nothing, so that they cannot lower p.
     """
     return holm(np.array([smallest_p(count) for count in differing]))
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """Two-sided p of so many wins and losses, each as likely under the null; ties are left out.
+
+    Exact, by the binomial distribution; 1 without any win or loss.
+
+    >>> round(sign_test(5, 0), 6)
+    0.0625
+    """
+    return min(1.0, 2 * binomial_below(min(wins, losses), wins + losses, 0.5))
 
 
 def _studentized(means: Floats, differences: Floats) -> Floats:
