@@ -63,6 +63,11 @@ def code_of(language: str) -> str:
     return next((c for c, n in NAMES.items() if name in (c, n.casefold())), "")
 
 
+def common_words(code: str) -> frozenset[str]:
+    """Words that most texts of a language hold, by its code; none where they are not listed."""
+    return _WORDS_OF.get(code, frozenset())
+
+
 def language_of(text: str) -> str:
     """The code of the language of a text; empty where that cannot be told.
 
