@@ -34,8 +34,8 @@ MEASURES = ("nDCG@5", "P@5", "RR@5")
 STATISTICS = ("agreement", "kappa", "kappa-quadratic")
 QUESTION = "how do I sort a list by a key"
 FIRST = 3
-SAMPLE = 24
-"""Pairs that the LLM judges: so few that the demo ends soon, enough to see how far it agrees."""
+SAMPLED_PER_QUERY = 3
+"""Pairs a query that the LLM judges: so few that the demo ends soon, enough to see the path."""
 
 LLM = "umbrela-local"
 SIMILARITY = "similarity"
@@ -79,7 +79,7 @@ def command(
     say_step(3, "retrieval by BM25, by dense vectors and by their fusion, and a pool")
     pooled = steps.pool()
     note_pooled(pooled)
-    drawn = min(SAMPLE, pooled.pairs)
+    drawn = min(sample_of(steps), pooled.pairs)
     sample = f", then {drawn} drawn pairs by the embedded LLM with umbrela"
     say_step(4, "judging: similarity" + (sample if has_llm else ""))
     results = {SIMILARITY: judge(steps, SIMILARITY, SIMILARITY)}
@@ -151,14 +151,19 @@ def judge(steps: Build, model: str, name: str) -> JudgeResult:
     return result
 
 
+def sample_of(steps: Build) -> int:
+    """How many pairs the LLM judges, where the pool has so many."""
+    return SAMPLED_PER_QUERY * steps.options.queries
+
+
 def judge_sample(steps: Build) -> JudgeResult:
     """Let the LLM judge some pairs of the pool, drawn by chance, and print what was done."""
     from labeler.judging.judge import ajudge_sample
 
     judging = replace(steps.options.judging, name=LLM)
-    control = steps.control
+    control, pairs = steps.control, sample_of(steps)
     result = run_until_stopped(
-        lambda stop: ajudge_sample(steps.collection, SAMPLE, judging, control.with_stop(stop))
+        lambda stop: ajudge_sample(steps.collection, pairs, judging, control.with_stop(stop))
     )
     show_judging(result)
     return result
