@@ -21,6 +21,7 @@ from labeler.agreement.calibrate.saved import FitOrigin, SavedCalibration, read_
 from labeler.agreement.shares import GradeShares
 from labeler.agreement.sources import source_of_file
 from labeler.collection.card import read_card, update_card
+from labeler.collection.control_set import read_fixed
 from labeler.collection.corpus import read_corpus
 from labeler.collection.ids import parse_ids
 from labeler.collection.judgements import grades_of, read_judgements
@@ -288,6 +289,9 @@ PEOPLE = """{"query_id": "q1", "doc_id": "d1", "grade": 2, "assessor": "A", "tim
 "comment": "c", "probability": 0.5, "sample": "s1"}
 {"query_id": "q1", "doc_id": "d2", "grade": null, "probability": 1}
 """
+FIXED = """{"query_id": "q1", "doc_id": "d1", "sha256": "ab"}
+{"query_id": "q1", "doc_id": "d2"}
+"""
 SAMPLE = """{"row": 1, "query_id": "q1", "doc_id": "d1", "probability": 0.5}
 """
 PROMPT = """+++
@@ -386,6 +390,12 @@ READERS: dict[str, Reader] = {
         SAMPLE,
         lambda p: [(r.number, r.probability) for r in read_sample(p)],
         lambda data: [(r["row"], r["probability"]) for r in plain_rows(data)],
+    ),
+    "fixed pairs": Reader(
+        "a.fixed.jsonl",
+        FIXED,
+        lambda p: [each.sha256 for each in read_fixed(p)],
+        lambda data: [r.get("sha256", "") for r in plain_rows(data)],
     ),
     "people": Reader(
         "a.jsonl",

@@ -65,6 +65,12 @@ def command(
             help="Judge so many graded pairs again, nothing else: has the assessor drifted?",
         ),
     ] = 0,
+    fixed: Annotated[
+        bool, typer.Option("--fixed", help="Control the same pairs each time, drawn once.")
+    ] = False,
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Draw other pairs to be the fixed ones.")
+    ] = False,
     repeat: Annotated[
         int,
         number(COUNT, help="Ask about each pair so often, to see how far grades differ by chance."),
@@ -138,8 +144,12 @@ def command(
     if control:
         if repeat != 1:
             raise Misuse("--control asks about each pair twice; --repeat does not go with it")
-        _control(collection, asked, control, watched, (flags.dry_run, output, to))
+        which = (control, fixed, redraw)
+        _control(collection, asked, which, watched, (flags.dry_run, output, to))
         return
+    if fixed or redraw:
+        problem = "it says which pairs a control asks about; it goes with --control"
+        raise Misuse(problem, parameter="fixed" if fixed else "redraw")
     asked = replace(asked, prompt=PROMPT if prompt is None else prompt)
     if panel:
         _panel(collection, (panel, asked), together, watched, (flags.dry_run, output, to))
@@ -240,22 +250,22 @@ def _show_expanded(grown: ExpandedJudging) -> None:
 def _control(
     collection: Collection,
     asked: JudgeOptions,
-    pairs: int,
+    pairs: tuple[int, bool, bool],
     control: Control,
     shown: tuple[bool, options.OutputFlags, Output | None],
 ) -> None:
     """Judge some pairs again; `GateFailed` where their assessor has drifted."""
-    from labeler.judging.drift import adrift, aplan_drift
+    from labeler.judging.drift import ControlPairs, adrift, aplan_drift
 
-    dry_run, output, to = shown
+    (dry_run, output, to), which = shown, ControlPairs(*pairs)
     if dry_run:
         plan = run_until_stopped(
-            lambda stop: aplan_drift(collection, asked, pairs, control.with_stop(stop))
+            lambda stop: aplan_drift(collection, asked, which, control.with_stop(stop))
         )
         show_outcome(plan, show_judging_plan, output, to)
         return
     check = run_until_stopped(
-        lambda stop: adrift(collection, asked, pairs, control.with_stop(stop))
+        lambda stop: adrift(collection, asked, which, control.with_stop(stop))
     )
     show_outcome(check, show_drift, output, to)
     check_steady(check)

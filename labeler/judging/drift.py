@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
+from labeler.collection.control_set import fixed_file
 from labeler.collection.controls import (
     control_file,
     next_control,
     reserve_control,
     write_control,
 )
-from labeler.collection.judgements import JudgementRow, origin_of, read_judgements
+from labeler.collection.judgements import JudgementRow, origin_of
 from labeler.collection.layout import Collection, check_name, open_collection
 from labeler.collection.lock import locked_in_loop
-from labeler.data import Judged, Judgement, Pair
+from labeler.data import Judged, Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.attempts import TRIES
+from labeler.judging.control_pairs import (
+    check_fixed,
+    drawn_by_chance,
+    fix,
+    fixed_rows,
+    with_grades,
+)
 from labeler.judging.drift_check import DriftCheck, Regraded
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import default_name, texts_of
@@ -40,12 +48,21 @@ from labeler.models.session import Selection, Session, open_session, select_mode
 from labeler.prompt import find_prompt
 
 PAIRS = 20
-ROWS_OF_A_LOOK = 500
-"""Rows whose stored replies are looked up together."""
 TIMES = 2
 """How often each pair is asked again: the new grades differ from each other by noise alone."""
 FIRST_REPEAT = 1000
 """Repeats of controls count from here, apart from those of judging."""
+
+
+class ControlPairs(NamedTuple):
+    """How many pairs a control asks about, and whether those of the last one, or others for good.
+
+    With `fixed` the pairs are drawn once, and are the same from then on; `redraw` draws them anew.
+    """
+
+    pairs: int = PAIRS
+    fixed: bool = False
+    redraw: bool = False
 
 
 def drift(  # noqa: PLR0913  the keywords of a public function are its settings
@@ -58,12 +75,15 @@ def drift(  # noqa: PLR0913  the keywords of a public function are its settings
     base_url: str | None = None,
     limits: Limits | None = None,
     control: Control | None = None,
+    fixed: bool = False,
+    redraw: bool = False,
 ) -> DriftCheck:
     """Judge some pairs of a set of judgements again, and say whether its assessor has drifted.
 
     Each of `pairs` pairs, drawn by chance among those with a grade, is asked about twice. Their
     grades stay as they are. The model and the prompt are those of the set, as they are now, where
-    none is named.
+    none is named. With `fixed` they are the same pairs at every control, but for those whose texts
+    were edited since; `redraw` draws others in their place.
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.testing import fake_model, small_collection
@@ -75,14 +95,16 @@ def drift(  # noqa: PLR0913  the keywords of a public function are its settings
     """
     options = JudgeOptions(prompt or "", model, base_url, name, limits=limits or Limits())
     control = control or Control()
-    return run_to_end(lambda stop: adrift(collection, options, pairs, control.with_stop(stop)))
+    which = ControlPairs(pairs, fixed, redraw)
+    return run_to_end(lambda stop: adrift(collection, options, which, control.with_stop(stop)))
 
 
 async def adrift(
     collection: Collection | Path | str,
     options: JudgeOptions,
-    pairs: int = PAIRS,
+    pairs: int | ControlPairs = PAIRS,
     control: Control | None = None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> DriftCheck:
     """The same for callers that are asynchronous; without a prompt the set's is asked again."""
     opened, control = open_collection(collection), control or Control()
@@ -95,17 +117,18 @@ async def adrift(
             made_before(opened, prepared.name),
             (prepared.assessor.prompt.id, prepared.assessor.model.id),
         )
-        check = replace(check, changed=prepared.changed)
+        check = replace(check, changed=prepared.changed, fixed=prepared.fixed)
         async with locked_in_loop(opened, control.stop, control.note):
             path = control_file(opened, prepared.name, prepared.number)
-            write_control(path, check.rows(), opened, check.as_json())
+            made = {**check.as_json(), "time": now().isoformat(timespec="seconds")}
+            write_control(path, check.rows(), opened, made)
     return check
 
 
 async def aplan_drift(
     collection: Collection | Path | str,
     options: JudgeOptions,
-    pairs: int = PAIRS,
+    pairs: int | ControlPairs = PAIRS,
     control: Control | None = None,
 ) -> JudgingPlan:
     """What `adrift` would take; asks nothing and writes nothing."""
@@ -128,6 +151,7 @@ class _Prepared(NamedTuple):
     number: int
     rows: list[JudgementRow]
     changed: int
+    fixed: bool
     texts: Texts
     assessor: Assessor
     session: Session
@@ -147,7 +171,7 @@ class _Prepared(NamedTuple):
 async def _prepared(
     collection: Collection,
     options: JudgeOptions,
-    pairs: int,
+    pairs: int | ControlPairs,
     control: Control,
     *,
     rehearsal: bool = False,
@@ -155,14 +179,19 @@ async def _prepared(
     if options.retry_failed:
         problem = "a control asks about every pair anew; there is nothing to retry"
         raise Misuse(problem, parameter="retry_failed")
+    which = pairs if isinstance(pairs, ControlPairs) else ControlPairs(pairs)
     name = _name_of(collection, options)
+    if which.redraw and not which.fixed:
+        raise Misuse("only fixed pairs are drawn once, and again", parameter="redraw")
+    if which.fixed and not which.redraw:
+        check_fixed(collection, name, which.pairs)
     made_by = origin_of(collection.judgements(name))
     source = prompt_source(made_by.prompt) if made_by and made_by.prompt else "umbrela"
     options = replace(options, prompt=options.prompt or source)
     options = asked_again(collection, name, options)
     prompt = find_prompt(options.prompt)
     texts = texts_of(collection)
-    rows = with_grades(collection, name, texts, pairs)
+    rows = with_grades(collection, name, texts, which.pairs)
     session_options = replace(options.session, rehearsal=rehearsal)
     selection: Selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
@@ -171,17 +200,34 @@ async def _prepared(
         assessor = Assessor(prompt, session.model, inputs=session.inputs, secret=session.secret)
         assessor = as_shown(assessor, collection, name, texts, options.held_out)
         assessor = replace(assessor, company=shown_company(collection, name, prompt, texts))
-        number = next_control(collection)
+        is_same = made_before(collection, name) == (prompt.id, session.model.id)
+        asker, number = assessor if is_same else None, next_control(collection)
         if not rehearsal:
             async with locked_in_loop(collection, control.stop, control.note):
                 number = reserve_control(collection, name)
-        shuffled = Random(f"control\0{number}").sample(rows, len(rows))
-        is_same = made_before(collection, name) == (prompt.id, session.model.id)
-        drawn, changed = first_unchanged(shuffled, pairs, texts, assessor if is_same else None)
+                if which.fixed and not _goes_on(collection, name, which):
+                    seed = f"control set\0{name}\0{number}"
+                    fix(
+                        collection,
+                        name,
+                        drawn_by_chance(seed, rows, which.pairs, texts, asker)[0],
+                        texts,
+                    )
+                    which = which._replace(redraw=False)
+        if which.fixed and _goes_on(collection, name, which):
+            drawn, changed = fixed_rows(collection, name, rows, texts)
+        else:
+            seed = f"control\0{number}"
+            drawn, changed = drawn_by_chance(seed, rows, which.pairs, texts, asker)
         if len(drawn) < 2:
             problem = f"the texts of {changed:,} pairs have changed since they were judged"
             raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")
-        yield _Prepared(name, number, drawn, changed, texts, assessor, session)
+        yield _Prepared(name, number, drawn, changed, which.fixed, texts, assessor, session)
+
+
+def _goes_on(collection: Collection, name: str, which: ControlPairs) -> bool:
+    """Whether the pairs of earlier controls are asked about again."""
+    return fixed_file(collection, name).exists() and not which.redraw
 
 
 def _name_of(collection: Collection, options: JudgeOptions) -> str:
@@ -199,59 +245,6 @@ def _name_of(collection: Collection, options: JudgeOptions) -> str:
         name = check_name(name if name is not None else names[0])
         collection.existing_judgements(name)
     return name
-
-
-def with_grades(collection: Collection, name: str, texts: Texts, pairs: int) -> list[JudgementRow]:
-    """The rows of a set that a control of so many `pairs` draws from, in the order of pairs."""
-    if pairs < 2:
-        raise Misuse("a control takes two pairs at least", parameter="control")
-    path = collection.judgements(name)
-    rows = [
-        row
-        for row in read_judgements(path)
-        if isinstance(row.judged.outcome, Judgement)
-        and not row.carried
-        and row.judged.outcome.pair.query_id in texts.queries
-        and row.judged.outcome.pair.doc_id in texts.documents
-    ]
-    if len(rows) < 2:
-        raise BadInput(
-            f"{path}: no two pairs with a grade whose texts are there; nothing to control"
-        )
-    rows.sort(key=lambda row: row.judged.outcome.pair)
-    return rows
-
-
-def first_unchanged(
-    rows: Sequence[JudgementRow], pairs: int, texts: Texts, assessor: Assessor | None
-) -> tuple[list[JudgementRow], int]:
-    """The first rows whose texts are as they were judged, and how many others were passed over.
-
-    The store keeps what was asked: a row to whose texts, as they are now, no reply of the same
-    `assessor` is stored was judged by other texts. Where no reply to any row is stored, that cannot
-    be told, and the first rows are taken as they are; so are they without an assessor.
-    """
-    unchanged, changed = list[JudgementRow](), 0
-    if assessor is None:
-        return list(rows[:pairs]), 0
-    for first in range(0, len(rows), ROWS_OF_A_LOOK):
-        for row, is_stored in _stored(rows[first : first + ROWS_OF_A_LOOK], texts, assessor):
-            if len(unchanged) == pairs:
-                return unchanged, changed
-            if is_stored:
-                unchanged.append(row)
-            else:
-                changed += 1
-    return (unchanged, changed) if unchanged else (list(rows[:pairs]), 0)
-
-
-def _stored(
-    rows: Sequence[JudgementRow], texts: Texts, assessor: Assessor
-) -> Iterator[tuple[JudgementRow, bool]]:
-    pairs = [row.judged.outcome.pair for row in rows]
-    items = Inquiries(pairs, texts, assessor).recalled(pairs)
-    answered = (isinstance(item, Judged) for _, item in items)
-    return zip(rows, answered, strict=True)
 
 
 def made_before(collection: Collection, name: str) -> tuple[str, str]:

@@ -58,7 +58,8 @@ class DriftCheck:
     `before` and `now` are the prompt and the model, then and today. `same` is the share of new
     grades that equal the old ones, `same_now` of pairs whose two new grades are equal, `shift` how
     far grades moved on average. `changed` counts the pairs that were passed over because their
-    texts are others now. A stable assessor is called drifted in 5 of 100 controls at most.
+    texts are others now. With `fixed` the pairs are those of earlier controls, too. A stable
+    assessor is called drifted in 5 of 100 controls at most.
     """
 
     name: str
@@ -71,6 +72,7 @@ class DriftCheck:
     same_now: float
     shift: Interval
     changed: int = 0
+    fixed: bool = False
 
     @classmethod
     def of(
@@ -178,7 +180,10 @@ class DriftCheck:
         """Which pairs are not compared, and why."""
         if self.changed:
             pairs = count_of(self.changed, "pair", "pairs")
-            yield f"{pairs} passed over: to the texts as they are now no reply is stored"
+            why = "to the texts as they are now no reply is stored"
+            if self.fixed:
+                why = "edited since the fixed pairs were drawn, or without a grade now"
+            yield f"{pairs} passed over: {why}"
         if self.remembered:
             pairs = count_of(self.remembered, "pair", "pairs")
             yield f"{pairs} left out: a reply was stored before this control began"
@@ -249,6 +254,7 @@ class DriftCheck:
         return {
             "name": self.name,
             "control": self.number,
+            "fixed": self.fixed,
             "verdict": self.verdict,
             "drifted": self.has_drifted,
             "pairs": len(self.regraded),
