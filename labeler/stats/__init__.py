@@ -4,7 +4,9 @@
 - `resampling`: queries drawn with replacement, and all queries but one.
 - `intervals`: intervals of whatever is a function of sums over queries.
 - `means`: intervals of a mean over queries, within the range of a measure.
-- `shares`: intervals of a share of queries.
+- `shares`, `query_shares`: intervals of a share of queries, also of weighted or stratified ones.
+- `associations`: whether two values of a query go together over queries.
+- `drift`: whether values change over time.
 - `unseen`: what a few queries do not show of all.
 - `rankings`: intervals of how alike two rankings of systems are.
 - `randomization`: tests of paired differences, and corrections for many of them.
