@@ -123,11 +123,15 @@ _WRAPPED = re.compile(r"(?<=\S)[ \t]*\n(?=[^\W\d_])")
 _WRAP_WIDTH = 60
 _LONGEST_LINE = 400
 """A line of more characters is a paragraph of its own, however it begins."""
+_LONGEST_CODE = 100
+"""A single indented line of more characters is the begin of prose."""
 
 
 def _is_preformatted(paragraph: str) -> bool:
     lines = paragraph.split("\n")
-    if len(lines) < 2 or max(map(len, lines)) > _LONGEST_LINE:
+    if len(lines) == 1:
+        return len(paragraph) <= _LONGEST_CODE and paragraph.startswith(("    ", "\t"))
+    if max(map(len, lines)) > _LONGEST_LINE:
         return False
     return 2 * sum(bool(_ALIGNED.match(line)) for line in lines) > len(lines)
 

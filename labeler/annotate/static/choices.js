@@ -1,0 +1,67 @@
+// What can be answered in each task: the choices with their keys, and how each is sent and said.
+
+import { element } from "./dom.js";
+import { gradeKeys } from "./keys.js";
+
+const LGTM = [
+  { key: "1", name: "Good", description: "Whoever searched would be content with these results.", answer: "good" },
+  { key: "0", name: "Not good", description: "They would have to search again.", answer: "not" },
+];
+const SIDE_BY_SIDE = [
+  { key: "1", also: "ArrowLeft", name: "Left is better", answer: "left" },
+  { key: "0", name: "Tie", description: "Neither is better.", answer: "tie" },
+  { key: "2", also: "ArrowRight", name: "Right is better", answer: "right" },
+];
+
+export function choicesOf(session) {
+  if (session.task === "lgtm") return LGTM;
+  if (session.task === "side-by-side") return SIDE_BY_SIDE;
+  const keys = gradeKeys(session.scale.map(({ grade }) => grade));
+  return session.scale.map(({ grade, name, description }, position) => (
+    { key: keys[position], grade, name: name || `Grade ${grade}`, description }
+  ));
+}
+
+export const CANNOT_JUDGE = { key: "c", name: "Cannot judge", cannot_judge: true };
+export const SKIP = { key: "s", name: "Skip", skip: true };
+
+// The answer as the server takes it.
+export function asSent(choice, item, note, seconds) {
+  return {
+    item: item.id,
+    grade: choice.grade ?? null,
+    answer: choice.answer ?? null,
+    cannot_judge: choice.cannot_judge ?? false,
+    skip: choice.skip ?? false,
+    note,
+    seconds,
+  };
+}
+
+export function said(choice) {
+  if (choice.grade === undefined) return choice.name;
+  return choice.name === `Grade ${choice.grade}` ? choice.name : `${choice.grade}, ${choice.name}`;
+}
+
+export function isPrevious(choice, previous) {
+  if (!previous) return false;
+  if (choice.cannot_judge) return Boolean(previous.cannot_judge);
+  if (choice.answer !== undefined) return previous.answer === choice.answer;
+  return choice.grade !== undefined && previous.grade === choice.grade;
+}
+
+export function choiceButton(choice, previous, press) {
+  const button = element("button", {
+    type: "button",
+    class: "choice",
+    "aria-keyshortcuts": choice.key || undefined,
+    "aria-pressed": isPrevious(choice, previous) ? "true" : undefined,
+  });
+  const name = element("span", { class: "name", text: choice.name });
+  const text = choice.description ? [element("span", { class: "description", text: choice.description })] : [];
+  const key = choice.key ? [element("kbd", { text: choice.key })] : [];
+  button.append(...key, element("span", { class: "words" }, [name, " ", ...text]));
+  if (isPrevious(choice, previous)) button.append(element("span", { class: "was", text: "your answer" }));
+  button.addEventListener("click", () => press(choice));
+  return button;
+}

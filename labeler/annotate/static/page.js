@@ -1,0 +1,243 @@
+// The page: shows one item, sends its answer, and goes on only when the server has said "saved".
+
+import * as api from "./api.js";
+import { CANNOT_JUDGE, SKIP, asSent, choiceButton, choicesOf, said } from "./choices.js";
+import { Clock } from "./clock.js";
+import { fillHelp, fillInstructions, openDialog, watchDialogs, watchSingleKeys } from "./dialogs.js";
+import { byId, keyedButton } from "./dom.js";
+import { draftKey, dropDraft, keepDraft, readDraft } from "./drafts.js";
+import { watchHeights } from "./heights.js";
+import { listen } from "./keys.js";
+import { revealNodes, showDocuments, showEnd, showProgress, showQuery } from "./views.js";
+
+// Nobody reads a pair faster: a key that comes sooner was pressed twice, or meant the pair before.
+const SOONEST = 250; // milliseconds
+
+const NEW = "new", READY = "ready", SAVING = "saving", REVEALED = "revealed", ENDED = "ended", STOPPED = "stopped";
+
+const page = {
+  session: null, choices: [], state: "loading", item: null, around: {}, views: [],
+  clock: new Clock(), draft: "", next: null,
+};
+
+function enter(state) {
+  page.state = state;
+  document.body.dataset.state = state;
+  const busy = state === SAVING || state === STOPPED;
+  for (const button of document.querySelectorAll("#choices button, #others button")) {
+    button.setAttribute("aria-disabled", String(busy)); // disabled would lose the focus
+  }
+}
+
+const tell = (sentence) => { byId("status").textContent = sentence; };
+const warn = (sentence) => { byId("alert").textContent = sentence; };
+
+// --- showing an item
+
+function take(answer, sentence) {
+  const { item, progress, ...around } = answer;
+  Object.assign(page, { item, around, next: null });
+  byId("reveal").hidden = true;
+  showProgress(progress);
+  tell(sentence);
+  if (item) showItem(item);
+  else showNoItem(progress);
+  byId("query").focus({ preventScroll: true });
+  scrollTo(0, item ? readDraft(page.draft).scroll ?? 0 : 0);
+}
+
+function showItem(item) {
+  page.draft = draftKey(page.session.rater, item);
+  const draft = readDraft(page.draft);
+  page.clock = new Clock(draft.seconds);
+  showQuery(item);
+  page.views = showDocuments(item, draft.opened);
+  byId("note").value = draft.note ?? item.previous?.note ?? page.around.undone?.note ?? "";
+  document.body.dataset.note = byId("note").value ? "open" : "closed"; // where there is little room
+  showButtons(item);
+  enter(NEW);
+  setTimeout(() => { if (page.state === NEW && page.item === item) enter(READY); }, SOONEST);
+}
+
+function showButtons(item) {
+  byId("choices").hidden = byId("note-field").hidden = false;
+  byId("choices").replaceChildren(...page.choices.map((c) => choiceButton(c, item.previous, answer)));
+  byId("others").replaceChildren(
+    choiceButton(CANNOT_JUDGE, item.previous, answer), choiceButton(SKIP, null, answer),
+    keyedButton("Note", "n", openNote, { class: "way", id: "open-note" }), ...wayButtons());
+}
+
+function wayButtons() {
+  const { before, after, can_undo: canUndo } = page.around;
+  const buttons = [];
+  if (canUndo) buttons.push(keyedButton("Undo", "u", undo, { class: "way" }));
+  if (before) buttons.push(keyedButton("Back", "b", back, { class: "way" }));
+  if (after && page.item?.previous) buttons.push(keyedButton("Forward", "v", forward, { class: "way" }));
+  return buttons;
+}
+
+function showNoItem(progress) {
+  const { first_skipped: skipped } = page.around;
+  page.views = [];
+  byId("choices").hidden = byId("note-field").hidden = true;
+  byId("others").replaceChildren();
+  const buttons = wayButtons();
+  if (skipped) buttons.unshift(keyedButton("Judge the skipped pairs", "s", () => go(skipped), { class: "way" }));
+  showEnd(progress, buttons);
+  enter(ENDED);
+}
+
+// --- answering
+
+async function answer(choice) {
+  if (page.state === NEW) return tell("Not counted: this pair had only just appeared.");
+  if (page.state !== READY) return undefined;
+  const { item } = page;
+  const sent = asSent(choice, item, byId("note").value.trim(), page.clock.seconds);
+  return during(`Saving ${said(choice)} …`, async () => {
+    const saved = await api.sendAnswer(sent);
+    dropDraft(page.draft);
+    if (saved.reveal) showReveal(saved, choice, item);
+    else take(saved, choice.skip ? "Skipped. Next pair." : `Saved: ${said(choice)}. ${nextIs(saved)}`);
+  });
+}
+
+const nextIs = ({ item }) => (item ? "Next pair." : "That was the last one.");
+
+function showReveal(saved, choice, item) {
+  page.next = saved;
+  showProgress(saved.progress);
+  tell("");
+  const reveal = byId("reveal");
+  const nodes = revealNodes(saved.reveal, page.session.scale ?? [], said(choice), item.training);
+  const on = keyedButton("Next pair", "Enter", goOn, { class: "way" });
+  reveal.replaceChildren(...nodes, on);
+  reveal.hidden = false;
+  byId("choices").hidden = byId("note-field").hidden = true;
+  byId("others").replaceChildren(keyedButton("Undo", "u", undo, { class: "way" }));
+  enter(REVEALED);
+  tell(nodes.map((node) => node.textContent).join(" "));
+  on.focus({ preventScroll: true });
+  reveal.scrollIntoView({ block: "nearest" });
+}
+
+function goOn() {
+  if (page.state === REVEALED) take(page.next, nextIs(page.next));
+}
+
+// Runs one request at a time. Whatever fails is said, and what is on the page stays.
+async function during(sentence, act, failed = "Not saved.") {
+  const { state } = page;
+  enter(SAVING);
+  warn("");
+  tell(sentence);
+  try {
+    await act();
+  } catch (error) {
+    await fail(error, state, failed);
+  }
+}
+
+async function fail(error, state, failed) {
+  tell("");
+  enter(error.expired ? STOPPED : state === NEW ? READY : state);
+  if (!(error instanceof api.Failed)) throw error;
+  keep();
+  warn(`${failed} ${error.message} Your note is kept${error.expired ? " in this tab." : "; try again."}`);
+  if (!error.stale) return;
+  warn(`${failed} ${error.message}`);
+  await api.currentItem().then((current) => take(current, "This is the current pair."), (again) => {
+    warn(`${failed} ${again.message}`);
+  });
+}
+
+// --- moving
+
+const isIdle = () => [NEW, READY, REVEALED, ENDED].includes(page.state);
+
+function go(item, sentence = "") {
+  if (item && isIdle()) moving(() => api.goTo(item), sentence);
+}
+
+const back = () => (page.state === REVEALED ? undefined : go(page.around.before, "The pair before."));
+const forward = () => (page.state === REVEALED ? undefined : go(page.around.after, "The pair after."));
+
+function undo() {
+  const canUndo = page.state === REVEALED || page.around.can_undo;
+  if (canUndo && isIdle()) moving(() => api.undo(), "Undone: this pair is open again.");
+}
+
+function moving(ask, sentence) {
+  keep();
+  during("", async () => take(await ask(), sentence), "Nothing was changed.");
+}
+
+function openNote() {
+  document.body.dataset.note = "open";
+  byId("note").focus();
+}
+
+function openMore() {
+  for (const view of page.views) view.openMore();
+  keep();
+}
+
+function openAll() {
+  const folded = page.views.some((view) => view.isFolded);
+  for (const view of page.views) folded ? view.openAll() : view.close();
+  keep();
+}
+
+// --- what a reload finds again
+
+function keep() {
+  if (!page.item || page.state === REVEALED) return;
+  const opened = Object.fromEntries(page.views.filter((v) => v.opened).map((v) => [v.id, v.opened]));
+  const { seconds } = page.clock;
+  keepDraft(page.draft, { note: byId("note").value, opened, seconds, scroll: scrollY });
+}
+
+// --- keys
+
+function bindings() {
+  const bound = new Map([["i", () => openDialog("instructions")], ["?", () => openDialog("help")]]);
+  if (page.state === REVEALED) return bound.set("Enter", goOn).set("u", undo);
+  bound.set("u", undo).set("b", back).set("Backspace", back).set("v", forward);
+  if (page.state === ENDED) return bound.set("s", () => go(page.around.first_skipped));
+  for (const choice of [...page.choices, CANNOT_JUDGE, SKIP]) {
+    for (const key of [choice.key, choice.also]) if (key) bound.set(key, () => answer(choice));
+  }
+  bound.set("n", openNote).set("e", openMore).set("a", openAll);
+  return bound;
+}
+
+function watch() {
+  const isOn = watchSingleKeys();
+  listen(bindings, isOn);
+  watchDialogs();
+  watchHeights();
+  byId("note").addEventListener("input", keep);
+  byId("note").addEventListener("keydown", (event) => {
+    if (event.key === "Escape") byId("query").focus({ preventScroll: true });
+  });
+  document.addEventListener("visibilitychange", () => { page.clock.follow(); keep(); });
+  addEventListener("pagehide", keep);
+}
+
+async function start() {
+  watch();
+  try {
+    page.session = await api.session();
+    page.choices = choicesOf(page.session);
+    fillHelp(page.choices, said);
+    fillInstructions(page.session);
+    take(await api.currentItem(), "");
+  } catch (error) {
+    enter(STOPPED);
+    byId("progress").textContent = "";
+    if (!(error instanceof api.Failed)) throw error;
+    warn(error.message);
+  }
+}
+
+start();

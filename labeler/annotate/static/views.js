@@ -1,0 +1,93 @@
+// What is seen of an item: the query with its topic, its documents, and how far the rater is.
+
+import { DocumentView } from "./documents.js";
+import { byId, counted, element } from "./dom.js";
+
+export function showQuery(item) {
+  byId("query").textContent = item.query.text;
+  const topic = byId("topic");
+  topic.replaceChildren();
+  for (const part of [item.query.description, item.query.narrative]) {
+    if (part) topic.append(element("p", { dir: "auto", text: part }));
+  }
+}
+
+// The views of the item's documents, in the order in which they stand on the page.
+export function showDocuments(item, opened) {
+  const main = byId("main");
+  const next = (shown, heading) => new DocumentView(shown, heading, opened?.[shown.id]);
+  const notes = notices(item);
+  if (item.document) {
+    const view = next(item.document, "h2");
+    main.replaceChildren(...notes, view.node);
+    return [view];
+  }
+  const lists = item.results ? [["Results", item.results]] : [["Left", item.left], ["Right", item.right]];
+  const views = [];
+  main.replaceChildren(...notes, element("div", { class: item.results ? "lists" : "lists two" },
+    lists.map(([name, results]) => resultList(name, results, next, views))));
+  return views;
+}
+
+function notices(item) {
+  const training = "Training pair: its grade is agreed on, and shown once you have graded.";
+  const sentences = [item.training ? training : "", item.notice ?? ""];
+  return sentences.filter(Boolean).map((text) => element("p", { class: "notice", text }));
+}
+
+function resultList(name, results, next, views) {
+  const rows = results.map(({ document }) => {
+    const view = next(document, "h3");
+    views.push(view);
+    return element("li", {}, [view.node]);
+  });
+  const body = rows.length ? element("ol", {}, rows) : element("p", { text: "No results." });
+  return element("section", { "aria-label": name }, [element("h2", { class: "list-name", text: name }), body]);
+}
+
+export function showProgress({ done, of, skipped, seconds_left: left }) {
+  const bar = byId("done");
+  bar.max = Math.max(1, of);
+  bar.value = done;
+  const parts = [`${done.toLocaleString("en")} of ${of.toLocaleString("en")} done`];
+  if (skipped) parts.push(`${skipped.toLocaleString("en")} skipped`);
+  if (left) parts.push(`about ${duration(left)} left`);
+  byId("progress").textContent = parts.join(" · ");
+  document.title = `${done}/${of} – labeler`;
+}
+
+function duration(seconds) {
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  if (minutes < 60) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function showEnd(progress, buttons) {
+  const all = progress.of === 0 ? "Nothing is here to be judged." : "That was the last pair. Thank you!";
+  byId("query").textContent = all;
+  byId("topic").replaceChildren();
+  const rest = progress.skipped ? `${counted(progress.skipped, "pair")} skipped.` : "";
+  const text = `${counted(progress.done, "answer")} saved. ${rest}`;
+  byId("main").replaceChildren(
+    element("p", { text }),
+    element("p", { class: "buttons" }, buttons),
+    element("p", {}, [element("a", { href: "api/export.csv", download: "", text: "Download your answers (CSV)" })]),
+  );
+}
+
+// What the rater may see once the answer is saved: the agreed grade, or the assessor's and why.
+export function revealNodes(reveal, scale, own, training) {
+  const named = (grade) => {
+    const name = scale.find((row) => row.grade === grade)?.name;
+    return name ? `${grade}, ${name}` : String(grade);
+  };
+  const rows = [element("p", { text: `Saved. You answered: ${own}.` })];
+  const gold = reveal.gold ?? (training ? reveal.grade : null);
+  if (gold !== null && gold !== undefined) {
+    rows.push(element("p", { class: "agreed", text: `Agreed grade: ${named(gold)}.` }));
+  } else if (reveal.grade !== null && reveal.grade !== undefined) {
+    rows.push(element("p", { class: "agreed", text: `The assessor gave: ${named(reveal.grade)}.` }));
+  }
+  if (reveal.reason) rows.push(element("blockquote", { dir: "auto", text: reveal.reason }));
+  return rows;
+}
