@@ -1,30 +1,47 @@
-"""A plain HTML table of texts, without style or script."""
+"""A plain HTML table, without style of its own where a page has one, and without script."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from labeler.report.neutral import html_text
 
 
 def table_as_html(
-    titles: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Sequence[Sequence[str]],
     aligned: Sequence[str],
     title: str = "",
     note: str = "",
+    *,
+    styled: bool = True,
 ) -> str:
-    """The table, every text of it escaped; columns are aligned `left` or `right`."""
-    head = _row("th", titles, aligned)
-    body = "".join(_row("td", row, aligned) for row in rows)
+    """The table of rows, of which the first is the header, with every text escaped.
+
+    Columns are aligned `left` or `right`. `styled` says that each cell is aligned by a style of its
+    own; in a page, whose style may hold no others, cells have the class `right` instead, and the
+    first of each row is its header.
+    """
+    sides = [_side(side, styled=styled) for side in aligned]
+    heads = [f'th scope="col"{side}' for side in sides]
+    cells = [f"td{side}" for side in sides]
+    if not styled:
+        cells[0] = f'th scope="row"{sides[0]}'
+    head, *body = (_row(cells if i else heads, row) for i, row in enumerate(rows))
     caption = f"<caption>{html_text(title)}</caption>\n" if title else ""
     below = f"<p>{html_text(note)}</p>\n" if note else ""
-    return f"<table>\n{caption}<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>\n{below}"
+    head, inner = f"<thead>\n{head}</thead>", f"<tbody>\n{''.join(body)}</tbody>"
+    return f"<table>\n{caption}{head}\n{inner}\n</table>\n{below}"
 
 
-def _row(tag: str, cells: Sequence[str], aligned: Sequence[str]) -> str:
+def _side(align: str, *, styled: bool) -> str:
+    if styled:
+        return f' style="text-align: {align}"'
+    return ' class="right"' if align == "right" else ""
+
+
+def _row(starts: Sequence[str], cells: Sequence[str]) -> str:
     made = (
-        f'<{tag} style="text-align: {side}">{html_text(cell)}</{tag}>'
-        for cell, side in zip(cells, aligned, strict=True)
+        f"<{start}>{html_text(cell)}</{start[:2]}>"
+        for start, cell in zip(starts, cells, strict=True)
     )
     return f"<tr>{''.join(made)}</tr>\n"

@@ -165,4 +165,4 @@ class Table:
         from labeler.report.html import table_as_html  # its names of characters take long to load
 
         aligned = [column.align for column in self.shown]
-        return table_as_html(self.titles, self.texts(), aligned, self.title, self.note)
+        return table_as_html([self.titles, *self.texts()], aligned, self.title, self.note)

@@ -1,0 +1,220 @@
+"""Blocks as HTML: one file with its style inside, which no text of it can add an element to."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache, singledispatch
+from hashlib import sha256
+from importlib.resources import files
+
+from labeler.report.finding import Finding, merged
+from labeler.report.html import table_as_html
+from labeler.report.neutral import html_text
+from labeler.report.page.blocks import (
+    Block,
+    Chart,
+    Disclosure,
+    DisclosureRows,
+    Excerpt,
+    FactList,
+    FindingList,
+    PageSection,
+    Paragraph,
+    Preformatted,
+    TableBlock,
+)
+from labeler.report.printable import flat
+
+_DEEPEST = 6
+
+
+@cache
+def style() -> str:
+    """The style of pages and charts."""
+    report = files("labeler.report")
+    texts = (report / "charts" / "charts.css", report / "page" / "page.css")
+    css = "\n".join(text.read_text(encoding="utf-8") for text in texts)
+    without_comments = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
+    return re.sub(r"\s*\n\s*", "\n", without_comments).strip()
+
+
+def policy() -> str:
+    """What a browser may do with a page: use its own style, and nothing else."""
+    digest = b64encode(sha256(style().encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def html_page(title: str, subtitle: str, blocks: Sequence[Block], language: str) -> str:
+    """The whole file."""
+    anchors = _Anchors()
+    body = _Renderer(2, anchors).all(blocks)
+    below = f'<p class="subtitle">{html_text(subtitle)}</p>\n' if subtitle else ""
+    heading = html_text(flat(title))
+    return f"""<!DOCTYPE html>
+<html lang="{html_text(language)}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy()}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{heading}</title>
+<style>{style()}</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to content</a>
+<header>
+<h1>{heading}</h1>
+{below}{_THEMES}</header>
+{_contents(anchors.headings)}<main id="content" tabindex="-1">
+{body}</main>
+</body>
+</html>
+"""
+
+
+_THEMES = """<fieldset class="themes">
+<legend>Colors</legend>
+<label><input type="radio" name="theme" id="theme-system" checked> as the system</label>
+<label><input type="radio" name="theme" id="theme-light"> light</label>
+<label><input type="radio" name="theme" id="theme-dark"> dark</label>
+</fieldset>
+"""
+
+
+@dataclass
+class _Anchors:
+    """The headings of a page, and a name for each to link to."""
+
+    headings: list[tuple[int, str, str]] = field(default_factory=list)
+    used: set[str] = field(default_factory=lambda: {"content"})
+
+    def add(self, level: int, heading: str) -> str:
+        name = re.sub(r"[^a-z0-9]+", "-", heading.casefold()).strip("-") or "section"
+        number = 2
+        anchor = f"s-{name}"
+        while anchor in self.used:
+            anchor, number = f"s-{name}-{number}", number + 1
+        self.used.add(anchor)
+        self.headings.append((level, heading, anchor))
+        return anchor
+
+
+def _contents(headings: Sequence[tuple[int, str, str]]) -> str:
+    """Links to the sections of a page that has several."""
+    tops = [(heading, anchor) for level, heading, anchor in headings if level == 2]
+    if len(tops) < 2:
+        return ""
+    links = "".join(f'<li><a href="#{a}">{html_text(h)}</a></li>\n' for h, a in tops)
+    return f'<nav aria-label="Contents">\n<p>Contents</p>\n<ol>\n{links}</ol>\n</nav>\n'
+
+
+@dataclass(frozen=True)
+class _Renderer:
+    """What makes HTML of blocks at a depth of headings."""
+
+    level: int
+    anchors: _Anchors
+
+    def all(self, blocks: Sequence[Block]) -> str:
+        return "".join(_html(block, self) for block in blocks)
+
+    def deeper(self) -> _Renderer:
+        return _Renderer(self.level + 1, self.anchors)
+
+
+@singledispatch
+def _html(block: Block, _within: _Renderer) -> str:
+    raise TypeError(f"no block of a page: {type(block).__name__}")
+
+
+@_html.register
+def _paragraph(block: Paragraph, _within: _Renderer) -> str:
+    kind = ' class="lead"' if block.lead else ""
+    return f"<p{kind}>{html_text(block.text)}</p>\n"
+
+
+@_html.register
+def _section(block: PageSection, within: _Renderer) -> str:
+    level = min(within.level, _DEEPEST)
+    anchor, tag = within.anchors.add(level, block.heading), f"h{level}"
+    heading = f'<{tag} id="{anchor}">{html_text(flat(block.heading))}</{tag}>\n'
+    inner = within.deeper().all(block.blocks)
+    return f'<section aria-labelledby="{anchor}">\n{heading}{inner}</section>\n'
+
+
+@_html.register
+def _findings(block: FindingList, _within: _Renderer) -> str:
+    ordered = sorted(merged(block.findings), key=lambda finding: finding.level != "warning")
+    items = "".join(map(_finding, ordered))
+    return f'<ul class="findings">\n{items}</ul>\n' if items else ""
+
+
+def _finding(finding: Finding) -> str:
+    word = "Warning" if finding.level == "warning" else "Note"
+    return f'<li class="{finding.level}"><b>{word}:</b> {html_text(str(finding))}</li>\n'
+
+
+@_html.register
+def _table(block: TableBlock, _within: _Renderer) -> str:
+    shown = block.table
+    caption = block.caption or shown.title or shown.name
+    rows, aligned = [shown.titles, *shown.texts()], [column.align for column in shown.shown]
+    table = table_as_html(rows, aligned, caption, shown.note, styled=False)
+    label = html_text(flat(caption))
+    return f'<div class="table" role="region" aria-label="{label}" tabindex="0">\n{table}</div>\n'
+
+
+@_html.register
+def _chart(block: Chart, within: _Renderer) -> str:
+    made = block.drawing
+    caption = f"<p>{html_text(block.caption)}</p>\n" if block.caption else ""
+    table = _table(TableBlock(made.table, f"{made.title}: numbers"), within)
+    return (
+        f'<figure>\n<figcaption>\n<p class="title">{html_text(made.title)}</p>\n'
+        f"<p>{html_text(made.message)}</p>\n{caption}</figcaption>\n"
+        f'<div class="wide">{made.wide}</div>\n<div class="narrow">{made.narrow}</div>\n'
+        f"<details>\n<summary>The numbers as a table</summary>\n{table}</details>\n</figure>\n"
+    )
+
+
+@_html.register
+def _preformatted(block: Preformatted, _within: _Renderer) -> str:
+    return f'<pre tabindex="0">{html_text(block.text)}</pre>\n'
+
+
+@_html.register
+def _facts(block: FactList, _within: _Renderer) -> str:
+    rows = "".join(
+        f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>\n"
+        for name, value in block.pairs
+    )
+    return f"<dl>\n{rows}</dl>\n" if rows else ""
+
+
+@_html.register
+def _excerpt(block: Excerpt, _within: _Renderer) -> str:
+    language = f' lang="{html_text(block.language)}"' if block.language else ""
+    title = f'<p class="title">{html_text(block.title)}</p>\n' if block.title else ""
+    about = f'<p class="about">{html_text(block.about)}</p>\n' if block.about else ""
+    text = f'<p class="text" dir="auto"{language}>{html_text(block.text)}</p>\n'
+    return f'<div class="excerpt">\n{title}{about}{text}</div>\n'
+
+
+@_html.register
+def _disclosure(block: Disclosure, within: _Renderer) -> str:
+    figures = "".join(f"<span>{html_text(text)}</span>" for text in block.figures)
+    words = f'<span class="words">{html_text(flat(block.summary))}</span>{figures}'
+    inner = within.all(block.blocks)
+    return f"<details>\n<summary>{words}</summary>\n<div>\n{inner}</div>\n</details>\n"
+
+
+@_html.register
+def _rows(block: DisclosureRows, within: _Renderer) -> str:
+    names = "".join(f"<span>{html_text(name)}</span>" for name in block.columns)
+    head = f'<div class="head"><span class="words">{html_text(block.heading)}</span>{names}</div>\n'
+    rows = within.all(block.rows)
+    return f'<div class="rows">\n{head}{rows}</div>\n'

@@ -1,0 +1,203 @@
+"""Charts: what they say is what the numbers say, and every text in them is inert."""
+
+import math
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from labeler.report.charts import (
+    Axis,
+    Drawing,
+    Moment,
+    NamedCounts,
+    NamedValue,
+    NamedValues,
+    Spot,
+    bars,
+    control,
+    intervals,
+    matrix,
+    scatter,
+    shares,
+    strip,
+)
+from labeler.report.charts.svg import fitted, length
+from labeler.report.charts.ticks import scale
+from labeler.report.table import Ends
+
+NDCG = Axis("nDCG@10")
+HOSTILE = "<script>alert(1)</script>\x1b[2J\u202e & \"'"
+SYSTEMS = [
+    NamedValue("dense", 0.705, 0.6, 0.8),
+    NamedValue("hybrid", 0.71, 0.61, 0.81),
+    NamedValue("bm25", 0.506, 0.4, 0.6),
+    NamedValue("broken", math.nan),
+]
+GRADES = [[140, 20, 5], [22, 60, 18], [0, 3, 44]]
+
+
+def every_chart(name: str) -> list[Drawing]:
+    """One chart of each kind, with a name in every place that holds one."""
+    axis = Axis(name)
+    return [
+        intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, name, 0.7)], axis, second=(name, "b")),
+        bars(name, [NamedValue(name, 3.0)], axis),
+        strip(name, [NamedValues(name, {name: 0.3, "b": 0.4})], axis),
+        shares(name, [NamedCounts(name, [1, 2])], [name, "b"]),
+        matrix(name, GRADES, [name, "b", "c"], (name, "b")),
+        control(name, [Moment(name, 0.5, Ends(0.4, 0.6), Ends(0.6, 0.7))], axis),
+        scatter(name, [Spot(name, 0.1, 0.2)], (axis, axis)),
+    ]
+
+
+def parsed(drawing: Drawing) -> list[ET.Element]:
+    return [ET.fromstring(svg) for svg in (drawing.wide, drawing.narrow)]
+
+
+def shown_texts(svg: str) -> list[str]:
+    return ["".join(text.itertext()) for text in ET.fromstring(svg).iter() if is_text(text)]
+
+
+def is_text(element: ET.Element) -> bool:
+    return element.tag.endswith("}text")
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) -> None:
+    tame, hostile = every_chart("tame")[number], every_chart(HOSTILE)[number]
+    for plain, attacked in zip(parsed(tame), parsed(hostile), strict=True):
+        assert {e.tag for e in plain.iter()} == {e.tag for e in attacked.iter()}
+        assert "\x1b" not in ET.tostring(attacked, "unicode")
+        assert "\u202e" not in ET.tostring(attacked, "unicode")
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_a_chart_has_a_title_a_message_and_its_numbers_as_a_table(number: int) -> None:
+    drawing = every_chart("a name")[number]
+    for svg in parsed(drawing):
+        title, description = list(svg)[:2]
+        assert (title.text, description.text) == ("a name", drawing.message)
+    assert drawing.table.rows
+    assert drawing.message
+
+
+def test_the_message_of_intervals_is_read_from_the_numbers() -> None:
+    drawing = intervals("Systems", SYSTEMS, NDCG)
+    assert drawing.message == (
+        "Highest nDCG@10: hybrid, 0.710 [0.610, 0.810]; lowest: bm25, 0.506 [0.400, 0.600]; "
+        "3 in all. 1 value undefined."
+    )
+
+
+def test_an_interval_that_holds_the_reference_is_hollow_and_said_to_be_unclear() -> None:
+    rows = [NamedValue("a", 0.05, 0.01, 0.09), NamedValue("b", 0.02, -0.03, 0.07)]
+    drawing = intervals("Gains", rows, Axis("gain", "+.3f", reference=0.0))
+    assert drawing.wide.count('class="dot unclear"') == 1
+    assert "1 of 2 intervals excludes 0" in drawing.message
+
+
+def test_a_matrix_says_how_many_agree_and_the_most_frequent_disagreement() -> None:
+    drawing = matrix("Grades", GRADES, ["0", "1", "2"], ("people", "gpt-4o"))
+    assert drawing.message == (
+        "people and gpt-4o agree on 244 of 312 pairs (78 %). They differ most often where people "
+        "gave 1 and gpt-4o 0: 22 pairs."
+    )
+
+
+def test_a_control_chart_marks_what_lies_outside_its_limits() -> None:
+    limits = Ends(0.5, 0.7)
+    moments = [Moment(f"week {i}", v, limits=limits) for i, v in enumerate([0.6, 0.71, 0.6, 0.4])]
+    drawing = control("Kappa", moments, Axis("kappa"))
+    assert drawing.wide.count('class="out"') == 2
+    assert drawing.message == (
+        "kappa at 4 times, last 0.400 (week 3). 2 of 4 outside their limits: week 1, week 3."
+    )
+    assert [row[-1] for row in drawing.table.rows] == ["", "outside", "", "outside"]
+
+
+def test_shares_add_up_to_the_width_of_the_row() -> None:
+    drawing = shares("Grades", [NamedCounts("a", [1, 2, 5, 0])], ["0", "1", "2", "3"])
+    parts = [
+        float(w)
+        for w in re.findall(r'class="part[^>]*? width="([\d.]+)" height="20"', drawing.wide)
+    ]
+    assert [part / sum(parts) for part in parts] == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.001)
+
+
+DEGENERATE: dict[str, Callable[[], Drawing]] = {
+    "no rows": lambda: intervals("t", [], NDCG),
+    "one row": lambda: intervals("t", SYSTEMS[:1], NDCG),
+    "undefined": lambda: intervals("t", SYSTEMS[3:], NDCG),
+    "equal values": lambda: intervals("t", [NamedValue("a", 0.5, 0.5, 0.5)] * 3, NDCG),
+    "zero": lambda: intervals("t", [NamedValue("a", 0.0, 0.0, 0.0)], NDCG),
+    "open": lambda: intervals("t", [NamedValue("a", 0.5, -math.inf, math.inf)], NDCG),
+    "huge": lambda: intervals("t", [NamedValue("a", 1e300, -1e300, 1e300)], NDCG),
+    "tiny": lambda: intervals("t", [NamedValue("a", 1e-300, 0, 2e-300)], NDCG),
+    "close": lambda: intervals("t", [NamedValue("a", 1.0), NamedValue("b", 1.0 + 1e-15)], NDCG),
+    "no bars": lambda: bars("t", [], NDCG),
+    "zero bars": lambda: bars("t", [NamedValue("a", 0.0)], NDCG),
+    "negative bars": lambda: bars("t", [NamedValue("a", -2.0), NamedValue("b", None)], NDCG),
+    "empty strip": lambda: strip("t", [NamedValues("a", {})], NDCG),
+    "one query": lambda: strip("t", [NamedValues("a", {"q": 0.3})], NDCG),
+    "all alike": lambda: strip("t", [NamedValues("a", {str(i): 1.0 for i in range(900)})], NDCG),
+    "no strips": lambda: strip("t", [], NDCG),
+    "empty shares": lambda: shares("t", [NamedCounts("a", [0, 0])], ["x", "y"]),
+    "no shares": lambda: shares("t", [], []),
+    "empty matrix": lambda: matrix("t", [[0, 0], [0, 0]], ["0", "1"], ("a", "b")),
+    "no matrix": lambda: matrix("t", [], [], ("a", "b")),
+    "no moments": lambda: control("t", [], NDCG),
+    "one moment": lambda: control("t", [Moment("now", 0.5, limits=Ends(0.4, None))], NDCG),
+    "gaps": lambda: control("t", [Moment(str(i), v) for i, v in enumerate([0.5, None, 0.6])], NDCG),
+    "no spots": lambda: scatter("t", [], (NDCG, NDCG), diagonal=True),
+    "spots undefined": lambda: scatter("t", [Spot("a", None, 1.0)], (NDCG, NDCG)),
+}
+
+
+@pytest.mark.parametrize("made", DEGENERATE.values(), ids=DEGENERATE)
+def test_a_chart_of_little_or_odd_data_has_finite_coordinates_within_its_box(
+    made: Callable[[], Drawing],
+) -> None:
+    for svg in parsed(made()):
+        width, height = float(svg.attrib["width"]), float(svg.attrib["height"])
+        for element in svg.iter():
+            for name, most in (("x", width), ("y", height), ("cx", width), ("cy", height)):
+                assert -0.5 <= float(element.attrib.get(name, 0)) <= most + 0.5, element.attrib
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([0.43, 0.81], ("0.4", "0.5", "0.6", "0.7", "0.8", "0.9")),
+        ([0.0, 1.0], ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0")),
+        ([3, 980], ("0", "200", "400", "600", "800", "1,000")),
+        ([-0.3, 0.2], ("-0.3", "-0.2", "-0.1", "0.0", "0.1", "0.2")),
+        ([0.5], ("0.44", "0.46", "0.48", "0.50", "0.52", "0.54", "0.56")),
+        ([1e300, -1e300], ("-1e+300", "-5e+299", "0", "5e+299", "1e+300")),
+        ([], ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0")),
+    ],
+)
+def test_ticks_stand_at_round_numbers(values: list[float], labels: tuple[str, ...]) -> None:
+    assert scale(NDCG, values, 0, 500).labels == labels
+
+
+def test_a_name_is_cut_in_its_middle_and_shown_in_full_to_a_pointer() -> None:
+    name = "model-" + "x" * 48 + "-v2.1"
+    drawing = intervals("t", [NamedValue(name, 0.5)], NDCG)
+    assert fitted(name, 200).startswith("model-")
+    assert fitted(name, 200).endswith("-v2.1")
+    assert length(fitted(name, 200)) <= 200
+    assert f"<title>{name}</title></text>" in drawing.wide
+
+
+@pytest.mark.parametrize("systems", [1, 2, 40, 200])
+def test_each_system_has_a_row_of_its_own_with_its_name_and_number(systems: int) -> None:
+    rows = [NamedValue(f"system {i}", i / 200, i / 250, i / 150) for i in range(systems)]
+    drawing = intervals("t", rows, NDCG)
+    for svg in (drawing.wide, drawing.narrow):
+        names = [text for text in shown_texts(svg) if text.startswith("system")]
+        assert len(names) == systems
+        heights = [float(y) for y in re.findall(r'class="dot"[^>]*cy="([\d.]+)"', svg)]
+        assert all(b - a >= 18 for a, b in pairwise(heights))

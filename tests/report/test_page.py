@@ -1,0 +1,181 @@
+"""Pages: one file that asks nothing of a network, inert whatever its texts hold."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from markdown_it import MarkdownIt
+
+from labeler.report.charts import Axis, NamedValue, intervals
+from labeler.report.finding import Finding
+from labeler.report.page import (
+    Block,
+    Chart,
+    Disclosure,
+    DisclosureRows,
+    Excerpt,
+    FactList,
+    FindingList,
+    Page,
+    PageSection,
+    Paragraph,
+    Preformatted,
+    TableBlock,
+)
+from labeler.report.page.as_html import style
+from labeler.report.table import Column, Interval, Table
+from tests.report.test_neutral import active, hostile
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\x1b[2J\u202e\" ' & ``` | </style>"
+
+
+def every_block(text: str) -> list[Block]:
+    """One block of each kind, with a text in every place that holds one."""
+    columns = [Column(text or "n", align="left"), Column("nDCG@10", ends=".3f")]
+    table = Table("t", columns, [(text, Interval(0.5, 0.4, 0.6))], text, text)
+    chart = intervals(text, [NamedValue(text, 0.5, 0.4, 0.6)], Axis(text))
+    inner: list[Block] = [
+        Paragraph(text),
+        Paragraph(text, lead=True),
+        FindingList([Finding(text, level="note"), Finding(text)]),
+        TableBlock(table, text),
+        Chart(chart, text),
+        FactList([(text, text)]),
+        Preformatted(text),
+        Excerpt(text, text, text, text),
+        Disclosure(text, [Paragraph(text)], [text]),
+        DisclosureRows(text, [text], [Disclosure(text, [Paragraph(text)], [text])]),
+    ]
+    return [PageSection(text, inner), PageSection(text, [PageSection(text, [Paragraph(text)])])]
+
+
+class _Elements(HTMLParser):
+    """The elements of a page with their attributes, and whether each that opens closes."""
+
+    VOID = frozenset({"meta", "input", "br", "line", "rect", "circle", "path"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.comments: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_comment(self, data: str) -> None:
+        self.comments.append(data)
+
+    def tags(self) -> list[str]:
+        return [tag for tag, _ in self.elements]
+
+
+def page(text: str) -> Page:
+    return Page(text, every_block(text), text, text)
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(hostile)
+def test_no_text_adds_an_element_an_attribute_or_a_control_character(text: str) -> None:
+    tame, attacked = _Elements(page("x").html()), _Elements(page(f"x{text}").html())
+    shape = [(tag, sorted(attributes)) for tag, attributes in tame.elements if tag != "title"]
+    assert shape == [(tag, sorted(a)) for tag, a in attacked.elements if tag != "title"]
+    assert attacked.open == attacked.comments == []
+    assert active(page(text).html()) == []
+
+
+def test_a_page_has_no_script_no_handler_and_no_address() -> None:
+    html = page(HOSTILE).html()
+    elements = _Elements(html).elements
+    assert not {tag for tag, _ in elements} & {"script", "link", "img", "iframe", "object", "base"}
+    for tag, attributes in elements:
+        assert not [name for name in attributes if name.startswith("on")], tag
+        assert not {"src", "srcset", "style", "action", "data"} & set(attributes), tag
+        assert (attributes.get("href") or "#").startswith("#"), tag
+    assert not re.search(r"url\(|@import|https?:", style())
+    assert html.count("http://") == html.count('xmlns="http://www.w3.org/2000/svg"')
+
+
+def test_a_page_forbids_whatever_it_does_not_need() -> None:
+    metas = [a for tag, a in _Elements(page("x").html()).elements if tag == "meta"]
+    (policy,) = [m["content"] for m in metas if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert re.fullmatch(
+        r"default-src 'none'; style-src 'sha256-[\w+/=]+'; base-uri 'none'; form-action 'none'",
+        policy,
+    )
+
+
+def test_headings_go_down_by_one_and_each_section_has_a_name_of_its_own() -> None:
+    elements = _Elements(page("Same words").html()).elements
+    levels = [int(tag[1]) for tag, _ in elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels == [1, 2, 2, 3]
+    names = [a["id"] for _, a in elements if "id" in a]
+    assert len(names) == len(set(names))
+    links = {a["href"] for tag, a in elements if tag == "a"}
+    assert links <= {f"#{name}" for name in names}
+
+
+def test_tables_have_captions_and_headers_with_a_scope() -> None:
+    elements = _Elements(page("x").html()).elements
+    tags = [tag for tag, _ in elements]
+    assert tags.count("caption") == tags.count("table") == 2
+    assert {a.get("scope") for tag, a in elements if tag == "th"} == {"col", "row"}
+
+
+def test_warnings_stand_before_notes_and_say_in_words_what_they_are() -> None:
+    block = FindingList([Finding("b", level="note"), Finding("a")])
+    assert re.findall(r"<b>(\w+):</b> (\w)", Page("t", [block]).html()) == [
+        ("Warning", "a"),
+        ("Note", "b"),
+    ]
+    assert Page("t", [block]).markdown().endswith("- **Warning:** a\n- **Note:** b\n")
+
+
+def test_only_a_page_of_several_sections_has_contents() -> None:
+    sections = [PageSection(name, [Paragraph("x")]) for name in ("One", "Two")]
+    assert 'aria-label="Contents"' in Page("t", sections).html()
+    assert 'aria-label="Contents"' not in Page("t", sections[:1]).html()
+
+
+RULES = MarkdownIt("gfm-like", {"linkify": False})
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(hostile)
+def test_markdown_holds_no_element_but_those_that_open(text: str) -> None:
+    markdown = page(f"x{text}").markdown()
+    tokens = RULES.parse(markdown)
+    inner = [child for token in tokens for child in token.children or ()]
+    raw = [t.content for t in [*tokens, *inner] if t.type in {"html_block", "html_inline"}]
+    for block in raw:
+        tags = set(re.findall(r"<[/!?]?(\w*)", block))
+        assert tags <= {"details", "summary"}, block
+    assert {"image", "link_open"}.isdisjoint(t.type for t in inner)
+    assert active(markdown) == []
+
+
+@pytest.mark.parametrize("limit", [300, 1000, 5000])
+def test_markdown_that_is_too_long_ends_with_how_much_is_left_out(limit: int) -> None:
+    blocks = [Paragraph(f"{number} " + "word " * 20) for number in range(60)]
+    markdown = Page("t", [PageSection("s", blocks)]).markdown(limit)
+    assert len(markdown) <= limit
+    left = re.search(r"^\*(\d+) more blocks are left out", markdown, re.MULTILINE)
+    assert left
+    assert len(re.findall(r"^\d+ word", markdown, re.MULTILINE)) == 60 - int(left[1])
+
+
+def test_markdown_of_a_whole_page_says_nothing_of_a_cut() -> None:
+    assert "left out" not in page("x").markdown()
