@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from labeler.agreement.tune.asking import TuneOptions as TuneOptions
     from labeler.agreement.tune.tune import atune as atune
     from labeler.agreement.tune.tune import tune as tune
+    from labeler.annotate.annotate import AnnotateOptions as AnnotateOptions
+    from labeler.annotate.annotate import rating_sessions as rating_sessions
     from labeler.collection.export import ExportOptions as ExportOptions
     from labeler.collection.export import export as export
     from labeler.collection.layout import Collection as Collection
@@ -90,6 +92,7 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "AgreeOptions": "agreement.agree:AgreeOptions",
+    "AnnotateOptions": "annotate.annotate:AnnotateOptions",
     "Asking": "queries.asking:Asking",
     "BuildOptions": "pipeline.options:BuildOptions",
     "CalibrateOptions": "agreement.calibrate.calibrate:CalibrateOptions",
@@ -113,6 +116,7 @@ _PUBLIC = {
     "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",
     "ajudge_panel": "judging.panel.ask:ajudge_panel",
+    "rating_sessions": "annotate.annotate:rating_sessions",
     "apply_calibration": "agreement.calibrate.calibrate:apply_calibration",
     "aprobe": "judging.probe.probe:aprobe",
     "arelabel": "judging.relabel:arelabel",

@@ -2,6 +2,7 @@
 
     LabelerError           1   a bug of ours, when nothing below fits
     ├── Misuse             2   an option or argument that cannot be meant
+    │   └── NotCurrent         … an answer to what the rater is not asked any more
     ├── Incomplete         3   finished, but some pairs have no grade, or queries are missing
     ├── BudgetReached      4   stopped at the budget
     ├── GateFailed         5   a figure did not pass its gate
@@ -52,6 +53,10 @@ class Misuse(LabelerError):
     """The command or the call cannot be meant as it stands."""
 
     exit_code = 2
+
+
+class NotCurrent(Misuse):
+    """An answer to an item that is not the current one of the rater; nothing was written."""
 
 
 @contextmanager

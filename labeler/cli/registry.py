@@ -63,6 +63,9 @@ COMMANDS: dict[str, Command] = {
     "sample": Command(
         "sample", JUDGE, "people.sample", "labeler sample coll/ --pairs 200 -o sheet.csv"
     ),
+    "annotate": Command(
+        "annotate", JUDGE, "annotate.annotate", "labeler annotate coll/ --rater anna"
+    ),
     "import-labels": Command(
         "import_labels",
         JUDGE,

@@ -78,6 +78,11 @@ class Collection:
         return self.folder / "repeats"
 
     @property
+    def annotations(self) -> Path:
+        """The folder of what raters answered, a journal each, to which alone is written."""
+        return self.folder / "annotations"
+
+    @property
     def indexes(self) -> Path:
         """The folder of what is derived from the documents, and made anew where it is not there."""
         return self.folder / "indexes"
@@ -215,7 +220,10 @@ _OWN = re.compile(
     r"|replies\.db(?:[-.][\w-]+)?|\.lock)",
     re.IGNORECASE,
 )
-_OWN_FOLDERS = ("controls", "indexes", "judgements", "people", "repeats", "samples", "vectors")
+_OWN_FOLDERS = (
+    *("annotations", "controls", "indexes", "judgements", "people", "repeats", "samples"),
+    "vectors",
+)
 FOLDERS = (*_OWN_FOLDERS, "qrels", "runs")
 """The folders of a collection, without the states before."""
 

@@ -93,6 +93,14 @@ def sample_grades(collection: Collection, sample: str) -> set[int]:
     return set(grades)
 
 
+def sample_scale(collection: Collection, sample: str) -> dict[int, str]:
+    """The grades that a sample is graded by, with their names, empty where one has none."""
+    grades = sample_grades(collection, sample)
+    samples = card_section(read_card(collection), "samples")
+    names = _names_in(card_section(samples, sample))
+    return {grade: names.get(grade, "") for grade in sorted(grades)}
+
+
 def _grades_by_name(
     collection: Collection, card: Mapping[str, Any], section: str
 ) -> dict[str, list[int]]:

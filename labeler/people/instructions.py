@@ -7,6 +7,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from labeler.collection.card import card_section, read_card
+from labeler.collection.judgements import origin_of
+from labeler.collection.layout import Collection, is_name
 from labeler.collection.outputs import Output
 from labeler.errors import LabelerError
 from labeler.files.atomic import replacing
@@ -15,6 +18,8 @@ from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.report.neutral import markdown_text
 
 NAME = "INSTRUCTIONS.md"
+JUDGING_PROMPT = "umbrela"
+"""The prompt whose scale people use where nobody has judged: `judge` has it by default, too."""
 
 _BEFORE = """\
 # How to grade
@@ -72,6 +77,16 @@ def _unchanged(prompt: str) -> Prompt | None:
     except LabelerError:  # it writes queries, and words no grades
         return None
     return current if prompt in (name, current.id) else None
+
+
+def meanings_of(collection: Collection, sample: str, scale: Mapping[int, str]) -> dict[int, str]:
+    """What the prompt behind a sample's grades says of each; empty where it says it of none."""
+    entry = card_section(card_section(read_card(collection), "samples"), sample)
+    source = entry.get("source")
+    path = collection.judgements(source) if isinstance(source, str) and is_name(source) else None
+    made_by = origin_of(path) if path is not None else None
+    prompt = made_by.prompt if made_by is not None else JUDGING_PROMPT
+    return meanings_in(_unchanged(prompt), scale)
 
 
 def meanings_in(prompt: Prompt | None, scale: Mapping[int, str]) -> dict[int, str]:

@@ -27,14 +27,12 @@ from labeler.data import Document, Failure, Pair, Query
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.paths import true_path
 from labeler.people.draw import DrawnPair, draw, share_out
-from labeler.people.instructions import instructions, write_instructions
+from labeler.people.instructions import JUDGING_PROMPT, instructions, write_instructions
 from labeler.people.sheet import SheetRow, write_sheet
 from labeler.prompt import find_prompt
 from labeler.trec.qrels import read_qrels
 
 Strata = dict[Pair, int | None]
-JUDGING_PROMPT = "umbrela"
-"""The prompt whose scale people use where nobody has judged: `judge` has it by default, too."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,38 @@ def draw_sheets(
         raise Misuse("two sheets have the same path")
     for output in outputs:
         output.check()
+    chances, sheet = _dealt(collection, source, design, len(outputs))
+    return _write_sheets(collection, chances, outputs, sheet, note)
+
+
+def draw_for_raters(
+    collection: Collection,
+    source: str | None,
+    design: SampleDesign,
+    raters: Sequence[str],
+    note: Note = lambda _line: None,
+) -> list[SheetSample]:
+    """Draw pairs as `draw_sheets` does, for people who grade on a page; one sample for each rater.
+
+    The card says whose each is. Where all raters grade all pairs, it is one sample of them all.
+    """
+    chances, sheet = _dealt(collection, source, design, len(raters))
+    corpus, queries = corpus_on_demand(collection.corpus), read_queries(collection.queries)
+    is_shared = all(chance == chances[0] for chance in chances)
+    samples = []
+    with locked(collection, note):
+        for rater, chance in zip(raters, chances, strict=True):
+            rows = _sheet_rows(chance, corpus, queries, sheet.seed)
+            own = sheet if is_shared else sheet._replace(made={**sheet.made, "rater": rater})
+            sample = _keep(collection, rows, chance, own)
+            samples.append(SheetSample(sample, len(rows), len({row.query_id for row in rows})))
+    return samples
+
+
+def _dealt(
+    collection: Collection, source: str | None, design: SampleDesign, raters: int
+) -> tuple[list[Mapping[Pair, float | None]], _Sheet]:
+    """The pairs of each rater with their chances, and what their sheets have in common."""
     strata, names, prompt = _strata(collection, source)
     if not strata:
         raise BadInput(f"{collection.folder}: {source or 'the pool'} holds no pair to draw from")
@@ -90,9 +120,8 @@ def draw_sheets(
     scale = design.scale or names
     made = {"source": source, "seed": design.seed, "draw": _id(drawn), "drawn": len(drawn)}
     sheet = _Sheet(made, scale, instructions(scale, prompt), design.seed)
-    shares = share_out(drawn, len(outputs), design.overlap, design.seed)
-    chances = [{row.pair: row.probability for row in mine} for mine in shares]
-    return _write_sheets(collection, chances, outputs, sheet, note)
+    shares = share_out(drawn, raters, design.overlap, design.seed)
+    return [{row.pair: row.probability for row in mine} for mine in shares], sheet
 
 
 def route_sheet(

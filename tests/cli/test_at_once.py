@@ -37,6 +37,7 @@ READ_ONLY = {
 """Commands that change no collection, but for a file that `-o` names."""
 
 ELSEWHERE = {
+    "annotate": "appends to journals, each under a lock of its own: tests/annotate",
     "cascade": "judges as judge does, and keeps a set under the lock as panel does",
     "demo": "takes the steps of build",
     "rechunk": "works as a whole under the collection's lock: tests/corpus",

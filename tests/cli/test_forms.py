@@ -20,6 +20,7 @@ OWN_NAMES = {"trec-eval"}
 """Commands whose options are those of another program."""
 
 REASONS = {
+    "--sample": "it is a sample to grade, or a number of queries",
     "--as": "it names judgements that are made, qrels that are made, or a set to look at",
     "--by": "runs, queries or pairs are parted or ordered by different things",
     "--assessor": "it is a person's name, or a set of qrels",
@@ -36,6 +37,7 @@ REASONS = {
     "--measure": "systems are scored, ranked or planned for",
     "--method": "intervals and fusions have different ones",
     "--model": "it is asked, or its replies are forgotten",
+    "--overlap": "raters share sheets, or pages",
     "--output": "it is a file, several, or a folder",
     "--pairs": "they are drawn, or estimated for",
     "--prompt": "it grades, writes queries, or stands for an earlier one",
@@ -100,6 +102,7 @@ WRITERS = {
         (f"qrels {verb}" for verb in ("merge", "binarise", "map", "convert", "clip", "subset")),
         "it writes qrels",
     ),
+    "annotate": "it serves a page",
     "demo": "it tells a story",
     "init": "it writes a file of settings",
     "sample": "it writes sheets",

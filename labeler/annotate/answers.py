@@ -1,0 +1,68 @@
+"""Which answers stand, by the lines of a journal: of several to one item, the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+from labeler.annotate.journal import JournalRow
+
+
+class AnswersGiven:
+    """The answers of one task, as lines are read; an answer that is taken back leaves the earlier.
+
+    `is_own` tells which lines of the journal are of the task.
+    """
+
+    def __init__(self, is_own: Callable[[JournalRow], bool]) -> None:
+        self._is_own = is_own
+        self._rows: dict[str, list[JournalRow]] = {}
+        self._order: list[JournalRow] = []
+        self._revealed: set[str] = set()
+
+    def take(self, row: JournalRow) -> None:
+        """Read the next line of the journal."""
+        if not self._is_own(row):
+            return
+        rows = self._rows.setdefault(row.item, [])
+        if not row.undo:
+            rows.append(row)
+            self._order.append(row)
+        elif rows:
+            last = rows.pop()
+            position = next(n for n in reversed(range(len(self._order))) if self._order[n] is last)
+            del self._order[position]
+        if row.reveals:
+            self._revealed.add(row.item)
+
+    @property
+    def last(self) -> JournalRow | None:
+        """The last line that was not taken back."""
+        return self._order[-1] if self._order else None
+
+    def has(self, item: str) -> bool:
+        """Whether an item was answered or skipped."""
+        return bool(self._rows.get(item))
+
+    def row_of(self, item: str) -> JournalRow | None:
+        """The answer that stands for an item."""
+        rows = self._rows.get(item, [])
+        return next((row for row in reversed(rows) if row.is_answer), None)
+
+    def is_skipped(self, item: str) -> bool:
+        """Whether an item was skipped, and not answered."""
+        return self.has(item) and self.row_of(item) is None
+
+    def was_revealed(self, item: str) -> bool:
+        """Whether the assessor's grade was ever shown after an answer to an item."""
+        return item in self._revealed
+
+    def standing(self) -> dict[str, JournalRow]:
+        """The answer of each item that has one, the earliest item first."""
+        rows = {item: self.row_of(item) for item in self._rows}
+        return {item: row for item, row in rows.items() if row is not None}
+
+    def seconds(self, most: int = 50) -> list[float]:
+        """How long the last answers took, as far as that is known, the last one first."""
+        known_times = (r.seconds for r in reversed(self._order) if r.is_answer and r.seconds)
+        return list(islice(known_times, most))

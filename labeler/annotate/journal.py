@@ -1,0 +1,138 @@
+"""The journal of a rater: answers are appended at once, and read as other processes append them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from labeler.collection.annotations import JournalRow, journal_rows, read_journal
+from labeler.collection.lock import lock_file
+from labeler.errors import FileProblem
+from labeler.files.read import file_problems
+
+__all__ = ["JournalRow", "RatingJournal", "read_journal"]
+
+_BLOCK = 1 << 20
+LONGEST_WAIT = 10.0
+"""Seconds to wait for another process, which appends a line and is done."""
+
+
+class RatingJournal:
+    """The file of one rater's answers, which several processes may append to.
+
+    `append` returns when the answer is on the disk. A process that reads sees the lines of others.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lines = 0
+        self._end = 0
+        self._inode = -1
+
+    def fresh(self) -> tuple[list[JournalRow], bool]:
+        """The rows since the last time, and whether they are all rows: the file is another one."""
+        with file_problems(self.path):
+            try:
+                state = self.path.stat()
+            except FileNotFoundError:
+                was_read, self._end, self._lines, self._inode = self._end > 0, 0, 0, -1
+                return [], was_read
+            is_other = state.st_ino != self._inode or state.st_size < self._end
+            if is_other:
+                self._end, self._lines, self._inode = 0, 0, state.st_ino
+            whole = self._unread() if state.st_size > self._end else b""
+        rows: list[JournalRow] = []
+        for line in whole.split(b"\n")[:-1]:
+            self._lines += 1
+            rows += journal_rows(self.path, self._lines, line + b"\n")
+        self._end += len(whole)
+        return rows, is_other
+
+    def _unread(self) -> bytes:
+        """The whole lines behind what was read."""
+        with self.path.open("rb") as file:
+            file.seek(self._end)
+            unread = file.read()
+        return unread[: unread.rfind(b"\n") + 1]
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes from appending while the block runs."""
+        from filelock import Timeout
+
+        with file_problems(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = lock_file(self.path.with_name(f".{self.path.stem}.lock"))
+        try:
+            lock.acquire(timeout=LONGEST_WAIT)
+        except Timeout as error:
+            problem = "another process has held it for too long"
+            raise FileProblem(f"{self.path}: {problem}") from error
+        except OSError as error:
+            problem = f"cannot be locked for writing: {error.strerror or error}"
+            raise FileProblem(f"{self.path}: {problem}") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def append(self, row: JournalRow) -> None:
+        """Write an answer and wait until it is on the disk; the journal must be held.
+
+        Where that fails the file is as it was before.
+        """
+        with file_problems(self.path):
+            is_new = not self.path.exists()
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
+            try:
+                before = _mended(file)
+                try:
+                    _write_all(file, row.line())
+                    os.fsync(file)
+                except OSError:
+                    os.ftruncate(file, before)
+                    raise
+            finally:
+                os.close(file)
+            if is_new:
+                _sync_folder(self.path.parent)
+
+
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+def _write_all(file: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(file, content) :]
+
+
+def _mended(file: int) -> int:
+    """Remove a last line that was cut short, or end one that is whole; the file's size then."""
+    size = os.lseek(file, 0, os.SEEK_END)
+    start, tail = size, b""
+    while start and b"\n" not in tail:
+        block = min(_BLOCK, start)
+        start -= block
+        os.lseek(file, start, os.SEEK_SET)
+        tail = os.read(file, block) + tail
+    rest = tail[tail.rfind(b"\n") + 1 :]
+    if not rest:
+        return size
+    if any(journal_rows(Path(), 1, rest)):
+        _write_all(file, b"\n")
+        return size + 1
+    os.ftruncate(file, size - len(rest))
+    return size - len(rest)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new file's name be on the disk, too, where a folder can be synced."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

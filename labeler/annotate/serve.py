@@ -1,0 +1,132 @@
+"""Serving pages: a socket that is bound, a server on a thread of its own, and its clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from labeler.annotate.session import RatingSession
+from labeler.errors import Misconfigured, Misuse
+from labeler.messages import missing_extra
+
+PORT = 8765
+"""The port that is tried first where none is named."""
+
+HEADER_SECONDS = 10.0
+"""How long a connection may stay open without a request."""
+
+BACKLOG = 256
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """Where pages are served: `port` None is 8765 or any that is free, 0 is any that is free."""
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+
+
+@dataclass(frozen=True)
+class PageServer:
+    """A server that runs: the address of each session's page, in their order."""
+
+    addresses: tuple[str, ...]
+    _thread: threading.Thread
+
+    def wait(self) -> None:
+        """Wait until the server ends, which a signal to this process interrupts."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+
+@contextmanager
+def served(
+    sessions: Sequence[RatingSession], options: ServeOptions, on_bug: Any = lambda _error: None
+) -> Iterator[PageServer]:
+    """Serve a page for each session while the block runs, each under an address of its own.
+
+    `on_bug` is given exceptions that nobody expected. Raises `Misconfigured` where the extra is
+    missing, `Misuse` where the port is in use.
+    """
+    try:
+        import uvicorn
+
+        from labeler.annotate.app import RaterPage
+        from labeler.annotate.guard import PageGuard
+        from labeler.annotate.patience import impatient_protocol
+    except ImportError as error:
+        raise Misconfigured(missing_extra("annotate", "the page to grade on needs")) from error
+    tokens = [secrets.token_urlsafe(24) for _ in sessions]
+    pages = (RaterPage(session, on_bug).application() for session in sessions)
+    guard = PageGuard(dict(zip(tokens, pages, strict=True)), options.host)
+    listening = _bound(options)
+    config = uvicorn.Config(
+        guard,
+        http=impatient_protocol(HEADER_SECONDS),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(
+        target=lambda: asyncio.run(server.serve([listening])), name="annotate", daemon=True
+    )
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            time.sleep(0.005)
+        yield PageServer(
+            tuple(_address(listening, options.host, token) for token in tokens), thread
+        )
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def _address(listening: socket.socket, host: str, token: str) -> str:
+    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    shown = f"[{name}]" if ":" in name else name
+    return f"http://{shown}:{listening.getsockname()[1]}/{token}/"
+
+
+def _bound(options: ServeOptions) -> socket.socket:
+    """A listening socket; `Misuse` where the port is in use, or the host none of this machine."""
+    if options.port is not None:
+        return _listening(options.host, options.port)
+    try:
+        return _listening(options.host, PORT)
+    except Misuse as error:
+        if error.parameter != "port":
+            raise
+        return _listening(options.host, 0)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise Misuse(f"{host!r} is no address of this machine", parameter="host") from error
+    try:
+        return socket.create_server(address, family=family, backlog=BACKLOG)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        if error.errno in _NOT_OURS:
+            raise Misuse(f"{host!r} is no address of this machine", parameter="host") from error
+        problem = f"cannot listen on port {port} of {host} ({reason.lower()})"
+        raise Misuse(f"{problem}; 0 takes any that is free", parameter="port") from error
+
+
+_NOT_OURS = (99, 49, 10049)
+"""EADDRNOTAVAIL on Linux, macOS and Windows."""

@@ -1,0 +1,182 @@
+"""A rater at work: which item is next, what was answered, and what it takes to go on elsewhere.
+
+All of it follows from the journal, so that a process that was killed goes on where it stopped, and
+two browsers of one rater see each other's answers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from labeler.annotate.answers import AnswersGiven
+from labeler.annotate.journal import JournalRow, RatingJournal
+from labeler.annotate.pace import seconds_left
+from labeler.annotate.task import RaterAnswer, RatingItem, RatingTask
+from labeler.errors import Misuse, NotCurrent
+
+Clock = Callable[[], datetime]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class RatingSession:
+    """One rater's work on one task; every method may be called from several threads."""
+
+    def __init__(
+        self, rater: str, task: RatingTask, journal: RatingJournal, clock: Clock = _now
+    ) -> None:
+        self.rater, self.task, self._journal, self._clock = rater, task, journal, clock
+        self._by_id = {item.id: number for number, item in enumerate(task.items)}
+        self._given = AnswersGiven(self._is_of_task)
+        self._goto: str | None = None
+        self._lock = threading.Lock()
+
+    def _is_of_task(self, row: JournalRow) -> bool:
+        own = (row.task, row.sample) == (self.task.name, self.task.sample)
+        return own and row.item in self._by_id
+
+    @property
+    def answers(self) -> dict[str, JournalRow]:
+        """The standing answer of each item that has one, the earliest first."""
+        with self._read():
+            return self._given.standing()
+
+    def state(self) -> dict[str, Any]:
+        """The current item and how far the work is, as JSON."""
+        with self._read():
+            return self._state()
+
+    def answer(self, answer: RaterAnswer) -> dict[str, Any]:
+        """Write an answer to the current item; the state after it, and what it reveals.
+
+        `NotCurrent` where another item is the current one: nothing is written.
+        """
+        with self._read(), self._journal.held():
+            self._refresh()
+            item = self._current()
+            if item is None or item.id != answer.item:
+                raise NotCurrent("this one was answered in another window; here is the next")
+            row = self._row(item, answer)
+            if row is not None:
+                self._journal.append(row)
+                self._refresh()
+            self._goto = self._next_after(item)
+            return {**self._state(), "reveal": self._revealed(item, row)}
+
+    def undo(self) -> dict[str, Any]:
+        """Take the last answer back and make its item the current one; the state after it."""
+        with self._read(), self._journal.held():
+            self._refresh()
+            last = self._given.last
+            if last is None:
+                raise Misuse("there is no answer to take back")
+            item = self.task.items[self._by_id[last.item]]
+            self._journal.append(self._row_of(item, undo=True, texts=last.texts))
+            self._refresh()
+            self._goto = item.id
+            undone = {key: getattr(last, key) for key in _SHOWN_OF_ANSWER}
+            return {**self._state(), "undone": undone}
+
+    def goto(self, item: object) -> dict[str, Any]:
+        """Make an item the current one, or with None the next that needs an answer."""
+        with self._read():
+            if item is not None and item not in self._by_id:
+                raise Misuse("there is no such item")
+            self._goto = item if isinstance(item, str) else None
+            return self._state()
+
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        with self._lock:
+            self._refresh()
+            yield
+
+    def _refresh(self) -> None:
+        rows, is_other = self._journal.fresh()
+        if is_other:
+            self._given = AnswersGiven(self._is_of_task)
+        for row in rows:
+            self._given.take(row)
+
+    def _row(self, item: RatingItem, answer: RaterAnswer) -> JournalRow | None:
+        """The line of an answer; None where what is skipped was answered already."""
+        if answer.skip:
+            is_new = self._given.row_of(item.id) is None
+            return self._row_of(item, skip=True, note=answer.note) if is_new else None
+        detail = self.task.check(item, answer)
+        return self._row_of(
+            item,
+            grade=answer.grade,
+            answer=answer.answer,
+            cannot_judge=answer.cannot_judge,
+            note=answer.note,
+            seconds=answer.seconds,
+            revealed=self._given.was_revealed(item.id),
+            reveals=self.task.reveal is not None,
+            texts=self.task.texts(item),
+            detail=detail,
+        )
+
+    def _row_of(self, item: RatingItem, **values: Any) -> JournalRow:
+        time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds")
+        probability = item.probability if item.purpose == "audit" else None
+        where = (self.task.name, item.purpose, self.task.sample, item.id, item.query_id)
+        return JournalRow(*where, item.doc_id, time=time, probability=probability, **values)
+
+    def _current(self) -> RatingItem | None:
+        """The item that was gone to, else the first that is neither answered nor skipped."""
+        if self._goto is not None:
+            return self.task.items[self._by_id[self._goto]]
+        return next((i for i in self.task.items if not self._given.has(i.id)), None)
+
+    def _next_after(self, item: RatingItem) -> str | None:
+        """Whither to go from an item: None is the first that has nothing yet.
+
+        Where each has, and this one had been skipped, the next one that was skipped.
+        """
+        if item.id != self._goto or any(not self._given.has(i.id) for i in self.task.items):
+            return None
+        behind = self.task.items[self._by_id[item.id] + 1 :]
+        return next((i.id for i in behind if self._given.is_skipped(i.id)), None)
+
+    def _state(self) -> dict[str, Any]:
+        item = self._current()
+        number = len(self.task.items) if item is None else self._by_id[item.id]
+        around = self.task.items[max(number - 1, 0) : number], self.task.items[number + 1 :][:1]
+        skipped = (i.id for i in self.task.items if self._given.is_skipped(i.id))
+        return {
+            "item": None if item is None else self._shown(item),
+            "progress": self._progress(),
+            "can_undo": self._given.last is not None,
+            "before": around[0][0].id if around[0] else None,
+            "after": around[1][0].id if around[1] else None,
+            "first_skipped": next(skipped, None),
+        }
+
+    def _shown(self, item: RatingItem) -> dict[str, Any]:
+        row = self._given.row_of(item.id)
+        previous = None if row is None else {key: getattr(row, key) for key in _SHOWN_OF_ANSWER}
+        shown = self.task.show(item)
+        training = item.purpose == "gold"
+        return {"id": item.id, "training": training, **shown, "previous": previous}
+
+    def _progress(self) -> dict[str, Any]:
+        items = [item for item in self.task.items if item.purpose != "gold"]
+        done = sum(self._given.row_of(item.id) is not None for item in items)
+        skipped = sum(self._given.is_skipped(item.id) for item in items)
+        left = seconds_left(self._given.seconds(), len(items) - done)
+        return {"done": done, "of": len(items), "skipped": skipped, "seconds_left": left}
+
+    def _revealed(self, item: RatingItem, row: JournalRow | None) -> Any:
+        if row is None or not row.is_answer or self.task.reveal is None:
+            return None
+        return self.task.reveal(item, row)
+
+
+_SHOWN_OF_ANSWER = ("grade", "answer", "note", "cannot_judge")

@@ -1,0 +1,68 @@
+"""Queries and documents as JSON for the page: inert texts, with the query's words marked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from labeler.annotate.passages import FOLDING, Folding, shown, shown_line
+from labeler.annotate.task import Shown
+from labeler.collection.layout import Collection
+from labeler.collection.on_demand import corpus_on_demand
+from labeler.collection.queries import read_queries
+from labeler.collection.rows import check_exists
+from labeler.data import Document, Query
+from labeler.text.languages import language_of
+
+GONE = "This text is no longer in the collection."
+
+
+class PageTexts:
+    """The texts of a collection as the page shows them, each read when it is asked for."""
+
+    def __init__(self, collection: Collection) -> None:
+        check_exists(collection.queries)
+        self.documents: Mapping[str, Document] = corpus_on_demand(collection.corpus)
+        self.queries: Mapping[str, Query] = read_queries(collection.queries)
+
+    def query(self, query_id: str) -> Shown:
+        """A query with its topic, as JSON."""
+        query = self.queries[query_id]
+        more = {key: _lines(query.metadata.get(key)) for key in ("description", "narrative")}
+        return {"id": shown_line(query.id), "text": shown_line(query.text), **more}
+
+    def document(self, doc_id: str, query_id: str, folding: Folding = FOLDING) -> Shown:
+        """A document as JSON, folded around what answers the query best."""
+        document, query = self.documents[doc_id], self.queries[query_id]
+        language = language_of(document.text)
+        paragraphs = shown(document.text, query.text, language, folding)
+        return {
+            "id": shown_line(document.id),
+            "title": shown_line(document.title),
+            "path": _path(document),
+            "paragraphs": [paragraph.as_json() for paragraph in paragraphs],
+            "words": sum(paragraph.words for paragraph in paragraphs),
+            "language": language or None,
+        }
+
+    def identity(self, query_id: str, *doc_ids: str) -> str:
+        """Twelve hex digits of the texts that a rater reads; other texts have others."""
+        query = self.queries[query_id]
+        topic = [query.text, *(_lines(query.metadata.get(k)) for k in ("description", "narrative"))]
+        documents = (self.documents[doc_id] for doc_id in doc_ids)
+        parts = [*topic, *(part for d in documents for part in (d.title, d.text))]
+        whole = "\0".join(parts).encode("utf-8", "surrogatepass")
+        return hashlib.sha256(whole).hexdigest()[:12]
+
+
+def _lines(text: Any) -> str:
+    """Some lines of text; empty where a query's metadata holds something else."""
+    return "\n".join(map(shown_line, text.split("\n"))) if isinstance(text, str) else ""
+
+
+def _path(document: Document) -> str:
+    """Where a document comes from: its file, and the headings above it."""
+    source, headings = document.metadata.get("source"), document.metadata.get("headings")
+    steps = [source, *(headings if isinstance(headings, list) else [])]
+    return " › ".join(shown_line(step) for step in steps if isinstance(step, str) and step)

@@ -1,0 +1,164 @@
+"""`annotations/RATER.jsonl`: what a rater answered, one line an answer, only ever appended to.
+
+Taking an answer back and giving another one are lines of their own, and the last one counts. A
+line that a crash cut short at the end of the file was never confirmed to anybody, and is no answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from labeler.collection.layout import Collection, check_name
+from labeler.data import Pair
+from labeler.errors import BadInput
+from labeler.files.boundary import reading
+from labeler.files.jsonl import row_of_line, text_of
+from labeler.files.numbers import finite
+from labeler.files.read import numbered_bytes
+from labeler.trec.values import grade_of
+
+RatingKind = Literal["grade", "lgtm", "side-by-side"]
+Purpose = Literal["audit", "fix", "gold"]
+KINDS: tuple[RatingKind, ...] = get_args(RatingKind)
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+ANSWERS = ("good", "not", "left", "right", "tie")
+LONGEST_TIME = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRow:
+    """One answer of a rater, or that one was skipped or taken back.
+
+    `sample` names what was worked through: a sample, a run or two runs; `item` is the id of the
+    item in it, which stays where a document is renamed. `purpose` is `audit` for a random sample
+    and its `probability`, `fix` for pairs that were routed, `gold` for those that train a rater.
+    `revealed` is true where the assessor's grade had been shown before this answer, `reveals` where
+    it was to be shown right after. `texts` identifies the texts that the rater read.
+    """
+
+    task: RatingKind
+    purpose: Purpose
+    sample: str
+    item: str
+    query_id: str
+    doc_id: str = ""
+    grade: int | None = None
+    answer: str | None = None
+    cannot_judge: bool = False
+    skip: bool = False
+    undo: bool = False
+    note: str = ""
+    revealed: bool = False
+    reveals: bool = False
+    seconds: float | None = None
+    time: str = ""
+    probability: float | None = None
+    texts: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def pair(self) -> Pair:
+        """The query and the document that the answer is about; some are about a query alone."""
+        return Pair(self.query_id, self.doc_id)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the rater answered: with a grade, a choice, or that nobody can tell."""
+        return self.grade is not None or self.answer is not None or self.cannot_judge
+
+    def line(self) -> bytes:
+        """The row as a line of the file."""
+        return (json.dumps(asdict(self), ensure_ascii=False) + "\n").encode()
+
+
+def journal_path(collection: Collection, rater: str) -> Path:
+    """The file of a rater's answers."""
+    return collection.annotations / f"{check_name(rater)}.jsonl"
+
+
+def journal_names(collection: Collection) -> tuple[str, ...]:
+    """The raters whose answers a collection holds, sorted."""
+    return tuple(sorted(path.stem for path in collection.annotations.glob("[!.]*.jsonl")))
+
+
+def read_journal(path: Path) -> list[JournalRow]:
+    """Read a rater's answers in the order in which they were given; none without a file."""
+    if not path.exists():
+        return []
+    with reading(path) as position:
+        lines = position.follow(numbered_bytes(path))
+        return [row for n, raw in lines for row in journal_rows(path, n, raw)]
+
+
+def journal_rows(path: Path, number: int, raw: bytes) -> Iterator[JournalRow]:
+    """The answer in one line: none in a blank one, nor in a last one that was cut short."""
+    try:
+        row = row_of_line(path, number, raw)
+        if row is not None:
+            yield _row(path, number, row)
+    except BadInput:
+        if raw.endswith(b"\n"):
+            raise
+
+
+def _row(path: Path, number: int, row: dict[str, Any]) -> JournalRow:
+    """The answer that an object holds; `BadInput` says which of its values is none."""
+    grade = row.get("grade")
+    answer = row.get("answer")
+    detail = row.get("detail") or {}
+    if not isinstance(detail, dict):
+        raise BadInput.at(path, number, f"expected 'detail' to be an object, found {detail!r:.80}")
+    if answer is not None and answer not in ANSWERS:
+        expected = ", ".join(ANSWERS)
+        problem = f"expected 'answer' to be one of {expected}, found {answer!r:.40}"
+        raise BadInput.at(path, number, problem)
+    values: dict[str, Any] = {key: _flag(path, number, row, key) for key in _FLAGS}
+    values |= {key: text_of(path, number, row, key, "") for key in _TEXTS}
+    return JournalRow(
+        _name(path, number, row, "task", KINDS),
+        _name(path, number, row, "purpose", PURPOSES),
+        text_of(path, number, row, "sample", None),
+        text_of(path, number, row, "item", None),
+        text_of(path, number, row, "query_id", None),
+        grade=None if grade is None else grade_of(f"{path}:{number}", grade),
+        answer=answer,
+        seconds=finite(row.get("seconds"), 0.0, LONGEST_TIME),
+        probability=_chance(path, number, row),
+        detail=detail,
+        **values,
+    )
+
+
+_TEXTS = ("doc_id", "note", "time", "texts")
+_FLAGS = ("cannot_judge", "skip", "undo", "revealed", "reveals")
+
+
+def _flag(path: Path, number: int, row: dict[str, Any], key: str) -> bool:
+    value = row.get(key, False)
+    if type(value) is not bool:
+        raise BadInput.at(
+            path, number, f"expected {key!r} to be true or false, found {value!r:.40}"
+        )
+    return value
+
+
+def _name(path: Path, number: int, row: dict[str, Any], key: str, names: tuple[str, ...]) -> Any:
+    value = row.get(key)
+    if value not in names:
+        problem = f"expected {key!r} to be one of {', '.join(names)}, found {value!r:.40}"
+        raise BadInput.at(path, number, problem)
+    return value
+
+
+def _chance(path: Path, number: int, row: dict[str, Any]) -> float | None:
+    value = row.get("probability")
+    if value is None:
+        return None
+    chance = finite(value, 0.0, 1.0)
+    if not chance:
+        raise BadInput.at(path, number, f"expected a probability above 0, found {value!r:.40}")
+    return chance
