@@ -37,6 +37,23 @@ class LogFields:
     session_field: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class EventFields(LogFields):
+    """What the columns of a log of single searches and clicks are called, where not as usual."""
+
+    time_field: str = ""
+    user_field: str = ""
+    search_field: str = ""
+    action_field: str = ""
+    dwell_field: str = ""
+    click_time_field: str = ""
+    thumbs_field: str = ""
+    variant_field: str = ""
+    team_field: str = ""
+    application_field: str = ""
+    agent_field: str = ""
+
+
 class Picked(NamedTuple):
     """The fields of a query's id and of its text; empty where there is none."""
 

@@ -10,21 +10,12 @@ from labeler.errors import BadInput
 from labeler.exchange import columns as usual
 from labeler.exchange.any_table import rows_of_any
 from labeler.exchange.fields import LogFields, has_field, value_at
+from labeler.exchange.log_columns import EVENT_PARTS, SEARCH_PARTS
 from labeler.exchange.taken import tell
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
 
-COUNT = ("count", "frequency", "freq", "searches", "impressions", "volume", "hits", "n")
-SESSION = ("session", "sessionid", "searchsession", "searchsessionid", "visit", "visitid")
-CLICKS = ("clicks", "click", "clicked", "isclicked")
-_PARTS = {
-    "query": ("query_field", usual.QUERY_TEXT),
-    "count": ("count_field", COUNT),
-    "document": ("doc_field", usual.DOCUMENT_ID),
-    "rank": ("rank_field", usual.RANK),
-    "clicks": ("click_field", CLICKS),
-    "session": ("session_field", SESSION),
-}
+_PARTS = {name: EVENT_PARTS[name] for name in SEARCH_PARTS}
 """What a row of a log holds: the setting that names its column, and how that is usually called."""
 
 _LARGEST_COUNT = 10**12

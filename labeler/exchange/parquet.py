@@ -39,19 +39,34 @@ def rows_of_parquet(path: Path) -> Rows:
 
 
 def _cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    arrow, _ = _pyarrow()
     number = 0
+    for batch in batches_of_parquet(path, names):
+        columns = [batch.column(name) for name in names]
+        for cells in zip(*map(_values, columns), strict=True):
+            number += 1
+            yield number, cells
+
+
+def parquet_columns(path: Path) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The names of a file's columns, and which of them hold lists or structs."""
+    arrow, parquet = _pyarrow()
+    with file_problems(path), _problems(path), parquet.ParquetFile(file_of(path)) as file:
+        fields = list(file.schema_arrow)
+    nested = frozenset(field.name for field in fields if arrow.types.is_nested(field.type))
+    return tuple(field.name for field in fields), nested
+
+
+def batches_of_parquet(path: Path, names: Sequence[str]) -> Iterator[Any]:
+    """Some columns of a file of Parquet in pyarrow's batches, of which one is held."""
+    arrow, _ = _pyarrow()
     with file_problems(path), _problems(path), _opened(path) as file:
         size = 0
         _check_size(path, sum(group.total_byte_size for group in _groups(file)))
         is_nested = any(map(arrow.types.is_nested, file.schema_arrow.types))
         for batch in file.iter_batches(_NESTED_ROWS if is_nested else _ROWS, columns=list(names)):
-            columns = [batch.column(name) for name in names]
-            size += sum(map(_size, columns))
+            size += sum(_size(batch.column(name)) for name in names)
             _check_size(path, size)
-            for cells in zip(*map(_values, columns), strict=True):
-                number += 1
-                yield number, cells
+            yield batch
 
 
 def _opened(path: Path) -> Any:

@@ -1,0 +1,354 @@
+"""Logs as they are in the world: every row is read, or left out for a reason that is counted."""
+
+import gzip
+import json
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.errors import BadInput, LabelerError, Misuse
+from labeler.exchange.fields import EventFields
+from labeler.monitoring.log.log import EventLog, open_log
+from labeler.monitoring.log.options import BotRules, LogOptions
+from labeler.monitoring.log.rows import Rows
+from labeler.monitoring.log.text_blocks import TextBlocks
+from labeler.monitoring.log.times import Clock
+from labeler.monitoring.log.values import RETURNED
+
+SRW = Path(__file__).parents[3] / "shared/data/foreign/opensearch-srw"
+SHOWN = "time,session,query,doc_id,rank,clicked\n"
+
+
+def log_of(path: Path, text: str, options: LogOptions | None = None) -> EventLog:
+    path.write_text(text, encoding="utf-8")
+    return open_log(path, options)
+
+
+def queries(log: EventLog) -> list[str]:
+    return [query for chunk in log.searches() for query in chunk.queries]
+
+
+def reasons(log: EventLog) -> dict[str, int]:
+    return {reason: rows for reason, rows, _ in log.reading.left_out}
+
+
+def shown(log: EventLog) -> list[tuple[int, float, float]]:
+    """Rank, impressions and clicks of each document that a search showed."""
+    parts = [part.impressions for part in log.parts()]
+    return sorted(
+        row
+        for part in parts
+        for row in zip(part.rank.tolist(), part.shown.tolist(), part.clicks.tolist(), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2024-05-01T00:00:00Z", 1714521600.0),
+        ("2024-05-01 00:00:00", 1714521600.0),
+        ("2024-05-01T02:00:00.500+02:00", 1714521600.5),
+        ("2024-05-01", 1714521600.0),
+        ("1714521600", 1714521600.0),
+        ("1714521600123", 1714521600.123),
+        (1714521600123456, 1714521600.123456),
+        ("01/May/2024:02:00:00 +0200", 1714521600.0),
+        ("2024/05/01 00:00:00", 1714521600.0),
+    ],
+)
+def test_times_are_read_as_logs_write_them(text: object, seconds: float) -> None:
+    assert Clock(LogOptions())(text) == pytest.approx(seconds, abs=1e-6)
+
+
+@pytest.mark.parametrize("text", ["2024-13-01", "05/01/2024", "yesterday", "12", "0", True, [1]])
+def test_what_is_no_time_or_could_be_two_is_none(text: object) -> None:
+    assert Clock(LogOptions())(text) == np.inf
+
+
+def test_a_time_without_a_zone_is_of_the_zone_that_is_named() -> None:
+    assert Clock(LogOptions(time_zone="Europe/Berlin"))("2024-05-01 02:00") == 1714521600.0
+    assert Clock(LogOptions(time_format="%d.%m.%Y %H:%M"))("01.05.2024 00:00") == 1714521600.0
+    with pytest.raises(Misuse, match="no time zone 'Berlin'"):
+        LogOptions(time_zone="Berlin")
+
+
+def test_bad_dates_are_counted_with_the_line_of_the_first(tmp_path: Path) -> None:
+    text = "date,session,query\n2024-05-01,a,usb hub\nsoon,b,lcd\n,c,dvd\n05/02/2024,d,cable\n"
+    with log_of(tmp_path / "log.csv", text) as log:
+        assert queries(log) == ["usb hub"]
+        assert reasons(log) == {"a date that cannot be read": 2, "no date": 1}
+        assert log.reading.left_out[0].first == f"{tmp_path}/log.csv:3"
+        assert log.reading.retained == 1
+
+
+def test_a_log_of_which_no_date_can_be_read_is_refused_with_the_first(tmp_path: Path) -> None:
+    with pytest.raises(LabelerError, match=r"log.csv:2: no date can be read; name the column") as e:
+        log_of(tmp_path / "log.csv", "date,query\nMay 1st,usb hub\n")
+    assert e.value.parameter == "time_format"
+
+
+BAD_LINES = (
+    *("2024-05-01,s1,usb hub\n", "2024-05-01,s2\n", '2024-05-01,s3,"left open\n'),
+    *("2024-05-01,s4,lcd\n", '2024-05-01,s5,"two\nlines"\n', "\n", "2024-05-01,s6,a,b\n"),
+    "2024-05-01,s7,dvd\n",
+)
+
+
+@pytest.mark.parametrize("size", [1 << 22, 7, 40, 64])
+def test_a_bad_line_loses_no_other_whatever_a_block_holds(tmp_path: Path, size: int) -> None:
+    path, names = tmp_path / "log.csv", ("time", "session", "query")
+    path.write_text("time,session,query\n" + "".join(BAD_LINES), encoding="utf-8")
+    blocks = list(TextBlocks(path, ",", names, {"query": "query"}, size).blocks())
+    texts = [
+        (line, block.columns["query"].values[code])
+        for block in blocks
+        for line, code in zip(block.lines, block.columns["query"].codes, strict=True)
+    ]
+    assert [text for _, text in texts] == ["usb hub", "lcd", "two\nlines", "dvd"]
+    assert [line for line, _ in texts] == [2, 5, 6, 10]
+    wrong = "more or fewer columns than the first row"
+    assert [bad for block in blocks for bad in block.bad] == [
+        (3, wrong),
+        (4, "a quote left open"),
+        (9, wrong),
+    ]
+
+
+def test_the_fast_reader_and_the_exact_one_read_the_same(tmp_path: Path) -> None:
+    rows = "".join(
+        f"2024-05-{1 + n % 28:02d},s{n % 9},query {n % 5},d{n},{n},0\n" for n in range(99)
+    )
+    with log_of(tmp_path / "a.csv", SHOWN + rows) as fast:
+        whole = [part.impressions.rank.tolist() for part in fast.parts()]
+    with log_of(tmp_path / "b.csv", SHOWN + rows + "one,bad,line\n") as exact:
+        assert [part.impressions.rank.tolist() for part in exact.parts()] == whole
+        assert exact.reading.retained == 99
+
+
+def test_a_line_that_is_not_utf8_or_no_json_is_left_out_alone(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"time,query\n2024-05-01,caf\xe9\n2024-05-01,lcd\n")
+    with open_log(path) as log:
+        assert (queries(log), reasons(log)) == (["lcd"], {"not UTF-8": 1})
+    lines = '{"time": 1714521600, "query": "usb"}\n{"time":\n[1]\n{"time": "2024-05-01"}\n'
+    with log_of(tmp_path / "log.jsonl", lines) as log:
+        assert (queries(log), reasons(log)) == (["usb"], {"not a JSON object": 2, "no query": 1})
+
+
+def test_all_kinds_of_files_say_the_same(tmp_path: Path) -> None:
+    import pandas as pd
+
+    rows = [
+        {"time": f"2024-05-0{1 + n % 9} 10:00:00", "session": f"s{n // 3}", "query": f"q {n // 3}"}
+        | {"doc_id": f"d{n % 3}", "rank": n % 3 + 1, "clicked": n % 2}
+        for n in range(30)
+    ]
+    frame = pd.DataFrame(rows)
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_csv(tmp_path / "log.tsv", index=False, sep="\t")
+    frame.to_json(tmp_path / "log.jsonl", orient="records", lines=True)
+    frame.to_json(tmp_path / "log.json", orient="records")
+    frame.assign(time=pd.to_datetime(frame["time"])).to_parquet(tmp_path / "log.parquet")
+    (tmp_path / "log.csv.gz").write_bytes(gzip.compress((tmp_path / "log.csv").read_bytes()))
+    figures = []
+    for path in sorted(tmp_path.glob("log.*")):
+        with open_log(path) as log:
+            reading = log.reading
+            times = sorted(time for chunk in log.searches() for time in chunk.time.tolist())
+            figures.append((shown(log), times, reading.rows, reading.left_out, reading.clicks))
+    assert len(figures) == 6
+    assert figures.count(figures[0]) == 6
+
+
+def test_personal_data_is_left_out_with_all_rows_of_the_search(tmp_path: Path) -> None:
+    text = (
+        "time,user_id,query_id,query,doc_id,rank,clicked\n"
+        "2024-05-01,u1,s1,invoice of jane@example.org,d1,1,1\n2024-05-01,u1,s1,,d2,2,0\n"
+        "2024-05-01,u2,s2,lcd,d1,1,1\n"
+    )
+    with log_of(tmp_path / "log.csv", text) as log:
+        assert queries(log) == ["lcd"]
+        assert reasons(log) == {"personal data in the query (mail address)": 2}
+        assert "jane" not in json.dumps(log.reading.as_json())
+        assert "u2" not in json.dumps(log.reading.as_json())
+
+
+def test_the_same_event_counts_once_and_the_same_search_too(tmp_path: Path) -> None:
+    row = "2024-05-01T10:00:00,s1,lcd,d1,1,1\n"
+    again = "2024-05-01T10:05:00,s1,LCD ,d1,1,0\n"  # the page, loaded again
+    later = "2024-05-01T12:00:00,s1,lcd,d1,1,0\n"
+    with log_of(
+        tmp_path / "log.csv", SHOWN + row + row + again.replace("LCD ", "lcd") + later
+    ) as log:
+        assert reasons(log) == {"the same event again": 1}
+        assert queries(log) == ["lcd", "lcd"]
+        assert shown(log) == [(1, 1.0, 0.0), (1, 1.0, 1.0)]
+
+
+def test_events_out_of_order_make_the_same_searches(tmp_path: Path) -> None:
+    rows = [
+        f"2024-05-01T10:{n % 60:02d}:00,s{n // 5 % 4},q{n // 5},d{n % 5},{n % 5 + 1},{n % 2}\n"
+        for n in range(60)
+    ]
+    with log_of(tmp_path / "a.csv", SHOWN + "".join(rows)) as log:
+        in_order = shown(log)
+    random.Random(0).shuffle(rows)
+    with log_of(tmp_path / "b.csv", SHOWN + "".join(rows)) as log:
+        assert shown(log) == in_order
+
+
+def test_clicks_and_impressions_in_rows_of_their_own_belong_together(tmp_path: Path) -> None:
+    text = (
+        "time,session,event,query,doc_id,position\n"
+        "2024-05-01T10:00:00,s1,search,lcd,,\n2024-05-01T10:00:01,s1,impression,lcd,d1,1\n"
+        "2024-05-01T10:00:01,s1,impression,lcd,d2,2\n2024-05-01T10:00:09,s1,click,lcd,d2,2\n"
+        "2024-05-01T10:00:30,s1,click,lcd,d9,7\n2024-05-01T10:00:31,s1,hover,lcd,d9,7\n"
+    )
+    with log_of(tmp_path / "log.csv", text) as log:
+        (part,) = log.parts()
+        assert part.searches.delay.tolist() == [9.0]
+        assert shown(log) == [(1, 1.0, 0.0), (2, 1.0, 1.0), (7, 0.0, 1.0)]
+        assert log.reading.unseen_clicks == 1
+        assert reasons(log) == {"another action (hover)": 1}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "first_rank", "expected"),
+    [
+        ([0, 1, 2], None, [1, 2, 3]),
+        ([1, 2, 3], None, [1, 2, 3]),
+        ([0, 1, 2], 1, [0, 1, 2]),
+        ([1, 2, 3], 0, [2, 3, 4]),
+        ([-3, "x", 2], None, [0, 0, 2]),
+    ],
+)
+def test_ranks_count_from_1_whatever_the_log_counts_from(
+    tmp_path: Path, ranks: Sequence[object], first_rank: int | None, expected: list[int]
+) -> None:
+    rows = "".join(f"2024-05-01,s1,lcd,d{n},{rank},0\n" for n, rank in enumerate(ranks))
+    options = LogOptions(first_rank=first_rank)
+    with log_of(tmp_path / "log.csv", SHOWN + rows, options) as log:
+        assert [rank for rank, _, _ in shown(log)] == expected
+        if 0 in ranks and first_rank is None:
+            assert "ranks are taken to count from 0" in str(log.reading.findings()[0])
+
+
+def test_bots_are_told_by_their_rate_their_number_their_clicks_and_their_name(
+    tmp_path: Path,
+) -> None:
+    head = "time,user_id,query,clicked,user_agent\n"
+    fast = "".join(f"2024-05-01T10:00:{n:02d},fast,q{n},1,Mozilla\n" for n in range(6))
+    many = "".join(f"2024-05-01T{n:02d}:00:00,many,q{n},1,Mozilla\n" for n in range(11))
+    idle = "".join(f"2024-05-{n + 1:02d},idle,q{n},0,Mozilla\n" for n in range(9))
+    named = "2024-05-01,named,q,0,Googlebot/2.1\n"
+    person = "".join(f"2024-05-01T10:{n:02d}:00,person,q{n},{n % 2},Mozilla\n" for n in range(6))
+    rules = BotRules(searches_a_minute=5, searches_a_day=10, searches_without_click=8)
+    text = head + fast + many + idle + named + person
+    with log_of(tmp_path / "log.csv", text, LogOptions(bots=rules)) as log:
+        assert reasons(log) == {
+            "a bot (more than 10 searches within a day)": 11,
+            "a bot (more than 8 searches, no click)": 9,
+            "a bot (more than 5 searches within a minute)": 6,
+            "a bot (its user agent)": 1,
+        }
+        assert len(queries(log)) == 6
+    off = BotRules(0, 0, 0, by_agent=False)
+    with log_of(tmp_path / "log.csv", text, LogOptions(bots=off)) as log:
+        assert log.reading.left_out == ()
+
+
+def test_counts_of_many_searches_stay_counts(tmp_path: Path) -> None:
+    with log_of(
+        tmp_path / "log.csv", "date,query,count\n2024-05-01,lcd,12\n2024-05-02,lcd,3\n"
+    ) as log:
+        (chunk,) = log.searches()
+        assert (chunk.times.tolist(), chunk.client.tolist()) == ([12.0, 3.0], [-1, -1])
+    text = "query,doc_id,rank,impressions,clicks\nlcd,d1,1,100,30\nlcd,d2,2,90,9\n"
+    with log_of(tmp_path / "log.csv", text) as log:
+        assert shown(log) == [(1, 100.0, 30.0), (2, 90.0, 9.0)]
+        assert log.reading.searched == 100
+
+
+def test_a_column_with_an_unusual_name_is_named_and_one_of_two_is_said(tmp_path: Path) -> None:
+    text = "wann,client,user,query\n2024-05-01,c1,u1,lcd\n"
+    fields = EventFields(time_field="wann")
+    with log_of(tmp_path / "log.csv", text, LogOptions(fields=fields)) as log:
+        assert log.reading.first == 1714521600.0
+        assert "'user' was read as the user, and 'client' not" in str(log.reading.findings()[0])
+    with pytest.raises(LabelerError, match="no column 'when' among wann"):
+        log_of(tmp_path / "log.csv", text, LogOptions(fields=EventFields(time_field="when")))
+
+
+@pytest.mark.skipif(not SRW.exists(), reason="needs the files of shared/data")
+def test_user_behavior_insights_are_read_as_they_are_exported() -> None:
+    path = SRW / "ubi_queries_events.ndjson.gz"
+    with open_log(path) as log:
+        assert log.reading.kind == "User Behavior Insights"
+        assert log.reading.rows == 473 + 3448
+        assert any("mixes 3 applications" in str(finding) for finding in log.reading.findings())
+    with open_log(path, LogOptions(application="esci_ubi_sample")) as log:
+        reading = log.reading
+        assert (reading.searches, reading.impressions, reading.clicks) == (200, 1000, 60)
+        assert {rank for rank, _, _ in shown(log)} == {1, 2, 3, 4, 5}
+    with pytest.raises(LabelerError, match="no application 'shop'; there are Chorus"):
+        open_log(path, LogOptions(application="shop"))
+
+
+def test_documents_that_a_query_returned_count_where_none_are_said_to_be_shown(
+    tmp_path: Path,
+) -> None:
+    hits = {"query_id": "a", "client_id": "c", "user_query": "lcd", "timestamp": "2024-05-01"}
+    click = {"action_name": "click", "query_id": "a", "client_id": "c", "timestamp": 1714521700000}
+    where = {"object": {"object_id": "d2"}, "position": {"ordinal": 2}}
+    lines = [
+        hits | {"query_response_hit_ids": ["d1", "d2", "d3"]},
+        click | {"event_attributes": where},
+    ]
+    with log_of(tmp_path / "u.jsonl", "\n".join(map(json.dumps, lines)) + "\n") as log:
+        assert shown(log) == [(1, 1.0, 0.0), (2, 1.0, 1.0), (3, 1.0, 0.0)]
+        assert log.reading.rows == log.reading.retained == 2
+
+
+DIRT = (
+    *("", "x", '"', '""', ",", "\t", "\n", "nan", "-1", "1e999", "9" * 30, "\u202e", "\0", "é"),
+    *("2024-05-01", "1714521600", "2024-02-30", "null", "true", "{}", "[", "\\", "jane@x.org"),
+)
+
+
+NAMES = (
+    *("time", "session", "user_id", "query_id", "doc_id", "rank", "clicked", "count", "dwell"),
+    *("event", "variant", "team", "thumbs", "user_agent", "application"),
+)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_dirt_raises_an_error_of_ours_or_is_lost_in_silence(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    names = ["query", *chance.sample(NAMES, 8)]
+    rows = [
+        [chance.choice(DIRT) if chance.random() < 0.3 else f"{n % 5}" for _ in names]
+        for n in range(30)
+    ]
+    if seed % 2:
+        lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+        lines = [
+            line[: chance.randrange(len(line))] if not n % 7 else line
+            for n, line in enumerate(lines, start=1)
+        ]
+    else:
+        lines = [",".join(names), *(",".join(row) for row in rows)]
+    path = tmp_path / "log"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with suppress(BadInput), open_log(path, LogOptions(first_rank=(None, 0, 1)[seed % 3])) as log:
+        reading = log.reading
+        assert reading.rows == reading.retained + sum(row.rows for row in reading.left_out)
+        assert reading.retained == sum(_own(clean.rows) for clean in log.clean_parts())
+
+
+def _own(rows: Rows) -> int:
+    """How many rows stand in the file; documents that a query returned do not."""
+    return int((rows["kind"] != RETURNED).sum())
