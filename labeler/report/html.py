@@ -18,7 +18,7 @@ def table_as_html(
     """The table of rows, of which the first is the header, with every text escaped.
 
     Columns are aligned `left` or `right`. `styled` says that each cell is aligned by a style of its
-    own; in a page, whose style may hold no others, cells have the class `right` instead, and the
+    own; in a page, whose style may hold no others, cells have a class of that name instead, and the
     first of each row is its header.
     """
     sides = [_side(side, styled=styled) for side in aligned]
@@ -36,7 +36,7 @@ def table_as_html(
 def _side(align: str, *, styled: bool) -> str:
     if styled:
         return f' style="text-align: {align}"'
-    return ' class="right"' if align == "right" else ""
+    return "" if align == "left" else f' class="{align}"'
 
 
 def _row(starts: Sequence[str], cells: Sequence[str]) -> str:

@@ -82,6 +82,15 @@ def html_text(text: str) -> str:
     return escape(printable(text))
 
 
+_SPELLS = re.compile("([\xad\u200c-\u200f])")
+"""Format characters that words of some languages are written with, and that override nothing."""
+
+
+def html_passage(text: str) -> str:
+    """The same of a text that people read: its joiners and marks of direction stay as they are."""
+    return "".join(p if _SPELLS.fullmatch(p) else html_text(p) for p in _SPELLS.split(text))
+
+
 _LATEX = str.maketrans(
     {c: "\\" + c for c in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}

@@ -95,14 +95,14 @@ def test_the_message_of_intervals_is_read_from_the_numbers() -> None:
 def test_an_interval_that_holds_the_reference_is_hollow_and_said_to_be_unclear() -> None:
     rows = [NamedValue("a", 0.05, 0.01, 0.09), NamedValue("b", 0.02, -0.03, 0.07)]
     drawing = intervals("Gains", rows, Axis("gain", "+.3f", reference=0.0))
-    assert drawing.wide.count('class="dot unclear"') == 1
+    assert re.findall(r'class="dot unclear"[^>]*><title>(\w)', drawing.wide) == ["b"]
     assert "1 of 2 intervals excludes 0" in drawing.message
 
 
 def test_a_matrix_says_how_many_agree_and_the_most_frequent_disagreement() -> None:
     drawing = matrix("Grades", GRADES, ["0", "1", "2"], ("people", "gpt-4o"))
     assert drawing.message == (
-        "people and gpt-4o agree on 244 of 312 pairs (78 %). They differ most often where people "
+        "people and gpt-4o agree on 244 of 312 pairs (78%). They differ most often where people "
         "gave 1 and gpt-4o 0: 22 pairs."
     )
 
@@ -111,7 +111,7 @@ def test_a_control_chart_marks_what_lies_outside_its_limits() -> None:
     limits = Ends(0.5, 0.7)
     moments = [Moment(f"week {i}", v, limits=limits) for i, v in enumerate([0.6, 0.71, 0.6, 0.4])]
     drawing = control("Kappa", moments, Axis("kappa"))
-    assert drawing.wide.count('class="out"') == 2
+    assert re.findall(r'class="out"[^>]*><title>(week \d)', drawing.wide) == ["week 1", "week 3"]
     assert drawing.message == (
         "kappa at 4 times, last 0.400 (week 3). 2 of 4 outside their limits: week 1, week 3."
     )

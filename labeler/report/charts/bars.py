@@ -13,7 +13,7 @@ from labeler.report.charts.drawing import (
     is_number,
     undefined_text,
 )
-from labeler.report.charts.rows import ChartRow, Frame, chart_of_rows
+from labeler.report.charts.rows import ChartRow, Frame, RowChart
 from labeler.report.charts.svg import rectangle
 from labeler.report.table import Column, Table
 
@@ -21,22 +21,21 @@ from labeler.report.table import Column, Table
 def bars(title: str, rows: Sequence[NamedValue], axis: Axis, message: str = "") -> Drawing:
     """Amounts as bars that begin at zero, in the order given."""
     axis = replace(axis, reference=0.0)
+    named = [ChartRow(row.name, axis.text(row.value), row.group) for row in rows]
+    chart = RowChart(named, axis, [row.value for row in rows])
 
     def marks(frame: Frame) -> Iterator[str]:
         zero = frame.scale(0)
         for row, y in zip(rows, frame.middles, strict=True):
             if row.value is not None and is_number(row.value):
-                x = frame.scale(row.value)
-                size = (abs(x - zero), 12.0)
-                yield rectangle(
-                    "bar", (min(x, zero), y - 6), size, f"{row.name}: {axis.text(row.value)}"
-                )
+                x, tip = frame.scale(row.value), f"{row.name}: {axis.text(row.value)}"
+                yield rectangle("bar", (min(x, zero), y - 6), (abs(x - zero), 12), tip)
 
-    named = [ChartRow(row.name, axis.text(row.value), row.group) for row in rows]
-    draw = chart_of_rows(named, axis, [row.value for row in rows], marks)
     columns = [Column("name", title=" ", align="left"), axis.column()]
     table = Table(title, columns, [(row.name, row.value) for row in rows])
-    return drawing(title, message or _message(rows, axis), table, draw)
+    return drawing(
+        title, message or _message(rows, axis), table, lambda width: chart.draw(width, marks)
+    )
 
 
 def _message(rows: Sequence[NamedValue], axis: Axis) -> str:

@@ -18,6 +18,7 @@ from labeler.report.charts.drawing import (
     drawing,
     is_number,
 )
+from labeler.report.charts.legend import Entry, legend, triangle
 from labeler.report.charts.svg import dot, fitted, length, line, path, words
 from labeler.report.charts.ticks import Scale, scale
 from labeler.report.table import Column, Ends, Interval, Row, Table
@@ -80,19 +81,37 @@ class _Plane:
 
 
 def _draw(moments: Sequence[Moment], axis: Axis, width: int) -> Canvas:
-    height, top = (300.0, 28.0) if width == WIDE else (250.0, 28.0)
+    label = words("axis", (0, 13), fitted(axis.label, width), axis.label)
+    head, top = legend(_entries(moments, axis), 0, width, 22)
+    bottom = top + (230.0 if width == WIDE else 190.0)
     reach = [v for m in moments for v in (m.value, m.smoothed, *m.interval, *m.limits)]
-    up = scale(axis, reach, height - 34, top)
+    up = scale(axis, reach, bottom, top + 10)
     left = max(map(length, up.labels)) + 10
     plane = _Plane(moments, _across(moments, left + 12, width - 14), up)
-    parts = [words("axis", (0, 13), fitted(axis.label, width), axis.label)]
-    for tick, label in zip(up.ticks, up.labels, strict=True):
+    parts = [label, head, *_band(plane)]
+    for tick, text in zip(up.ticks, up.labels, strict=True):
         parts.append(line("grid", (left, up(tick)), (width, up(tick))))
-        parts.append(words("tick end", (left - 6, up(tick) + 4), label))
+        parts.append(words("tick end", (left - 6, up(tick) + 4), text))
     if axis.reference is not None:
         parts.append(line("reference", (left, up(axis.reference)), (width, up(axis.reference))))
-    parts += [*_band(plane), *_lines(plane), *_dots(plane, axis), *_times(plane, height, width)]
-    return Canvas(height, "".join(parts))
+    parts += [*_lines(plane), *_dots(plane, axis), *_times(plane, bottom, width)]
+    return Canvas(bottom + 28, "".join(parts))
+
+
+def _entries(moments: Sequence[Moment], axis: Axis) -> list[Entry]:
+    """A legend of what is drawn, where that is more than one line."""
+    entries = [("line faint", "value"), ("line", "smoothed")] if _is_smoothed(moments) else []
+    if any(is_number(moment.interval.low) for moment in moments):
+        entries.append(("band", "interval"))
+    if any(is_number(end) for moment in moments for end in moment.limits):
+        entries.append(("limit", "limit"))
+    if any(moment.is_out for moment in moments):
+        entries.append(("out", "outside"))
+    return entries + [("reference", axis.text(axis.reference))] * (axis.reference is not None)
+
+
+def _is_smoothed(moments: Sequence[Moment]) -> bool:
+    return any(moment.smoothed is not None for moment in moments)
 
 
 def _across(moments: Sequence[Moment], start: float, end: float) -> tuple[float, ...]:
@@ -131,9 +150,8 @@ def _lines(plane: _Plane) -> Iterator[str]:
     for ends in ([m.limits.low for m in plane.moments], [m.limits.high for m in plane.moments]):
         for piece in plane.points(ends):
             yield path("limit", piece if len(piece) > 1 else _widened(piece[0]))
-    is_smoothed = any(moment.smoothed is not None for moment in plane.moments)
     for piece in plane.points([moment.value for moment in plane.moments]):
-        yield path("line faint" if is_smoothed else "line", piece)
+        yield path("line faint" if _is_smoothed(plane.moments) else "line", piece)
     for piece in plane.points([moment.smoothed for moment in plane.moments]):
         yield path("line", piece)
 
@@ -154,7 +172,7 @@ def _dots(plane: _Plane, axis: Axis) -> Iterator[str]:
         if not moment.is_out:
             yield dot("dot", (x, y), radius, tip)
             continue
-        yield _triangle(x, y, tip)
+        yield triangle((x, y), tip)
         half = length(moment.label) / 2
         middle = min(max(x, plane.across[0] + half - 12), plane.across[-1] - half + 12)
         if middle - half > free:
@@ -164,12 +182,7 @@ def _dots(plane: _Plane, axis: Axis) -> Iterator[str]:
             yield words("alarm middle", (middle, base), moment.label)
 
 
-def _triangle(x: float, y: float, tip: str) -> str:
-    corners = [(x - 6, y + 5), (x + 6, y + 5), (x, y - 6)]
-    return path("out", [*corners, corners[0]], tip)
-
-
-def _times(plane: _Plane, height: float, width: float) -> Iterator[str]:
+def _times(plane: _Plane, bottom: float, width: float) -> Iterator[str]:
     """The labels of as many moments as have room, the last one first among them."""
     taken = math.inf
     for moment, x in reversed(list(zip(plane.moments, plane.across, strict=True))):
@@ -179,15 +192,15 @@ def _times(plane: _Plane, height: float, width: float) -> Iterator[str]:
         if middle + half + 12 > taken or middle - half < 0:
             continue
         taken = middle - half
-        yield line("tickmark", (x, height - 34), (x, height - 29))
-        yield words("tick middle", (middle, height - 14), text)
+        yield line("tickmark", (x, bottom), (x, bottom + 5))
+        yield words("tick middle", (middle, bottom + 20), text)
 
 
 def _table(title: str, moments: Sequence[Moment], axis: Axis) -> Table:
     spec = axis.format
     columns = [Column("when", align="left"), Column(axis.label, format=spec, ends=spec)]
     rows: list[Row] = [(m.label, Interval(m.value, *m.interval)) for m in moments]
-    if any(moment.smoothed is not None for moment in moments):
+    if _is_smoothed(moments):
         columns.append(Column("smoothed", format=spec))
         rows = [(*row, m.smoothed) for row, m in zip(rows, moments, strict=True)]
     columns += [

@@ -33,7 +33,8 @@ class Axis:
 
     def column(self, *, with_ends: bool = False) -> Column:
         """The column of a table that holds what is measured."""
-        return Column(self.label, format=self.format, ends=self.format if with_ends else "")
+        ends = self.format if with_ends else ""
+        return Column(self.label, format=self.format, ends=ends, undefined="undefined")
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,15 @@ def undefined_text(number: int) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """A share in whole percent; what is neither none nor all never rounds to 0 % or 100 %.
+    """A share in whole percent; what is neither none nor all never rounds to 0% or 100%.
 
     >>> percent(1, 1000), percent(1, 3), percent(0, 0)
-    ('<1 %', '33 %', '-')
+    ('<1%', '33%', '-')
     """
     if not whole:
         return "-"
     if 0 < part / whole < 0.005:
-        return "<1 %"
+        return "<1%"
     if 0.995 < part / whole < 1:
-        return ">99 %"
-    return f"{number_text(100 * part / whole, '.0f')} %"
+        return ">99%"
+    return f"{number_text(100 * part / whole, '.0f')}%"

@@ -14,7 +14,8 @@ from labeler.report.charts.drawing import (
     is_number,
     undefined_text,
 )
-from labeler.report.charts.rows import ChartRow, Frame, chart_of_rows
+from labeler.report.charts.legend import Entry
+from labeler.report.charts.rows import ChartRow, Frame, RowChart
 from labeler.report.charts.svg import dot, line, path, rectangle
 from labeler.report.table import Column, Interval, Row, Table
 
@@ -33,16 +34,25 @@ def intervals(
     there are others: those are drawn as hollow squares.
     """
     column = axis.column(with_ends=True)
+    named = [ChartRow(row.name, _figures(row, column, axis), row.group) for row in rows]
+    reach = [value for row in rows for value in (row.value, row.low, row.high, row.other)]
+    chart = RowChart(named, axis, reach, _entries(rows, axis, second))
 
     def marks(frame: Frame) -> Iterator[str]:
         for row, y in zip(rows, frame.middles, strict=True):
             yield from _mark(row, y, frame, axis)
 
-    named = [ChartRow(row.name, _figures(row, column, axis), row.group) for row in rows]
-    reach = [value for row in rows for value in (row.value, row.low, row.high, row.other)]
     table = _table(title, rows, column, second)
-    words = message or intervals_message(rows, axis)
-    return drawing(title, words, table, chart_of_rows(named, axis, reach, marks))
+    in_words = message or intervals_message(rows, axis)
+    return drawing(title, in_words, table, lambda width: chart.draw(width, marks))
+
+
+def _entries(rows: Sequence[NamedValue], axis: Axis, second: tuple[str, str] | None) -> list[Entry]:
+    """What stands in need of a legend: a second value, and hollow dots."""
+    entries = [] if second is None else [("dot", second[0]), ("other", second[1])]
+    if any(is_unclear(row, axis) for row in rows):
+        entries.append(("dot unclear", f"the interval holds {axis.text(axis.reference)}"))
+    return entries
 
 
 def _figures(row: NamedValue, column: Column, axis: Axis) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
 
 from labeler.report.charts.drawing import WIDE, Canvas, Drawing, counted, drawing, percent
-from labeler.report.charts.svg import fitted, length, rectangle, words
+from labeler.report.charts.svg import SIZE, fitted, length, rectangle, words
 from labeler.report.table import Cell, Column, Table
 
 _LEVELS = 6
+_LINE = 15.0
 
 
 def matrix(
@@ -23,60 +24,91 @@ def matrix(
 
     `raters` are who gave the grades of the rows, and who those of the columns.
     """
-    columns = [Column("name", title=f"{raters[0]} \\ {raters[1]}", align="left")]
-    columns += [Column(name, format=".0f") for name in names]
-    cells: list[list[Cell]] = [[name, *row] for name, row in zip(names, counts, strict=True)]
-    table = Table(title, [*columns, Column("all", format=".0f")], [[*c, sum(c[1:])] for c in cells])  # type: ignore[arg-type]
-    draw = partial(_draw, counts, names, raters)
-    return drawing(title, message or matrix_message(counts, names, raters), table, draw)
+    grades = _Grades(counts, names, raters)
+    in_words = message or matrix_message(counts, names, raters)
+    return drawing(title, in_words, _table(title, grades), lambda width: _draw(grades, width))
 
 
-def _draw(
-    counts: Sequence[Sequence[float]], names: Sequence[str], raters: tuple[str, str], width: int
-) -> Canvas:
-    wide = width == WIDE
-    left = min(max(map(length, names), default=0) + 10, 0.3 * width)
-    side = min((width - left) / max(len(names), 1), 96 if wide else 72)
-    height = min(side, 52.0)
-    top, right = 44.0, left + side * len(names)
-    parts = [
-        words("axis", (left, 14), fitted(f"{raters[1]} →", width - left), raters[1]),
-        words("axis", (0, top - 8), fitted(f"{raters[0]} ↓", left + side / 4), raters[0]),
+@dataclass(frozen=True)
+class _Grades:
+    counts: Sequence[Sequence[float]]
+    names: Sequence[str]
+    raters: tuple[str, str]
+
+
+def _table(title: str, grades: _Grades) -> Table:
+    head = Column("name", title=" \\ ".join(grades.raters), align="left")
+    columns = [head, *(Column(name, format=".0f") for name in (*grades.names, "all"))]
+    rows: list[list[Cell]] = [
+        [name, *row, sum(row)] for name, row in zip(grades.names, grades.counts, strict=True)
     ]
-    for j, name in enumerate(names):
-        parts.append(
-            words("tick middle", (left + (j + 0.5) * side, top - 8), fitted(name, side), name)
-        )
-    for i, (name, row) in enumerate(zip(names, counts, strict=True)):
-        y = top + i * height
-        parts.append(words("name", (0, y + height / 2 + 4), fitted(name, left - 8), name))
-        for j in range(len(names)):
-            parts += _square((left + j * side, y), (side, height), (row, i, j), names)
-    bottom = top + height * len(names)
-    note = f"percent of the row; n = {sum(map(sum, counts)):,.0f}"
-    parts.append(words("tick", (left, bottom + 18), fitted(note, max(right, width) - left)))
-    return Canvas(bottom + 28, "".join(parts))
+    return Table(title, columns, rows)
+
+
+def _draw(grades: _Grades, width: int) -> Canvas:
+    """The rows' rater stands above the rows' names, the columns' rater above the columns'."""
+    rows, columns = f"{grades.raters[0]} ↓", f"{grades.raters[1]} →"
+    longest = max(map(length, [*grades.names, rows, "n = 1,000"]))
+    left = min(longest + 12, 0.32 * width)
+    side = min((width - left) / max(len(grades.names), 1), 120 if width == WIDE else 80)
+    heads = [_lines(name, side - 8) for name in grades.names]
+    top = 20 + _LINE * max(map(len, heads), default=1) + 10
+    parts = [
+        words("axis", (left, 12), fitted(columns, width - left), grades.raters[1]),
+        words("axis", (0, top - 8), fitted(rows, left - 6), grades.raters[0]),
+    ]
+    for j, lines in enumerate(heads):
+        for number, text in enumerate(reversed(lines)):
+            at = (left + (j + 0.5) * side, top - 8 - _LINE * number)
+            parts.append(words("name middle", at, text, grades.names[j]))
+    y = top
+    for i, name in enumerate(grades.names):
+        height = max(min(side, 46.0), _LINE * (len(_lines(name, left - 10)) + 1) + 6)
+        parts += _row(grades, i, (left, y), (side, height))
+        y += height
+    note = f"percent of the row; n = {sum(map(sum, grades.counts)):,.0f}"
+    parts.append(words("tick", (left, y + 18), fitted(note, width - left)))
+    return Canvas(y + 26, "".join(parts))
+
+
+def _lines(name: str, room: float) -> list[str]:
+    """A name on one line, or broken between words on two, each within the room."""
+    if length(name) <= room or " " not in name:
+        return [fitted(name, room)]
+    breaks = [i for i, character in enumerate(name) if character == " "]
+    middle = min(breaks, key=lambda i: max(length(name[:i]), length(name[i + 1 :])))
+    return [fitted(name[:middle], room), fitted(name[middle + 1 :], room)]
+
+
+def _row(
+    grades: _Grades, i: int, corner: tuple[float, float], size: tuple[float, float]
+) -> Iterator[str]:
+    """A row's name with its number of pairs, and its squares."""
+    (left, y), (side, height) = corner, size
+    lines = _lines(grades.names[i], left - 10)
+    base = y + height / 2 + 4 - _LINE * len(lines) / 2
+    for number, text in enumerate(lines):
+        yield words("name", (0, base + _LINE * number), text, grades.names[i])
+    total = f"n = {sum(grades.counts[i]):,.0f}"
+    yield words("tick small", (0, base + _LINE * len(lines)), fitted(total, left - 6))
+    for j in range(len(grades.names)):
+        yield from _square((left + j * side, y), size, grades, (i, j))
 
 
 def _square(
-    corner: tuple[float, float],
-    size: tuple[float, float],
-    cell: tuple[Sequence[float], int, int],
-    names: Sequence[str],
+    corner: tuple[float, float], size: tuple[float, float], grades: _Grades, at: tuple[int, int]
 ) -> Iterator[str]:
-    (x, y), (width, height), (row, i, j) = corner, size, cell
-    total = sum(row)
-    share = percent(row[j], total)
-    kind = f"level{round((_LEVELS - 1) * row[j] / total) if total else 0}"
-    tip = f"{names[i]}, {names[j]}: {row[j]:,.0f} ({share} of the row)"
+    (x, y), (width, height), (i, j) = corner, size, at
+    count, total = grades.counts[i][j], sum(grades.counts[i])
+    share = percent(count, total)
+    kind = f"level{round((_LEVELS - 1) * count / total) if total else 0}"
+    tip = f"{grades.names[i]}, {grades.names[j]}: {count:,.0f} ({share} of the row)"
     yield rectangle(f"part {kind}", (x + 1, y + 1), (width - 2, height - 2), tip)
     if i == j:
         yield rectangle("agreed", (x + 2, y + 2), (width - 4, height - 4), tip)
-    lines = [text for text in (share, f"{row[j]:,.0f}") if length(text) <= width - 4]
-    if height < 34:
-        lines = lines[:1]
-    for number, text in enumerate(lines):
-        base = y + height / 2 + 4 + 15 * (number - (len(lines) - 1) / 2)
+    lines = [text for text in (share, f"{count:,.0f}") if length(text) <= width - 4]
+    for number, text in enumerate(lines[: int(height // (SIZE + 5))]):
+        base = y + height / 2 + 4 + _LINE * (number - (len(lines) - 1) / 2)
         yield words(f"on {kind} middle{' small' if number else ''}", (x + width / 2, base), text)
 
 
@@ -87,15 +119,12 @@ def matrix_message(
     total, equal = sum(map(sum, counts)), sum(row[i] for i, row in enumerate(counts))
     if not total:
         return "There is nothing to compare."
+    first, second = raters
     pairs = counted(round(total), "pair")
-    words = (
-        f"{raters[0]} and {raters[1]} agree on {equal:,.0f} of {pairs} ({percent(equal, total)})."
-    )
-    size = range(len(names))
-    count, i, j = max(
-        ((counts[i][j], -i, -j) for i in size for j in size if i != j), default=(0, 0, 0)
-    )
-    if count:
-        words += f" They differ most often where {raters[0]} gave {names[-i]} and {raters[1]} "
-        words += f"{names[-j]}: {counted(round(count), 'pair')}."
-    return words
+    message = f"{first} and {second} agree on {equal:,.0f} of {pairs} ({percent(equal, total)})."
+    off = [(i, j) for i in range(len(names)) for j in range(len(names)) if i != j and counts[i][j]]
+    if off:
+        i, j = max(off, key=lambda cell: counts[cell[0]][cell[1]])
+        message += f" They differ most often where {first} gave {names[i]} and {second} "
+        message += f"{names[j]}: {counted(round(counts[i][j]), 'pair')}."
+    return message

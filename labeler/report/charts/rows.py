@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from labeler.report.charts.drawing import Axis, Canvas
+from labeler.report.charts.drawing import WIDE, Axis, Canvas
+from labeler.report.charts.legend import Entry, legend
 from labeler.report.charts.svg import fitted, length, line, words
 from labeler.report.charts.ticks import Scale, scale
 
-NAMED_BESIDE = 560
-"""From this width on, names stand beside their rows."""
-_MOST_NAME = 0.34
-_MARGIN, _HEAD, _FOOT, _GROUP = 24.0, 8.0, 40.0, 26.0
+_NAMES, _FIGURES = 0.34, 0.36
+"""The shares of a wide chart that names and figures take at most."""
+_MARGIN, _HEAD, _FOOT, _GROUP = 24.0, 8.0, 42.0, 28.0
 _MANY = 18
 """Charts of more rows have the numbers of their axis above them, too."""
 
@@ -28,16 +28,10 @@ class ChartRow:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the rows of a chart stand: their middles, the scale below them, and all words."""
+    """Where the rows of a chart stand: their middles, and the scale below them."""
 
     scale: Scale
     middles: tuple[float, ...]
-    height: float
-    parts: str
-
-    def canvas(self, marks: Iterable[str]) -> Canvas:
-        """The chart with its marks, which lie over lines and under no words."""
-        return Canvas(self.height, self.parts + "".join(marks))
 
 
 @dataclass(frozen=True)
@@ -52,7 +46,7 @@ class RowSpace:
     @property
     def beside(self) -> bool:
         """Whether names stand beside their rows."""
-        return self.width >= NAMED_BESIDE
+        return self.width >= WIDE
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -64,35 +58,51 @@ class RowSpace:
     @property
     def pitch(self) -> float:
         """The height from one row to the next."""
-        return self.row + 4 if self.beside else self.row + 22
+        return self.row + 4 if self.beside else self.row + 20
 
 
-def row_space(rows: Sequence[ChartRow], width: int, row: float = 18) -> RowSpace:
-    """The space for rows: names and figures as wide as they are, within a third each."""
-    names = max((length(row.name) for row in rows), default=0)
-    figures = max((length(row.figures) for row in rows), default=0)
-    return RowSpace(
-        width, min(names, _MOST_NAME * width) + 2, min(figures, _MOST_NAME * width) + 2, row
-    )
+@dataclass(frozen=True)
+class RowChart:
+    """A chart of rows on one axis, which holds all `values`; a row's mark is `height` high."""
 
+    rows: Sequence[ChartRow]
+    axis: Axis
+    values: Sequence[float | None]
+    entries: Sequence[Entry] = ()
+    height: float = 18
 
-def frame(
-    rows: Sequence[ChartRow], space: RowSpace, axis: Axis, values: Iterable[float | None]
-) -> Frame:
-    """The names, figures, lines and numbers of a chart of rows, on the scale of its axis."""
-    made = scale(axis, values, *space.ends)
-    top = _HEAD + (22 if len(rows) > _MANY else 0)
-    middles, parts, y, group = [], [], top, ""
-    for row in rows:
-        if row.group != group:
-            group, y = row.group, y + _GROUP
-            parts.append(words("group", (0, y - 9), fitted(group, space.width)))
-        middles.append(y + space.pitch - space.row / 2 - 2)
-        parts.append(_words_of(row, space, y, middles[-1]))
-        y += space.pitch
-    lines = _grid(made, (top, y), axis, both=len(rows) > _MANY)
-    lines += label_across(axis.label, made, y + 33, space.width)
-    return Frame(made, tuple(middles), y + _FOOT, lines + "".join(parts))
+    def draw(self, width: int, marks: Callable[[Frame], Iterable[str]]) -> Canvas:
+        """The chart in a width; `marks` draws into the frame that is made for it."""
+        space = self._space(width)
+        start = space.ends[0] if space.beside else 0.0
+        head, below = legend(self.entries, start, width, _HEAD)
+        top = below + (20 if len(self.rows) > _MANY else 0)
+        made = scale(self.axis, self.values, *space.ends)
+        middles, names, bottom = self._names(space, top)
+        grid = _grid(made, (top, bottom), self.axis, both=len(self.rows) > _MANY)
+        label = label_across(self.axis.label, made, bottom + 34, width)
+        drawn = "".join(marks(Frame(made, middles)))
+        return Canvas(bottom + _FOOT, head + grid + drawn + names + label)
+
+    def _space(self, width: int) -> RowSpace:
+        """Names and figures get as much as they need, of a wide chart within limits."""
+        names = max((length(row.name) for row in self.rows), default=0)
+        figures = max((length(row.figures) for row in self.rows), default=0)
+        if width >= WIDE:
+            names, figures = min(names, _NAMES * width), min(figures, _FIGURES * width)
+        return RowSpace(width, names + 2, min(figures, width) + 2, self.height)
+
+    def _names(self, space: RowSpace, top: float) -> tuple[tuple[float, ...], str, float]:
+        """The middle of each row, all names and figures, and where the last row ends."""
+        middles, parts, y, group = [], [], top, ""
+        for row in self.rows:
+            if row.group != group:
+                group, y = row.group, y + _GROUP
+                parts.append(words("group", (0, y - 8), fitted(group, space.width), group))
+            middles.append(y + space.pitch - space.row / 2 - 2)
+            parts.append(_words_of(row, space, y, middles[-1]))
+            y += space.pitch
+        return tuple(middles), "".join(parts), y
 
 
 def _words_of(row: ChartRow, space: RowSpace, top: float, middle: float) -> str:
@@ -105,7 +115,7 @@ def _words_of(row: ChartRow, space: RowSpace, top: float, middle: float) -> str:
 
 
 def _grid(made: Scale, ends: tuple[float, float], axis: Axis, *, both: bool) -> str:
-    """A line for each tick with its number, the reference, and the axis's label below all."""
+    """A line for each tick with its number, above the rows too if `both`, and the reference."""
     top, bottom = ends
     parts = [line("grid", (made(tick), top), (made(tick), bottom)) for tick in made.ticks]
     for y in (bottom + 16, top - 8)[: 2 if both else 1]:
@@ -127,19 +137,3 @@ def label_across(label: str, made: Scale, y: float, width: float) -> str:
     middle = (made.start + made.end) / 2
     room = 2 * min(middle, width - middle)
     return words("axis middle", (middle, y), fitted(label, room), label)
-
-
-def chart_of_rows(
-    rows: Sequence[ChartRow],
-    axis: Axis,
-    values: Sequence[float | None],
-    marks: Callable[[Frame], Iterable[str]],
-    row: float = 18,
-) -> Callable[[int], Canvas]:
-    """What draws a chart of rows in any width; `marks` draws into the frame that is made for it."""
-
-    def draw(width: int) -> Canvas:
-        made = frame(rows, row_space(rows, width, row), axis, values)
-        return made.canvas(marks(made))
-
-    return draw

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from labeler.report.charts.drawing import Axis, Canvas, Drawing, counted, drawing, percent
-from labeler.report.charts.rows import ChartRow, Frame, RowSpace, frame, row_space
-from labeler.report.charts.svg import fitted, length, rectangle, words
+from labeler.report.charts.drawing import Axis, Drawing, counted, drawing, percent
+from labeler.report.charts.legend import Entry
+from labeler.report.charts.rows import ChartRow, Frame, RowChart
+from labeler.report.charts.svg import length, rectangle, words
 from labeler.report.table import Cell, Column, Table
 
 _LEVELS = 6
@@ -35,21 +36,18 @@ def shares(
     kinds = _kinds(len(parts), ordered=ordered)
     axis = Axis("share of the row", ".0%", 0.0, 1.0)
     named = [ChartRow(row.name, f"n = {sum(row.counts):,.0f}") for row in rows]
+    chart = RowChart(named, axis, [], _entries(parts, kinds), height=22)
 
-    def draw(width: int) -> Canvas:
-        space = row_space(named, width, 22)
-        made = frame(named, space, axis, [])
-        legend, height = _legend(parts, kinds, space)
-        marks = [
-            mark
-            for row, y in zip(rows, made.middles, strict=True)
-            for mark in _stack(row, y, made, (parts, kinds))
-        ]
-        moved = f'<g transform="translate(0 {height:.0f})">{made.parts}{"".join(marks)}</g>'
-        return Canvas(made.height + height, legend + moved)
+    def marks(frame: Frame) -> Iterator[str]:
+        for row, y in zip(rows, frame.middles, strict=True):
+            yield from _stack(row, y, frame, (parts, kinds))
 
-    table = _table(title, rows, parts)
-    return drawing(title, message or _message(rows, parts), table, draw)
+    in_words, table = message or _message(rows, parts), _table(title, rows, parts)
+    return drawing(title, in_words, table, lambda width: chart.draw(width, marks))
+
+
+def _entries(parts: Sequence[str], kinds: Sequence[str]) -> list[Entry]:
+    return [(f"part {kind}", part) for part, kind in zip(parts, kinds, strict=True)]
 
 
 def _kinds(number: int, *, ordered: bool) -> list[str]:
@@ -74,20 +72,6 @@ def _stack(
         yield rectangle(f"part {kind}", (left, y - 10), (right - left, 20), tip)
         if length(share) + 4 <= right - left:
             yield words(f"on {kind} middle", ((left + right) / 2, y + 4), share)
-
-
-def _legend(parts: Sequence[str], kinds: Sequence[str], space: RowSpace) -> tuple[str, float]:
-    """A square and the name of each part, on as many lines as they need, and their height."""
-    start = space.ends[0] if space.beside else 0.0
-    room, shown, x, y = space.width - start, [], start, 14.0
-    for part, kind in zip(parts, kinds, strict=True):
-        name = fitted(part, room - 18)
-        if x > start and x + length(name) + 18 > space.width:
-            x, y = start, y + 20
-        shown.append(rectangle(f"part {kind}", (x, y - 10), (12, 12), ""))
-        shown.append(words("name", (x + 17, y), name, part))
-        x += length(name) + 34
-    return "".join(shown), y + 6
 
 
 def _table(title: str, rows: Sequence[NamedCounts], parts: Sequence[str]) -> Table:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
 
-from labeler.report.charts.drawing import Axis, Canvas, Drawing, counted, drawing, is_number
-from labeler.report.charts.rows import ChartRow, Frame, frame, row_space
+from labeler.report.charts.drawing import Axis, Drawing, counted, drawing, is_number
+from labeler.report.charts.rows import ChartRow, Frame, RowChart
 from labeler.report.charts.svg import dot, line, rectangle
 from labeler.report.table import Column, Table
 
@@ -37,18 +37,15 @@ def strip(title: str, rows: Sequence[NamedValues], axis: Axis, message: str = ""
     """
     named = [ChartRow(row.name, _figures(row, axis)) for row in rows]
     reach = [value for row in rows for _, value in row.defined]
+    chart = RowChart(named, axis, reach, [("median", "median")], height=_HEIGHT + 8)
 
-    def draw(width: int) -> Canvas:
-        space = row_space(named, width, _HEIGHT + 6)
-        made = frame(named, space, axis, reach)
-        size = _dot_size(rows, made)
-        return made.canvas(
-            mark
-            for row, y in zip(rows, made.middles, strict=True)
-            for mark in _row(row, y + _HEIGHT / 2, made, (axis, size))
-        )
+    def marks(frame: Frame) -> Iterator[str]:
+        size = _dot_size(rows, frame)
+        for row, y in zip(rows, frame.middles, strict=True):
+            yield from _row(row, y + _HEIGHT / 2, frame, (axis, size))
 
-    return drawing(title, message or _message(rows, axis), _table(title, rows, axis), draw)
+    in_words, table = message or _message(rows, axis), _table(title, rows, axis)
+    return drawing(title, in_words, table, lambda width: chart.draw(width, marks))
 
 
 def _figures(row: NamedValues, axis: Axis) -> str:

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from labeler.report.finding import Finding, merged
 from labeler.report.html import table_as_html
-from labeler.report.neutral import html_text
+from labeler.report.neutral import html_passage, html_text
 from labeler.report.page.blocks import (
     Block,
     Chart,
@@ -27,8 +27,13 @@ from labeler.report.page.blocks import (
     TableBlock,
 )
 from labeler.report.printable import flat
+from labeler.report.table import Column
 
 _DEEPEST = 6
+_LONG = 40
+"""Letters of a cell that is given a width of its own."""
+_TALL = 30
+"""Tables of more rows scroll in a box of their own, so that their header stays in sight."""
 
 
 @cache
@@ -162,10 +167,21 @@ def _finding(finding: Finding) -> str:
 def _table(block: TableBlock, _within: _Renderer) -> str:
     shown = block.table
     caption = block.caption or shown.title or shown.name
-    rows, aligned = [shown.titles, *shown.texts()], [column.align for column in shown.shown]
+    rows = [shown.titles, *shown.texts()]
+    aligned = [
+        _class(column, cells)
+        for column, cells in zip(shown.shown, zip(*rows, strict=True), strict=True)
+    ]
     table = table_as_html(rows, aligned, caption, shown.note, styled=False)
     label = html_text(flat(caption))
-    return f'<div class="table" role="region" aria-label="{label}" tabindex="0">\n{table}</div>\n'
+    kind = "table tall" if len(rows) > _TALL else "table"
+    return f'<div class="{kind}" role="region" aria-label="{label}" tabindex="0">\n{table}</div>\n'
+
+
+def _class(column: Column, cells: Sequence[str]) -> str:
+    """How a column stands in its page; one of long words is not made too narrow for them."""
+    is_long = column.align == "left" and max(map(len, cells)) > _LONG
+    return "long" if is_long else column.align
 
 
 @_html.register
@@ -198,23 +214,35 @@ def _facts(block: FactList, _within: _Renderer) -> str:
 @_html.register
 def _excerpt(block: Excerpt, _within: _Renderer) -> str:
     language = f' lang="{html_text(block.language)}"' if block.language else ""
-    title = f'<p class="title">{html_text(block.title)}</p>\n' if block.title else ""
+    title = f'<p class="title">{html_passage(block.title)}</p>\n' if block.title else ""
     about = f'<p class="about">{html_text(block.about)}</p>\n' if block.about else ""
-    text = f'<p class="text" dir="auto"{language}>{html_text(block.text)}</p>\n'
+    text = f'<p class="text" dir="auto"{language}>{html_passage(block.text)}</p>\n'
     return f'<div class="excerpt">\n{title}{about}{text}</div>\n'
 
 
 @_html.register
 def _disclosure(block: Disclosure, within: _Renderer) -> str:
-    figures = "".join(f"<span>{html_text(text)}</span>" for text in block.figures)
-    words = f'<span class="words">{html_text(flat(block.summary))}</span>{figures}'
+    return _opening(block, [""] * len(block.figures), within)
+
+
+def _opening(block: Disclosure, columns: Sequence[str], within: _Renderer) -> str:
+    """A line that opens; each figure follows what it is, which is seen where no header is."""
+    figures = "".join(
+        f'<span><span class="of">{html_text(name)} </span>{html_text(text)}</span>'
+        for name, text in zip(columns, block.figures, strict=True)
+    )
+    words = f'<span class="words">{html_passage(_line(block.summary))}</span>{figures}'
     inner = within.all(block.blocks)
     return f"<details>\n<summary>{words}</summary>\n<div>\n{inner}</div>\n</details>\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 @_html.register
 def _rows(block: DisclosureRows, within: _Renderer) -> str:
     names = "".join(f"<span>{html_text(name)}</span>" for name in block.columns)
-    head = f'<div class="head"><span class="words">{html_text(block.heading)}</span>{names}</div>\n'
-    rows = within.all(block.rows)
-    return f'<div class="rows">\n{head}{rows}</div>\n'
+    head = f'<span class="words">{html_text(block.heading)}</span>{names}'
+    rows = "".join(_opening(row, block.columns, within) for row in block.rows)
+    return f'<div class="rows">\n<div class="head" aria-hidden="true">{head}</div>\n{rows}</div>\n'
