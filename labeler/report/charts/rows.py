@@ -79,7 +79,7 @@ class RowChart:
         top = below + (20 if len(self.rows) > _MANY else 0)
         made = scale(self.axis, self.values, *space.ends)
         middles, names, bottom = self._names(space, top)
-        grid = _grid(made, (top, bottom), self.axis, both=len(self.rows) > _MANY)
+        grid = _grid(made, (top, bottom), self.axis, width, both=len(self.rows) > _MANY)
         label = label_across(self.axis.label, made, bottom + 34, width)
         drawn = "".join(marks(Frame(made, middles)))
         return Canvas(bottom + _FOOT, head + grid + drawn + names + label)
@@ -114,22 +114,25 @@ def _words_of(row: ChartRow, space: RowSpace, top: float, middle: float) -> str:
     return name + words("figures end", (space.width, base), figures, row.figures)
 
 
-def _grid(made: Scale, ends: tuple[float, float], axis: Axis, *, both: bool) -> str:
+def _grid(made: Scale, ends: tuple[float, float], axis: Axis, width: int, *, both: bool) -> str:
     """A line for each tick with its number, above the rows too if `both`, and the reference."""
     top, bottom = ends
     parts = [line("grid", (made(tick), top), (made(tick), bottom)) for tick in made.ticks]
     for y in (bottom + 16, top - 8)[: 2 if both else 1]:
-        parts += numbers_across(made, y)
+        parts += numbers_across(made, y, width)
     if axis.reference is not None:
         x = made(axis.reference)
         parts.append(line("reference", (x, top), (x, bottom)))
     return "".join(parts)
 
 
-def numbers_across(made: Scale, y: float) -> list[str]:
-    """The numbers of the ticks along a horizontal axis."""
-    labels = zip(made.ticks, made.labels, strict=True)
-    return [words("tick middle", (made(tick), y), label) for tick, label in labels]
+def numbers_across(made: Scale, y: float, width: float) -> list[str]:
+    """The numbers of the ticks along a horizontal axis, none beyond the chart's width."""
+    parts = []
+    for tick, label in zip(made.ticks, made.labels, strict=True):
+        half = length(label) / 2
+        parts.append(words("tick middle", (min(max(made(tick), half), width - half), y), label))
+    return parts
 
 
 def label_across(label: str, made: Scale, y: float, width: float) -> str:

@@ -79,7 +79,7 @@ def _draw(
     along = scale(axes[0], [spot.x for spot in spots], left, min(right, width - 20))
     parts = [words("axis", (0, 13), fitted(axes[1].label, width), axes[1].label)]
     parts += _grid(along, up)
-    parts += numbers_across(along, bottom + 17)
+    parts += numbers_across(along, bottom + 17, width)
     parts.append(label_across(axes[0].label, along, bottom + 35, width))
     if diagonal:
         low, high = max(along.least, up.least), min(along.most, up.most)

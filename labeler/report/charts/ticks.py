@@ -89,7 +89,8 @@ def tick_text(value: float, step: float, spec: str) -> str:
     size = step * (100 if percent else 1)
     decimals = next((n for n in range(12) if abs(round(size, n) - size) <= 1e-6 * size), 12)
     if spec == "$":
-        return f"${value:,.{max(decimals, 2) if decimals else 0}f}"
+        amount = f"${abs(value):,.{max(decimals, 2) if decimals else 0}f}"
+        return f"-{amount}" if value < 0 else amount
     if abs(value) >= _LONG or 0 < step < 1 / _LONG:
         return format(value, f"{sign}.3g")
     return number_text(value, f"{sign},.{decimals}{'%' if percent else 'f'}")
