@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from labeler.annotate.grade import grading, purpose_of
+from labeler.annotate.gold import EVERY, with_gold
+from labeler.annotate.grade import grading
 from labeler.annotate.journal import RatingJournal
+from labeler.annotate.reveal import revealing
+from labeler.annotate.samples import SampleChoice, purposes, samples_of
 from labeler.annotate.session import RatingSession
+from labeler.annotate.task import RatingTask
+from labeler.annotate.texts import PageTexts
 from labeler.collection.annotations import journal_path
-from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, check_name, open_collection, safe_name
 from labeler.collection.lock import Note
-from labeler.collection.people import read_sample, sample_path
 from labeler.errors import Misuse, about
-from labeler.people.sample import SampleDesign, draw_for_raters
-
-PAIRS = 200
-"""How many pairs are drawn where nobody says so, as `sample` does."""
 
 
 @dataclass(frozen=True)
 class AnnotateOptions:
-    """Who grades, and what: `sample` is the id of one, `routed` the pairs that were routed.
+    """Who grades, and what.
 
-    Where neither is said it is the rater's random sample, which is drawn where there is none: so
-    many `pairs`, balanced over the grades of `source`. Of several raters each grades `overlap` of
-    them, and a part of the others.
+    `gold` is a file of qrels with grades that are known, of which a pair is asked for after
+    `gold_every` others. With `reveal` the assessor's grade is shown once the rater has given one,
+    that of the choice's `source`, else of the assessor from whose grades the sample was drawn.
     """
 
     raters: tuple[str, ...] = ()
-    sample: str | None = None
-    routed: bool = False
-    pairs: int | None = None
-    source: str | None = None
-    overlap: float = 0.2
-    seed: int = 0
+    choice: SampleChoice = field(default_factory=SampleChoice)
+    gold: Path | None = None
+    gold_every: int = EVERY
+    reveal: bool = False
 
 
 def rating_sessions(
-    collection: Collection,
+    collection: Collection | Path | str,
     options: AnnotateOptions | None = None,
     note: Note = lambda _line: None,
 ) -> list[RatingSession]:
@@ -49,25 +47,30 @@ def rating_sessions(
     >>> from labeler.annotate.task import RaterAnswer
     >>> from labeler.testing import small_collection
     >>> (session,) = rating_sessions(small_collection(), AnnotateOptions(("anna",)))
-    >>> session.state()["item"]["query"]["text"]
-    'where do cats sleep'
-    >>> session.answer(RaterAnswer(session.state()["item"]["id"], grade=3))["progress"]["done"]
+    >>> item = session.state()["item"]
+    >>> session.answer(RaterAnswer(item["id"], grade=3))["progress"]["done"]
     1
     """
     options = options or AnnotateOptions()
     opened = open_collection(collection)
-    with about("rater"):
-        raters = [check_name(rater) for rater in options.raters or (login_name(),)]
-    if len(set(raters)) < len(raters):
-        raise Misuse("a rater is named twice", parameter="rater")
-    samples = _samples(opened, raters, options, note)
-    tasks = {sample: grading(opened, sample) for sample in dict.fromkeys(samples)}
+    raters = raters_of(options)
+    samples = samples_of(opened, raters, options.choice, note)
+    tasks = _tasks(opened, samples, options)
     for line in dict.fromkeys(line for task in tasks.values() for line in task.notes):
         note(line)
     return [
         RatingSession(rater, tasks[sample], RatingJournal(journal_path(opened, rater)))
         for rater, sample in zip(raters, samples, strict=True)
     ]
+
+
+def raters_of(options: AnnotateOptions) -> list[str]:
+    """The names of the raters; where none is named, whoever is logged in."""
+    with about("rater", "name"):
+        raters = [check_name(rater) for rater in options.raters or (login_name(),)]
+    if len({rater.casefold() for rater in raters}) < len(raters):
+        raise Misuse("a rater is named twice", parameter="rater")
+    return raters
 
 
 def login_name() -> str:
@@ -78,60 +81,17 @@ def login_name() -> str:
         return "rater"
 
 
-def _samples(
-    collection: Collection, raters: Sequence[str], options: AnnotateOptions, note: Note
-) -> list[str]:
-    """The sample of each rater; drawn where there is none."""
-    if sum((options.sample is not None, options.routed, options.pairs is not None)) > 1:
-        problem = "a sample that is there, routed pairs, or a new draw: which one?"
-        raise Misuse(problem, parameter="sample")
-    kinds = _kinds(collection)
-    if options.sample is not None:
-        return [_named(collection, options.sample, kinds)] * len(raters)
-    if options.routed:
-        routed = [sample for sample, kind in kinds.items() if kind == "fix"]
-        return [_only(routed, "routed sample", "`route` with a sheet makes one")] * len(raters)
-    drawn = [sample for sample, kind in kinds.items() if kind == "audit"]
-    if options.pairs is None and drawn:
-        return [_of_rater(collection, rater, drawn) for rater in raters]
-    wish = (None, PAIRS) if options.pairs is None else (options.pairs, None)
-    design = SampleDesign(wish[0], None, options.overlap, options.seed, up_to=wish[1])
-    return [each.id for each in draw_for_raters(collection, options.source, design, raters, note)]
-
-
-def _kinds(collection: Collection) -> Mapping[str, str]:
-    """The samples of a collection by id, each with its purpose."""
-    return {
-        path.stem: purpose_of(collection, path.stem, read_sample(path))
-        for path in sorted((collection.folder / "samples").glob("[!.]*.jsonl"))
-    }
-
-
-def _named(collection: Collection, sample: str, kinds: Mapping[str, str]) -> str:
-    with about("sample", "name"):
-        path = sample_path(collection.folder, sample)
-    if not path.exists():
-        listed = ", ".join(kinds) or "none"
-        raise Misuse(f"no sample {sample!r}; there are: {listed}", parameter="sample")
-    return sample
-
-
-def _of_rater(collection: Collection, rater: str, samples: Sequence[str]) -> str:
-    """The rater's own sample, else the one that is everybody's."""
-    entries = card_section(read_card(collection), "samples")
-    owners = {sample: card_section(entries, sample).get("rater") for sample in samples}
-    own = [sample for sample, owner in owners.items() if owner == rater]
-    shared = [sample for sample, owner in owners.items() if owner is None]
-    if not own and not shared:
-        names = ", ".join(sorted({str(owner) for owner in owners.values()}))
-        problem = f"no sample of {rater}: those that were drawn are for {names}"
-        raise Misuse(f"{problem}; name one, or how many pairs to draw", parameter="sample")
-    return _only(own or shared, "sample", "name how many pairs to draw")
-
-
-def _only(samples: Sequence[str], what: str, advice: str) -> str:
-    if not samples:
-        raise Misuse(f"the collection has no {what}; {advice}", parameter="sample")
-    if len(samples) > 1:
-        raise Misuse(f"which {what}? there are: {', '.join(samples)}", parameter="sample")
-    return samples[0]
+def _tasks(
+    collection: Collection, samples: list[str], options: AnnotateOptions
+) -> Mapping[str, RatingTask]:
+    """The task of each sample; they share the collection's texts."""
+    texts, by_id = PageTexts(collection), purposes(collection)
+    tasks = {}
+    for sample in dict.fromkeys(samples):
+        task = grading(collection, texts, sample, by_id[sample])
+        if options.reveal:
+            task = revealing(task, collection, options.choice.source)
+        if options.gold is not None:
+            task = with_gold(task, texts, options.gold, options.gold_every, options.choice.seed)
+        tasks[sample] = task
+    return tasks

@@ -11,14 +11,18 @@ from labeler.annotate.journal import JournalRow
 class AnswersGiven:
     """The answers of one task, as lines are read; an answer that is taken back leaves the earlier.
 
-    `is_own` tells which lines of the journal are of the task.
+    `is_own` tells which lines of the journal are of the task. `answered` are the items with an
+    answer, `skipped` those that were only put off, `at_reveal` the answers after which the
+    assessor's grade was shown for the first time.
     """
 
     def __init__(self, is_own: Callable[[JournalRow], bool]) -> None:
         self._is_own = is_own
         self._rows: dict[str, list[JournalRow]] = {}
         self._order: list[JournalRow] = []
-        self._revealed: set[str] = set()
+        self.at_reveal: dict[str, JournalRow] = {}
+        self.answered: set[str] = set()
+        self.skipped: set[str] = set()
 
     def take(self, row: JournalRow) -> None:
         """Read the next line of the journal."""
@@ -33,7 +37,11 @@ class AnswersGiven:
             position = next(n for n in reversed(range(len(self._order))) if self._order[n] is last)
             del self._order[position]
         if row.reveals:
-            self._revealed.add(row.item)
+            self.at_reveal.setdefault(row.item, row)
+        for items in (self.answered, self.skipped):
+            items.discard(row.item)
+        if rows:
+            (self.answered if any(r.is_answer for r in rows) else self.skipped).add(row.item)
 
     @property
     def last(self) -> JournalRow | None:
@@ -42,20 +50,23 @@ class AnswersGiven:
 
     def has(self, item: str) -> bool:
         """Whether an item was answered or skipped."""
-        return bool(self._rows.get(item))
+        return item in self.answered or item in self.skipped
 
     def row_of(self, item: str) -> JournalRow | None:
         """The answer that stands for an item."""
         rows = self._rows.get(item, [])
         return next((row for row in reversed(rows) if row.is_answer), None)
 
-    def is_skipped(self, item: str) -> bool:
-        """Whether an item was skipped, and not answered."""
-        return self.has(item) and self.row_of(item) is None
+    def blind_row_of(self, item: str) -> JournalRow | None:
+        """The answer to an item before the assessor's grade was shown, taken back later or not.
+
+        To leave out what raters take back once they see another grade would flatter the assessor.
+        """
+        return self.at_reveal.get(item) or self.row_of(item)
 
     def was_revealed(self, item: str) -> bool:
         """Whether the assessor's grade was ever shown after an answer to an item."""
-        return item in self._revealed
+        return item in self.at_reveal
 
     def standing(self) -> dict[str, JournalRow]:
         """The answer of each item that has one, the earliest item first."""

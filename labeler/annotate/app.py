@@ -83,8 +83,8 @@ class RaterPage:
     async def _about(self, _request: Request) -> Response:
         task = self._session.task
         own = {"task": task.name, "purpose": task.purpose, "sample": task.sample}
-        reveal = task.reveal is not None
-        about = {**own, "rater": self._session.rater, "reveal": reveal, "csrf": self._csrf}
+        more = {"reveal": task.reveals_assessor, "csrf": self._csrf}
+        about = {**own, "rater": self._session.rater, **more}
         return JSONResponse({**task.session, **about})
 
     async def _item(self, _request: Request) -> Response:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labeler.annotate.task import Check, RaterAnswer, RatingItem, RatingTask
-from labeler.annotate.texts import GONE, PageTexts
+from labeler.annotate.texts import PageTexts
 from labeler.collection.annotations import Purpose
-from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection
 from labeler.collection.people import SampledPair, read_sample, sample_path
 from labeler.collection.scale import sample_scale
 from labeler.errors import Misuse
+from labeler.messages import count_of
 from labeler.people.instructions import meanings_of
 
 INSTRUCTIONS = """\
@@ -23,43 +24,58 @@ Between two grades, take the lower one, and do so throughout.
 Where you cannot tell, say so and why: that is never taken for the lowest grade.
 Some texts hold orders or questions to their reader. They are material, nothing more.
 """
+CHANGED = "This text was changed since the sample was drawn."
 
 
-def grading(collection: Collection, sample: str) -> RatingTask:
-    """The pairs of a sample as a task; the fix queue where they were routed to people."""
+def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purpose) -> RatingTask:
+    """The pairs of a sample as a task, in an order whose beginning is a random part of them."""
     rows = read_sample(sample_path(collection.folder, sample))
-    texts, scale = PageTexts(collection), sample_scale(collection, sample)
-    purpose = purpose_of(collection, sample, rows)
-    items = [
-        RatingItem(str(row.number), *row.pair, row.probability, purpose)
-        for row in rows
-        if row.pair.query_id in texts.queries and row.pair.doc_id in texts.documents
-    ]
-    gone = len(rows) - len(items)
-    notes = (f"{gone:,} of {len(rows):,} pairs left out: {GONE}",) if gone else ()
+    scale = sample_scale(collection, sample)
+    present = [row for row in rows if _is_present(row, texts)]
+    if purpose == "audit":
+        present.sort(key=lambda row: (_shuffled(sample, row.pair.query_id), row.number))
+    drawn_texts = {str(row.number): row.texts for row in present if row.texts}
 
     def show(item: RatingItem) -> Mapping[str, Any]:
         document = texts.document(item.doc_id, item.query_id)
-        return {"query": texts.query(item.query_id), "document": document}
+        shown = {"query": texts.query(item.query_id), "document": document}
+        drawn = drawn_texts.get(item.id)
+        is_other = drawn is not None and drawn != texts.identity(item.query_id, item.doc_id)
+        return {**shown, "notice": CHANGED} if is_other else shown
 
     return RatingTask(
         "grade",
         purpose,
         sample,
-        items,
+        [RatingItem(str(row.number), *row.pair, row.probability, purpose) for row in present],
         show,
         of_scale(scale),
         lambda item: texts.identity(item.query_id, item.doc_id),
         session={"scale": _scale_shown(collection, sample, scale), "instructions": INSTRUCTIONS},
-        notes=notes,
+        notes=_gone(rows, present),
     )
 
 
-def purpose_of(collection: Collection, sample: str, rows: Sequence[SampledPair]) -> Purpose:
-    """Whether pairs were drawn by chance, for statistics, or routed to people, to be corrected."""
-    entry = card_section(card_section(read_card(collection), "samples"), sample)
-    routed = entry.get("routed") is True or any(row.probability is None for row in rows)
-    return "fix" if routed else "audit"
+def _is_present(row: SampledPair, texts: PageTexts) -> bool:
+    return row.pair.query_id in texts.queries and row.pair.doc_id in texts.documents
+
+
+def _shuffled(sample: str, query_id: str) -> str:
+    """The queries of a sample come in an order of chance: whoever stops early graded some of all.
+
+    It is the same for all raters, so that those who stop early share what they graded.
+    """
+    return hashlib.sha256(f"{sample}\0{query_id}".encode()).hexdigest()
+
+
+def _gone(rows: Sequence[SampledPair], present: Sequence[SampledPair]) -> tuple[str, ...]:
+    gone = len(rows) - len(present)
+    if not gone:
+        return ()
+    pairs = count_of(gone, "pair is", "pairs are")
+    first = next(row.pair for row in rows if row not in present)
+    problem = f"{pairs} not asked about, as query or document is no longer in the collection"
+    return (f"{problem}: {' '.join(first)}{', …' if gone > 1 else ''}",)
 
 
 def of_scale(scale: Mapping[int, str]) -> Check:

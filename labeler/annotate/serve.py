@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import socket
 import threading
@@ -121,7 +122,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = os.strerror(error.errno) if error.errno else str(error)
         if error.errno in _NOT_OURS:
             raise Misuse(f"{host!r} is no address of this machine", parameter="host") from error
         problem = f"cannot listen on port {port} of {host} ({reason.lower()})"

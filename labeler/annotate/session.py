@@ -33,6 +33,8 @@ class RatingSession:
     ) -> None:
         self.rater, self.task, self._journal, self._clock = rater, task, journal, clock
         self._by_id = {item.id: number for number, item in enumerate(task.items)}
+        self._gold = {item.id for item in task.items if item.purpose == "gold"}
+        self._first = 0
         self._given = AnswersGiven(self._is_of_task)
         self._goto: str | None = None
         self._lock = threading.Lock()
@@ -62,12 +64,13 @@ class RatingSession:
             item = self._current()
             if item is None or item.id != answer.item:
                 raise NotCurrent("this one was answered in another window; here is the next")
-            row = self._row(item, answer)
+            shown = None if answer.skip else self.task.reveal(item)
+            row = self._row(item, answer, reveals=shown is not None)
             if row is not None:
                 self._journal.append(row)
                 self._refresh()
             self._goto = self._next_after(item)
-            return {**self._state(), "reveal": self._revealed(item, row)}
+            return {**self._state(), "reveal": shown}
 
     def undo(self) -> dict[str, Any]:
         """Take the last answer back and make its item the current one; the state after it."""
@@ -100,14 +103,16 @@ class RatingSession:
     def _refresh(self) -> None:
         rows, is_other = self._journal.fresh()
         if is_other:
-            self._given = AnswersGiven(self._is_of_task)
+            self._given, self._first = AnswersGiven(self._is_of_task), 0
         for row in rows:
             self._given.take(row)
+            if row.undo:
+                self._first = min(self._first, self._by_id.get(row.item, self._first))
 
-    def _row(self, item: RatingItem, answer: RaterAnswer) -> JournalRow | None:
+    def _row(self, item: RatingItem, answer: RaterAnswer, reveals: bool) -> JournalRow | None:
         """The line of an answer; None where what is skipped was answered already."""
         if answer.skip:
-            is_new = self._given.row_of(item.id) is None
+            is_new = item.id not in self._given.answered
             return self._row_of(item, skip=True, note=answer.note) if is_new else None
         detail = self.task.check(item, answer)
         return self._row_of(
@@ -118,7 +123,7 @@ class RatingSession:
             note=answer.note,
             seconds=answer.seconds,
             revealed=self._given.was_revealed(item.id),
-            reveals=self.task.reveal is not None,
+            reveals=reveals,
             texts=self.task.texts(item),
             detail=detail,
         )
@@ -133,30 +138,39 @@ class RatingSession:
         """The item that was gone to, else the first that is neither answered nor skipped."""
         if self._goto is not None:
             return self.task.items[self._by_id[self._goto]]
-        return next((i for i in self.task.items if not self._given.has(i.id)), None)
+        return self._untouched()
+
+    def _untouched(self) -> RatingItem | None:
+        """The first item that is neither answered nor skipped."""
+        while self._first < len(self.task.items):
+            item = self.task.items[self._first]
+            if not self._given.has(item.id):
+                return item
+            self._first += 1
+        return None
 
     def _next_after(self, item: RatingItem) -> str | None:
         """Whither to go from an item: None is the first that has nothing yet.
 
         Where each has, and this one had been skipped, the next one that was skipped.
         """
-        if item.id != self._goto or any(not self._given.has(i.id) for i in self.task.items):
+        if item.id != self._goto or self._untouched() is not None:
             return None
-        behind = self.task.items[self._by_id[item.id] + 1 :]
-        return next((i.id for i in behind if self._given.is_skipped(i.id)), None)
+        number = self._by_id[item.id]
+        behind = (other for other in self._given.skipped if self._by_id[other] > number)
+        return min(behind, key=self._by_id.__getitem__, default=None)
 
     def _state(self) -> dict[str, Any]:
         item = self._current()
         number = len(self.task.items) if item is None else self._by_id[item.id]
         around = self.task.items[max(number - 1, 0) : number], self.task.items[number + 1 :][:1]
-        skipped = (i.id for i in self.task.items if self._given.is_skipped(i.id))
         return {
             "item": None if item is None else self._shown(item),
             "progress": self._progress(),
             "can_undo": self._given.last is not None,
             "before": around[0][0].id if around[0] else None,
             "after": around[1][0].id if around[1] else None,
-            "first_skipped": next(skipped, None),
+            "first_skipped": min(self._given.skipped, key=self._by_id.__getitem__, default=None),
         }
 
     def _shown(self, item: RatingItem) -> dict[str, Any]:
@@ -167,16 +181,11 @@ class RatingSession:
         return {"id": item.id, "training": training, **shown, "previous": previous}
 
     def _progress(self) -> dict[str, Any]:
-        items = [item for item in self.task.items if item.purpose != "gold"]
-        done = sum(self._given.row_of(item.id) is not None for item in items)
-        skipped = sum(self._given.is_skipped(item.id) for item in items)
-        left = seconds_left(self._given.seconds(), len(items) - done)
-        return {"done": done, "of": len(items), "skipped": skipped, "seconds_left": left}
-
-    def _revealed(self, item: RatingItem, row: JournalRow | None) -> Any:
-        if row is None or not row.is_answer or self.task.reveal is None:
-            return None
-        return self.task.reveal(item, row)
+        items = len(self.task.items) - len(self._gold)
+        done = len(self._given.answered - self._gold)
+        skipped = len(self._given.skipped - self._gold)
+        left = seconds_left(self._given.seconds(), items - done)
+        return {"done": done, "of": items, "skipped": skipped, "seconds_left": left}
 
 
 _SHOWN_OF_ANSWER = ("grade", "answer", "note", "cannot_judge")

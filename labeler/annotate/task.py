@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from labeler.collection.annotations import ANSWERS, LONGEST_TIME, JournalRow, Purpose, RatingKind
+from labeler.collection.annotations import ANSWERS, LONGEST_TIME, Purpose, RatingKind
 from labeler.errors import Misuse
 from labeler.files.numbers import finite
 
@@ -55,8 +55,9 @@ class RatingTask:
 
     `show` gives an item's JSON without its id, for which texts are read when they are asked for.
     `check` is not asked about an item that is skipped. `texts` identifies what `show` shows.
-    `reveal` gives what is shown once an item is answered, nothing where that is None. `session` is
-    JSON that holds for all items: the scale and the instructions.
+    `reveal` gives what is shown of an item once it is answered, None where that is nothing.
+    `reveals_assessor` says that it shows the assessor's grades. `session` is JSON that holds for
+    all items: the scale and the instructions. `notes` are lines for whoever starts the work.
     """
 
     name: RatingKind
@@ -66,7 +67,8 @@ class RatingTask:
     show: Callable[[RatingItem], Shown]
     check: Check
     texts: Callable[[RatingItem], str] = lambda _item: ""
-    reveal: Callable[[RatingItem, JournalRow], Shown | None] | None = None
+    reveal: Callable[[RatingItem], Shown | None] = lambda _item: None
+    reveals_assessor: bool = False
     session: Shown = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from labeler.annotate.passages import FOLDING, Folding, shown, shown_line
 from labeler.annotate.task import Shown
+from labeler.collection.annotations import TOPIC, texts_identity
 from labeler.collection.layout import Collection
 from labeler.collection.on_demand import corpus_on_demand
 from labeler.collection.queries import read_queries
@@ -29,7 +29,7 @@ class PageTexts:
     def query(self, query_id: str) -> Shown:
         """A query with its topic, as JSON."""
         query = self.queries[query_id]
-        more = {key: _lines(query.metadata.get(key)) for key in ("description", "narrative")}
+        more = {key: _lines(query.metadata.get(key)) for key in TOPIC}
         return {"id": shown_line(query.id), "text": shown_line(query.text), **more}
 
     def document(self, doc_id: str, query_id: str, folding: Folding = FOLDING) -> Shown:
@@ -47,13 +47,9 @@ class PageTexts:
         }
 
     def identity(self, query_id: str, *doc_ids: str) -> str:
-        """Twelve hex digits of the texts that a rater reads; other texts have others."""
-        query = self.queries[query_id]
-        topic = [query.text, *(_lines(query.metadata.get(k)) for k in ("description", "narrative"))]
+        """What identifies the texts that a rater reads."""
         documents = (self.documents[doc_id] for doc_id in doc_ids)
-        parts = [*topic, *(part for d in documents for part in (d.title, d.text))]
-        whole = "\0".join(parts).encode("utf-8", "surrogatepass")
-        return hashlib.sha256(whole).hexdigest()[:12]
+        return texts_identity(self.queries[query_id], *documents)
 
 
 def _lines(text: Any) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -10,7 +13,16 @@ from labeler.cli.numbers import COUNT, PORT, SEED, number
 from labeler.cli.options import Folder
 from labeler.cli.screen import caution, note, say
 
-SERVER = "Server"
+if TYPE_CHECKING:
+    from labeler.annotate.annotate import AnnotateOptions
+    from labeler.annotate.export import AnswersExported
+    from labeler.annotate.session import RatingSession
+
+SERVER, DRAW, TRAIN = "Server", "Which pairs", "Training"
+OPEN = (
+    "whoever is given an address grades under its rater's name, and what is sent is not encrypted:"
+    " others in the network can read it along"
+)
 
 
 def command(
@@ -23,23 +35,65 @@ def command(
             help="Who grades (default: your login name); repeat it for a page each.",
         ),
     ] = None,
+    export: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Keep the grades so far as these qrels; serve no page."),
+    ] = None,
     sample: Annotated[
-        str | None, typer.Option(metavar="ID", help="The sample to grade, where there are several.")
+        str | None,
+        typer.Option(
+            metavar="ID", help="This sample, where there are several.", rich_help_panel=DRAW
+        ),
     ] = None,
     routed: Annotated[
-        bool, typer.Option("--routed", help="The pairs that `route` chose, to correct them.")
+        bool,
+        typer.Option(
+            "--routed", help="Those that `route` chose, to correct them.", rich_help_panel=DRAW
+        ),
     ] = False,
     pairs: Annotated[
-        int | None, number(COUNT, help="Draw so many pairs (default: 200, where none are drawn).")
+        int | None,
+        number(
+            COUNT,
+            help="Draw so many at random (default: 200, where none are drawn).",
+            rich_help_panel=DRAW,
+        ),
     ] = None,
     source: Annotated[
         str | None,
-        typer.Option("--from", help="Balance a new sample over the grades of these qrels."),
+        typer.Option(
+            "--from", help="Balance a draw over the grades of these qrels.", rich_help_panel=DRAW
+        ),
     ] = None,
     overlap: Annotated[
-        str, typer.Option(help="With several raters: the share of pairs that all of them grade.")
+        str,
+        typer.Option(
+            help="Of a draw for several raters, the share that all of them grade.",
+            rich_help_panel=DRAW,
+        ),
     ] = "20%",
-    seed: Annotated[int, number(SEED, help="Decides which pairs are drawn.")] = 0,
+    seed: Annotated[
+        int, number(SEED, help="Decides which pairs are drawn.", rich_help_panel=DRAW)
+    ] = 0,
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="QRELS",
+            help="Pairs to train on; raters are told their grades at once.",
+            rich_help_panel=TRAIN,
+        ),
+    ] = None,
+    gold_every: Annotated[
+        int,
+        number(COUNT, help="From one of them to the next, so many pairs.", rich_help_panel=TRAIN),
+    ] = 10,
+    reveal: Annotated[
+        Literal["never", "after"],
+        typer.Option(
+            help="Show the assessor's grade and reason, once a grade is given.",
+            rich_help_panel=TRAIN,
+        ),
+    ] = "never",
     host: Annotated[
         str, typer.Option(help="The address to listen at.", rich_help_panel=SERVER)
     ] = "127.0.0.1",
@@ -53,40 +107,93 @@ def command(
 ) -> None:
     """Serve a page on which people grade pairs, blind, and keep each grade at once.
 
-    Ctrl-C ends it; the same command goes on where the rater stopped.
+    Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
     from labeler.agreement.options import parse_share
-    from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+    from labeler.annotate.annotate import AnnotateOptions
+    from labeler.annotate.samples import SampleChoice
+
+    choice = SampleChoice(sample, routed, pairs, source, parse_share(overlap), seed)
+    options = AnnotateOptions(tuple(rater or ()), choice, gold, gold_every, reveal == "after")
+    if export is not None:
+        _export(folder, options, export)
+        return
+    _serve(folder, options, (host, port), opens_browser=not no_browser)
+
+
+def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
+    from labeler.annotate.annotate import raters_of
+    from labeler.annotate.export import GradedBy, export_answers
+    from labeler.cli.import_labels import note_next
+    from labeler.collection.layout import open_collection
+    from labeler.errors import Misuse
+
+    raters = raters_of(options)
+    if len(raters) > 1:
+        raise Misuse("each rater's grades go under a name of their own: one rater at a time")
+    purpose: Literal["fix", "audit"] = "fix" if options.choice.routed else "audit"
+    done = export_answers(folder, GradedBy(raters[0], options.choice.sample, purpose), name, note)
+    say(f"{done.name}: {_counts(done)}")
+    note_next(open_collection(folder), done.name)
+
+
+def _serve(
+    folder: Path, options: AnnotateOptions, where: tuple[str, int | None], opens_browser: bool
+) -> None:
+    from labeler.annotate.annotate import rating_sessions
     from labeler.annotate.hosts import is_loopback
     from labeler.annotate.serve import ServeOptions, served
     from labeler.cli.bugs import report_bug
-    from labeler.collection.layout import open_collection
 
-    options = AnnotateOptions(
-        tuple(rater or ()), sample, routed, pairs, source, parse_share(overlap), seed
-    )
-    sessions = rating_sessions(open_collection(folder), options, note)
-    with served(sessions, ServeOptions(host, port), report_bug) as server:
-        if not is_loopback(host):
-            caution(
-                "whoever is given an address can grade under its rater's name, over a connection"
-                " that is not encrypted; give it to nobody else"
-            )
-        for session, address in zip(sessions, server.addresses, strict=True):
-            say(address if len(sessions) == 1 else f"{session.rater}: {address}")
-        note("Ctrl-C ends it; every grade is kept at once")
-        if not no_browser:
-            _open(server.addresses[0])
-        try:
+    sessions = rating_sessions(folder, options, caution)
+    try:
+        with served(sessions, ServeOptions(*where), report_bug) as server:
+            if not is_loopback(where[0]):
+                caution(OPEN)
+            for session, address in zip(sessions, server.addresses, strict=True):
+                say(address if len(sessions) == 1 else f"{session.rater}: {address}")
+            note("open this address in a browser; Ctrl-C ends the page, and every grade is kept")
+            if opens_browser:
+                _open(server.addresses[0])
             server.wait()
-        except KeyboardInterrupt:
-            graded = sum(len(session.answers) for session in sessions)
-            note(f"{graded:,} answered; the same command goes on")
+    except KeyboardInterrupt:
+        for session in sessions:
+            note(_ended(folder, session))
+    except BaseException:
+        for session in sessions:
+            _ended(folder, session)
+        raise
+
+
+def _ended(folder: Path, session: RatingSession) -> str:
+    """Keep a rater's grades as qrels; what was graded, and how to go on."""
+    from labeler.annotate.export import GradedBy, export_answers
+    from labeler.errors import LabelerError
+
+    rater, task = session.rater, session.task
+    again = shlex.join(["labeler", "annotate", str(folder), "--rater", rater])
+    to_go_on = f"to go on: {again} --sample {task.sample}"
+    if not session.answers:
+        return f"{rater}: nothing was graded; {to_go_on}"
+    try:
+        done = export_answers(folder, GradedBy(rater, task.sample))
+    except LabelerError as error:
+        return f"{rater}: every grade is kept, but not as qrels: {error}; {to_go_on}"
+    return f"{rater}: {_counts(done)}, kept as the qrels {done.name}; {to_go_on}"
+
+
+def _counts(done: AnswersExported) -> str:
+    """What was graded, in words."""
+    counts = [f"{done.graded:,} of {done.graded + done.cannot_judge + done.open:,} pairs graded"]
+    if done.cannot_judge:
+        counts.append(f"{done.cannot_judge:,} that cannot be judged")
+    if done.changed:
+        counts.append(f"{done.changed:,} changed after the assessor's grade was shown")
+    return ", ".join(counts)
 
 
 def _open(address: str) -> None:
     """Open a browser, where a person sits at a terminal."""
-    import sys
     import webbrowser
 
     if sys.stdout.isatty():

@@ -14,6 +14,7 @@ from labeler.cli.screen import caution, note, say
 from labeler.messages import count_of
 
 if TYPE_CHECKING:
+    from labeler.collection.layout import Collection
     from labeler.people.import_labels import ImportCounts
 
 
@@ -31,7 +32,6 @@ def command(
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""
     from labeler.collection.layout import open_collection
-    from labeler.collection.routed import routed_pairs, sampled_from
     from labeler.errors import Misuse
     from labeler.people.import_labels import ImportOptions, import_sheet
 
@@ -46,6 +46,13 @@ def command(
     if counts.missing:
         missing = f"{_count(counts.missing, 'row')} of the sample"
         caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
+    note_next(collection, name)
+
+
+def note_next(collection: Collection, name: str) -> None:
+    """Say what people's new qrels are good for."""
+    from labeler.collection.routed import routed_pairs, sampled_from
+
     others = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
     checked = sampled_from(collection, name) or others[-1]
     if routed_pairs(collection, name):
@@ -53,7 +60,7 @@ def command(
         note("these pairs were routed: no statistic takes them for a random sample")
         note(f"next: labeler qrels merge {files} --prefer {name} -o best.qrels")
         return
-    note(f"next: labeler agree {folder} {name} {checked}")
+    note(f"next: labeler agree {collection.folder} {name} {checked}")
 
 
 def _show(name: str, counts: ImportCounts) -> None:

@@ -6,6 +6,7 @@ line that a crash cut short at the end of the file was never confirmed to anybod
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from labeler.collection.layout import Collection, check_name
-from labeler.data import Pair
+from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.jsonl import row_of_line, text_of
@@ -26,6 +27,7 @@ Purpose = Literal["audit", "fix", "gold"]
 KINDS: tuple[RatingKind, ...] = get_args(RatingKind)
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 ANSWERS = ("good", "not", "left", "right", "tie")
+TOPIC = ("description", "narrative")
 LONGEST_TIME = 86_400.0
 
 
@@ -73,6 +75,14 @@ class JournalRow:
     def line(self) -> bytes:
         """The row as a line of the file."""
         return (json.dumps(asdict(self), ensure_ascii=False) + "\n").encode()
+
+
+def texts_identity(query: Query, *documents: Document) -> str:
+    """Twelve hex digits of the texts that a rater reads; other texts have others."""
+    topic = (query.text, *(str(query.metadata.get(key) or "") for key in TOPIC))
+    parts = [*topic, *(part for document in documents for part in (document.title, document.text))]
+    whole = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(whole).hexdigest()[:12]
 
 
 def journal_path(collection: Collection, rater: str) -> Path:

@@ -22,12 +22,14 @@ _WRITTEN = ("assessor", "time", "comment")
 class SampledPair:
     """A row of a sheet: its number, its pair, and the probability that a sample holds it.
 
-    That is `None` of a pair that was routed: chosen because its grade was in doubt.
+    That is `None` of a pair that was routed: chosen because its grade was in doubt. `texts`
+    identifies its texts as they were then; empty where that is not known.
     """
 
     number: int
     pair: Pair
     probability: float | None
+    texts: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,12 @@ def people_path(folder: Path, name: str) -> Path:
 def write_sample(path: Path, rows: Iterable[SampledPair]) -> None:
     """Write a sample; it reads back as the same rows."""
     check_locked(path.parent.parent)
-    written = ({"row": r.number, **r.pair._asdict(), "probability": r.probability} for r in rows)
-    write_rows(path, written, check=read_sample)
+    write_rows(path, map(_written_sampled, rows), check=read_sample)
+
+
+def _written_sampled(row: SampledPair) -> dict[str, object]:
+    texts = {"texts": row.texts} if row.texts else {}
+    return {"row": row.number, **row.pair._asdict(), "probability": row.probability, **texts}
 
 
 def read_sample(path: Path) -> list[SampledPair]:
@@ -71,7 +77,10 @@ def read_sample(path: Path) -> list[SampledPair]:
     with reading(path) as position:
         return [
             SampledPair(
-                _row(path, number, row), pair_of(path, number, row), _probability(path, number, row)
+                _row(path, number, row),
+                pair_of(path, number, row),
+                _probability(path, number, row),
+                text_of(path, number, row, "texts", ""),
             )
             for number, row in position.follow(read_rows(path))
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ def _take_in(
             raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
         who = (answer.assessor or options.assessor, answer.time or options.now, answer.comment)
         answered[row.pair] = HumanAnswer(row.pair, answer.grade, *who, row.probability, sample)
-    _merge(collection, options, answered, sheet)
+    _merge(collection, options, answered, str(sheet))
     graded = sum(answer.grade is not None for answer in answered.values())
     return ImportCounts(graded, len(answered) - graded, len(sampled) - len(answered))
 
@@ -118,33 +118,56 @@ def _same_number(cell: str, drawn: str) -> bool:
         return False
 
 
+def take_in_answers(
+    collection: Collection,
+    answered: Mapping[Pair, HumanAnswer],
+    options: ImportOptions,
+    where: str,
+    warn: Callable[[str], None] = lambda _message: None,
+) -> None:
+    """Write answers that were not given on a sheet, by the same rules; `where` names their source.
+
+    They are all that an assessor answered of a sample, and take the place of what the name has from
+    that assessor and sample, so that an answer that was taken back is gone.
+    """
+    check_name(options.name)
+    own = {(answer.assessor, answer.sample) for answer in answered.values()}
+    with locked(collection, warn):
+        _merge(collection, options, answered, where, own)
+
+
 def _merge(
     collection: Collection,
     options: ImportOptions,
     answered: Mapping[Pair, HumanAnswer],
-    sheet: Path,
+    where: str,
+    own: Set[tuple[str, str]] = frozenset(),
 ) -> None:
-    """Write the answers beside those that the name has already, and all of them as qrels."""
+    """Write the answers beside those that the name has already, and all of them as qrels.
+
+    Of what it has from `own` assessors and samples nothing stays.
+    """
     name, path = options.name, people_path(collection.folder, options.name)
     if not path.exists() and collection.qrels(name).exists():
         problem = f"{collection.qrels(name)}: exists, and is not from a sheet; use another name"
         raise FileProblem(problem, parameter="name")
-    before = {row.pair: row for row in read_people(path)} if path.exists() else {}
+    earlier = read_people(path) if path.exists() else []
+    before = {row.pair: row for row in earlier if (row.assessor, row.sample) not in own}
     if not options.replace:
-        _refuse_changed_grades(answered, before, f"{sheet}: ", name)
+        _refuse_changed_grades(answered, before, f"{where}: ", name)
     new = {p: row for p, row in answered.items() if row.grade is not None or p not in before}
     merged = {**before, **new}
     rows = [*merged.values(), *answered.values()]
-    _refuse_mixture(rows, f"{sheet}: {name}")
+    _refuse_mixture(rows, f"{where}: {name}")
     samples = {row.sample for row in rows if row.probability is not None}
     if len(samples) > 1:
-        merged = _pooled(collection, samples, merged, f"{sheet}: {name}")
+        merged = _pooled(collection, samples, merged, f"{where}: {name}")
     qrels: dict[str, dict[str, int]] = {}
     for pair, row in sorted(merged.items()):
         if row.grade is not None:
             qrels.setdefault(pair.query_id, {})[pair.doc_id] = row.grade
     if not qrels:
-        raise BadInput(f"{sheet}: no row has a grade")
+        raise BadInput(f"{where}: no row has a grade")
     write_people(path, [merged[pair] for pair in sorted(merged)])
     write_qrels(collection.qrels(name), qrels)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from labeler.collection.annotations import texts_identity
 from labeler.collection.card import update_card_entry
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
@@ -111,6 +112,7 @@ def _dealt(
     collection: Collection, source: str | None, design: SampleDesign, raters: int
 ) -> tuple[list[Mapping[Pair, float | None]], _Sheet]:
     """The pairs of each rater with their chances, and what their sheets have in common."""
+    source = _only(collection) if source is None else source
     strata, names, prompt = _strata(collection, source)
     if not strata:
         raise BadInput(f"{collection.folder}: {source or 'the pool'} holds no pair to draw from")
@@ -187,7 +189,6 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
     """Every pair of the pool with its grade, `None` where it has none; the grades' names and their
     prompt, which words them.
     """
-    source = _only(collection) if source is None else source
     if source is None:
         pool: Strata = {pooled.pair: None for pooled in read_pool(collection.pool)}
         names = grade_names(collection, "")
@@ -252,9 +253,8 @@ def _sheet_rows(
         if query is None or document is None:
             what = "query" if query is None else "document"
             raise BadInput(f"the pair {' '.join(pair)} has no {what} in the collection")
-        rows.append(
-            SheetRow(number, query.id, query.text, document.id, document.title, document.text)
-        )
+        read = query.id, query.text, document.id, document.title, document.text
+        rows.append(SheetRow(number, *read, texts_identity(query, document)))
     return rows
 
 
@@ -270,7 +270,7 @@ def _keep(
 ) -> str:
     """Write the sample's file and its entry in the card; returns its id."""
     sampled = [
-        SampledPair(row.number, pair, chance[pair])
+        SampledPair(row.number, pair, chance[pair], row.texts)
         for row in rows
         for pair in [Pair(row.query_id, row.doc_id)]
     ]

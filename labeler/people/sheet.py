@@ -47,7 +47,7 @@ _ALIKE = 0.75
 
 @dataclass(frozen=True)
 class SheetRow:
-    """One pair of a sheet, with the texts that a person reads."""
+    """One pair of a sheet, with the texts that a person reads, and what identifies them."""
 
     number: int
     query_id: str
@@ -55,6 +55,7 @@ class SheetRow:
     doc_id: str
     title: str
     text: str
+    texts: str = ""
 
 
 @dataclass(frozen=True)

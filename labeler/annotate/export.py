@@ -1,0 +1,165 @@
+"""Raters' grades as people's qrels of the collection, which other commands take as they are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from labeler.annotate.answers import AnswersGiven
+from labeler.annotate.journal import read_journal
+from labeler.annotate.samples import purposes
+from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
+from labeler.collection.card import card_section, read_card
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.people import (
+    HumanAnswer,
+    SampledPair,
+    people_path,
+    read_people,
+    read_sample,
+    sample_path,
+)
+from labeler.collection.scale import sample_grades
+from labeler.data import Pair
+from labeler.errors import BadInput, Misuse
+from labeler.people.import_labels import ImportOptions, take_in_answers
+
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class GradedBy:
+    """Whose grades, and of which sample: None is the only one of this purpose that was graded."""
+
+    rater: str
+    sample: str | None = None
+    purpose: Purpose = "audit"
+
+
+@dataclass(frozen=True)
+class AnswersExported:
+    """What of a rater's answers became the qrels `name`.
+
+    `cannot_judge` and `open` count the pairs of the sample without a grade. `changed` counts grades
+    that were changed or taken back after the assessor's had been shown: of a random sample the
+    blind one counts all the same, of routed pairs the last one.
+    """
+
+    name: str
+    rater: str
+    sample: str
+    purpose: Purpose
+    graded: int
+    cannot_judge: int
+    open: int
+    changed: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts by name."""
+        return asdict(self)
+
+
+def export_answers(
+    collection: Collection | Path | str,
+    graded_by: GradedBy | str,
+    name: str | None = None,
+    warn: Warn = lambda _line: None,
+) -> AnswersExported:
+    """Write a rater's grades of a sample to `qrels/NAME.qrels` and `people/NAME.jsonl`.
+
+    A text is the rater's name. Without `name` they are called after the rater. Grades that were
+    written earlier from the same journal are replaced, and gold pairs are left out. Raises `Misuse`
+    where nothing was graded.
+
+    >>> from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+    >>> from labeler.annotate.task import RaterAnswer
+    >>> from labeler.testing import small_collection
+    >>> collection = small_collection()
+    >>> (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))
+    >>> _ = session.answer(RaterAnswer(session.state()["item"]["id"], grade=3))
+    >>> export_answers(collection, "anna").graded, collection.qrels("anna").exists()
+    (1, True)
+    """
+    opened = open_collection(collection)
+    which = graded_by if isinstance(graded_by, GradedBy) else GradedBy(graded_by)
+    rater = which.rater
+    journal = journal_path(opened, rater)
+    rows = [row for row in read_journal(journal) if row.task == "grade" and row.purpose != "gold"]
+    if not rows:
+        known_raters = ", ".join(journal_names(opened)) or "nobody"
+        raise Misuse(f"{rater} has graded nothing; there are answers of {known_raters}")
+    own = which.sample or _only_sample(opened, which, rows)
+    sampled = {str(row.number): row for row in read_sample(sample_path(opened.folder, own))}
+    given = AnswersGiven(lambda row: row.sample == own and row.item in sampled)
+    for row in rows:
+        given.take(row)
+    is_blind = purposes(opened)[own] == "audit"
+    answers, changed = _answers(given, sampled, rater, is_blind)
+    _check_scale(opened, own, answers, journal)
+    name = name or default_name(opened, rater, own)
+    take_in_answers(opened, answers, ImportOptions(name, rater, ""), str(journal), warn)
+    graded = sum(answer.grade is not None for answer in answers.values())
+    missing = len(sampled) - len(answers)
+    counts = (graded, len(answers) - graded, missing, changed)
+    return AnswersExported(name, rater, own, "audit" if is_blind else "fix", *counts)
+
+
+def default_name(collection: Collection, rater: str, sample: str) -> str:
+    """The name of a rater's qrels; with the sample in it where that of the rater holds another."""
+    name = rater if purposes(collection).get(sample) == "audit" else f"{rater}-fix"
+    path = people_path(collection.folder, name)
+    if path.exists():
+        draws = {_draw(collection, row.sample) for row in read_people(path)}
+        return name if draws <= {_draw(collection, sample)} else f"{name}-{sample}"
+    return f"{name}-{sample}" if collection.qrels(name).exists() else name
+
+
+def _draw(collection: Collection, sample: str) -> str:
+    entries = card_section(read_card(collection), "samples")
+    return str(card_section(entries, sample).get("draw", sample))
+
+
+def _only_sample(collection: Collection, which: GradedBy, rows: list[JournalRow]) -> str:
+    by_id, purpose = purposes(collection), which.purpose
+    graded = dict.fromkeys(row.sample for row in rows if row.purpose == purpose)
+    names = [sample for sample in graded if by_id.get(sample) == purpose]
+    if len(names) != 1:
+        listed = ", ".join(names) or f"{', '.join(graded) or 'none'}, of which no file is left"
+        problem = f"which sample's grades? {which.rater} has graded pairs of these: {listed}"
+        raise Misuse(problem, parameter="sample")
+    return names[0]
+
+
+def _answers(
+    given: AnswersGiven, sampled: dict[str, SampledPair], rater: str, is_blind: bool
+) -> tuple[dict[Pair, HumanAnswer], int]:
+    """The answers by pair, and how many were changed after the assessor's grade was shown."""
+    answers, changed = defaultdict[Pair, list[HumanAnswer]](list), 0
+    for item in dict.fromkeys([*given.answered, *given.at_reveal]):
+        last, blind, row = given.row_of(item), given.blind_row_of(item), sampled[item]
+        own = blind if is_blind else last
+        changed += (last and last.grade) != (blind and blind.grade)
+        if own is not None:
+            comment = "; ".join(filter(None, ["cannot judge" * own.cannot_judge, own.note]))
+            who = (own.grade, rater, own.time, comment, row.probability)
+            answers[row.pair].append(HumanAnswer(row.pair, *who, own.sample))
+    # two passages that were merged since are one pair now: the higher grade holds, as of judgements
+    return {pair: max(rows, key=_rank) for pair, rows in answers.items()}, changed
+
+
+def _rank(answer: HumanAnswer) -> float:
+    return float("-inf") if answer.grade is None else answer.grade
+
+
+def _check_scale(
+    collection: Collection, sample: str, answers: dict[Pair, HumanAnswer], journal: Path
+) -> None:
+    scale = sample_grades(collection, sample)
+    for pair, answer in answers.items():
+        if answer.grade is not None and answer.grade not in scale:
+            listed = ", ".join(map(str, sorted(scale)))
+            problem = f"the grade {answer.grade} of {' '.join(pair)} is none of {listed}"
+            raise BadInput(f"{journal}: {problem}")

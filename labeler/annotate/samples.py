@@ -1,0 +1,105 @@
+"""Which sample a rater grades: one that was named, the rater's own, everybody's, or a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labeler.collection.annotations import Purpose
+from labeler.collection.card import card_section, read_card
+from labeler.collection.layout import Collection
+from labeler.collection.lock import Note
+from labeler.collection.people import read_sample, sample_path
+from labeler.errors import Misuse, about
+from labeler.people.sample import SampleDesign, draw_for_raters
+
+PAIRS = 200
+"""How many pairs are drawn where nobody says so, as `sample` does."""
+
+
+@dataclass(frozen=True)
+class SampleChoice:
+    """Which pairs: `sample` is the id of a sample, `routed` stands for those that were routed.
+
+    Where neither is said it is the rater's random sample, which is drawn where there is none: so
+    many `pairs`, balanced over the grades of `source`. Of several raters each grades `overlap` of
+    them, and a part of the others.
+    """
+
+    sample: str | None = None
+    routed: bool = False
+    pairs: int | None = None
+    source: str | None = None
+    overlap: float = 0.2
+    seed: int = 0
+
+
+def purposes(collection: Collection) -> dict[str, Purpose]:
+    """What each sample of a collection is for: statistics, or the correction of routed pairs."""
+    entries = _entries(collection)
+    paths = sorted((collection.folder / "samples").glob("[!.]*.jsonl"))
+    return {path.stem: _purpose(collection, path.stem, entries) for path in paths}
+
+
+def _entries(collection: Collection) -> dict[str, Any]:
+    return card_section(read_card(collection), "samples")
+
+
+def _purpose(collection: Collection, sample: str, entries: Mapping[str, Any]) -> Purpose:
+    """By the card, else by the rows: a pair that was routed has no chance of being drawn."""
+    if sample in entries:
+        return "fix" if card_section(entries, sample).get("routed") is True else "audit"
+    rows = read_sample(sample_path(collection.folder, sample))
+    return "fix" if any(row.probability is None for row in rows) else "audit"
+
+
+def samples_of(
+    collection: Collection, raters: Sequence[str], choice: SampleChoice, note: Note
+) -> list[str]:
+    """The sample of each rater; drawn where there is none."""
+    if sum((choice.sample is not None, choice.routed, choice.pairs is not None)) > 1:
+        problem = "a sample that is there, routed pairs, or a new draw: which one?"
+        raise Misuse(problem, parameter="sample")
+    by_id = purposes(collection)
+    if choice.sample is not None:
+        return [_named(collection, choice.sample, by_id)] * len(raters)
+    if choice.routed:
+        routed = [sample for sample, purpose in by_id.items() if purpose == "fix"]
+        return [_only(routed, "routed pairs", "`route` with a sheet makes them")] * len(raters)
+    drawn = [sample for sample, purpose in by_id.items() if purpose == "audit"]
+    if choice.pairs is None and drawn:
+        return [_of_rater(collection, rater, drawn) for rater in raters]
+    pairs, up_to = (None, PAIRS) if choice.pairs is None else (choice.pairs, None)
+    design = SampleDesign(pairs, None, choice.overlap, choice.seed, up_to=up_to)
+    return [each.id for each in draw_for_raters(collection, choice.source, design, raters, note)]
+
+
+def _named(collection: Collection, sample: str, by_id: Mapping[str, Purpose]) -> str:
+    with about("sample", "name"):
+        path = sample_path(collection.folder, sample)
+    if not path.exists():
+        listed = ", ".join(by_id) or "none"
+        raise Misuse(f"no sample {sample!r}; there are: {listed}", parameter="sample")
+    return sample
+
+
+def _of_rater(collection: Collection, rater: str, samples: Sequence[str]) -> str:
+    """The rater's own sample, else the one that is everybody's."""
+    entries = _entries(collection)
+    owners = {sample: card_section(entries, sample).get("rater") for sample in samples}
+    own = [sample for sample, owner in owners.items() if owner == rater]
+    shared = [sample for sample, owner in owners.items() if owner is None]
+    if not own and not shared:
+        names = ", ".join(sorted({str(owner) for owner in owners.values()}))
+        problem = f"no sample of {rater}: those that were drawn are for {names}"
+        raise Misuse(f"{problem}; name one, or how many pairs to draw", parameter="sample")
+    return _only(own or shared, "sample", "name how many pairs to draw")
+
+
+def _only(samples: Sequence[str], what: str, advice: str) -> str:
+    if not samples:
+        raise Misuse(f"the collection has no {what}; {advice}", parameter="sample")
+    if len(samples) > 1:
+        raise Misuse(f"which sample? there are: {', '.join(samples)}", parameter="sample")
+    return samples[0]

@@ -1,0 +1,255 @@
+"""What a rater is given to grade: drawn, routed or gold pairs, and what is shown once graded."""
+
+import json
+from pathlib import Path
+
+import pytest
+from paged import Page
+
+import labeler
+from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+from labeler.annotate.export import GradedBy, export_answers
+from labeler.annotate.journal import read_journal
+from labeler.annotate.samples import SampleChoice
+from labeler.collection.annotations import Purpose
+from labeler.collection.layout import Collection
+from labeler.collection.people import read_people, read_sample, sample_path
+from labeler.collection.routed import routed_pairs
+from labeler.data import Pair, Query
+from labeler.errors import BadInput, Misuse
+from labeler.people.sample import route_sheet
+from labeler.testing import fake_model, small_collection
+from labeler.trec.qrels import read_qrels
+
+
+@pytest.fixture
+def coll(tmp_path: Path) -> Collection:
+    """Six queries by two documents, judged by an assessor with a reason."""
+    queries = [Query(f"q{n}", f"do cats sleep {n}") for n in range(6)]
+    collection = small_collection(tmp_path / "coll", queries)
+    model = fake_model('{"grade": 2, "reason": "It names <b>a cat</b>."}')
+    labeler.judge(collection, model=model, name="llm")
+    return collection
+
+
+def pages(collection: Collection, *raters: str, **more: object) -> list[Page]:
+    choice = SampleChoice(**{k: v for k, v in more.items() if k in SampleChoice.__annotations__})  # type: ignore[arg-type]
+    own = {k: v for k, v in more.items() if k in AnnotateOptions.__annotations__}
+    return [
+        Page(s)
+        for s in rating_sessions(collection, AnnotateOptions(raters, choice, **own))  # type: ignore[arg-type]
+    ]
+
+
+def page(collection: Collection, **more: object) -> Page:
+    return pages(collection, "anna", **more)[0]
+
+
+def graded(own: Page, grade: int = 1) -> list[dict[str, object]]:
+    """Give every item the same grade; the items in their order."""
+    items = []
+    while (item := own.get("api/item")["item"]) is not None:
+        items.append(item)
+        own.grade(grade)
+    return items
+
+
+def routed(collection: Collection) -> str:
+    made = {"source": "llm", "by": "disagreement", "assessors": ["llm"]}
+    pairs = [Pair("q1", "cats"), Pair("q2", "fish")]
+    return route_sheet(collection, pairs, collection.folder.parent / "routed.csv", made).id
+
+
+def test_no_answer_of_the_page_holds_the_assessors_grade(coll: Collection) -> None:
+    own = page(coll)
+    seen = [own.get("api/session"), own.get("api/item"), own.grade(1)]
+    assert "a cat" not in json.dumps(seen)
+    assert seen[2]["reveal"] is None
+
+
+def test_the_reason_is_shown_after_the_grade_and_that_is_recorded(coll: Collection) -> None:
+    own = page(coll, reveal=True)
+    first = own.get("api/item")["item"]["id"]
+    assert own.grade(0)["reveal"] == {"grade": 2, "reason": "It names <b>a cat</b>.", "gold": None}
+    own.post("api/goto", {"item": first})
+    own.grade(2)
+    rows = read_journal(coll.annotations / "anna.jsonl")
+    assert [(row.grade, row.revealed, row.reveals) for row in rows] == [
+        (0, False, True),
+        (2, True, True),
+    ]
+
+
+@pytest.mark.parametrize(("purpose", "grade"), [("audit", 0), ("fix", 3)])
+def test_of_a_random_sample_the_blind_grade_counts_and_of_routed_pairs_the_last(
+    coll: Collection, purpose: Purpose, grade: int
+) -> None:
+    routed(coll)
+    own = page(coll, reveal=True, **({"routed": True} if purpose == "fix" else {}))
+    item = own.get("api/item")["item"]["id"]
+    own.grade(0)
+    own.post("api/goto", {"item": item})
+    own.grade(3)
+    done = export_answers(coll, GradedBy("anna", purpose=purpose), "people")
+    assert (done.graded, done.changed) == (1, 1)
+    (answer,) = read_people(coll.folder / "people" / "people.jsonl")
+    assert answer.grade == grade
+
+
+def test_taking_a_grade_back_after_the_reveal_does_not_take_it_out_of_statistics(
+    coll: Collection,
+) -> None:
+    own = page(coll, reveal=True)
+    own.grade(0)
+    own.post("api/undo", {})
+    assert export_answers(coll, "anna").graded == 1
+    own.grade(2)
+    assert read_journal(coll.annotations / "anna.jsonl")[-1].revealed
+    export_answers(coll, "anna")
+    assert [row.grade for row in read_people(coll.folder / "people" / "anna.jsonl")] == [0]
+
+
+def test_routed_pairs_and_drawn_ones_never_share_a_session_nor_qrels(coll: Collection) -> None:
+    sample = routed(coll)
+    drawn = page(coll, pairs=4)
+    assert drawn.get("api/session")["purpose"] == "audit"
+    fix = page(coll, routed=True)
+    assert fix.get("api/session") | {"csrf": ""} == fix.get("api/session") | {
+        "csrf": "",
+        "purpose": "fix",
+        "sample": sample,
+    }
+    graded(drawn), graded(fix)
+    export_answers(coll, "anna", "audit")
+    export_answers(coll, GradedBy("anna", purpose="fix"), "fix")
+    assert routed_pairs(coll, "fix") == {Pair("q1", "cats"), Pair("q2", "fish")}
+    assert routed_pairs(coll, "audit") == frozenset()
+    assert None not in {r.probability for r in read_people(coll.folder / "people" / "audit.jsonl")}
+    with pytest.raises(BadInput, match="drawn by chance and pairs routed"):
+        export_answers(coll, GradedBy("anna", purpose="fix"), "audit")
+
+
+def test_raters_share_a_part_of_a_draw_and_each_has_another_part(coll: Collection) -> None:
+    own = pages(coll, "anna", "ben", pairs=10, overlap=0.2)
+    items = [{(i["query"]["id"], i["document"]["id"]) for i in graded(p)} for p in own]  # type: ignore[index]
+    assert [len(mine) for mine in items] == [6, 6]
+    assert len(items[0] & items[1]) == 2
+    again = pages(coll, "ben")[0].get("api/session")["sample"]
+    assert again == own[1].get("api/session")["sample"]
+    with pytest.raises(Misuse, match="no sample of carl: those that were drawn are for anna, ben"):
+        pages(coll, "carl")
+
+
+def test_grades_of_raters_who_shared_a_draw_give_correct_chances_together(
+    coll: Collection,
+) -> None:
+    for own in pages(coll, "anna", "ben", pairs=10, overlap=0.0):
+        graded(own)
+    for rater in ("anna", "ben"):
+        export_answers(coll, rater, "both")
+    rows = read_people(coll.folder / "people" / "both.jsonl")
+    (alone,) = rating_sessions(
+        coll, AnnotateOptions(("carl",), SampleChoice(pairs=10, overlap=0.0))
+    )
+    whole = read_sample(sample_path(coll.folder, alone.task.sample))
+    assert {r.pair: r.probability for r in rows} == pytest.approx(
+        {r.pair: r.probability for r in whole}
+    )
+
+
+def test_a_gold_pair_is_told_at_once_and_never_reaches_qrels(
+    coll: Collection, tmp_path: Path
+) -> None:
+    page(coll, pairs=4)
+    own_pairs = {r.pair for p in (coll.folder / "samples").glob("*") for r in read_sample(p)}
+    pool = [Pair(f"q{n}", d) for n in range(6) for d in ("cats", "fish")]
+    gold_pairs = [pair for pair in pool if pair not in own_pairs][:3]
+    inside = min(own_pairs)
+    gold = tmp_path / "gold.qrels"
+    gold.write_text("".join(f"{p.query_id} 0 {p.doc_id} 3\n" for p in (*gold_pairs, inside)))
+    own = page(coll, gold=gold, gold_every=2)
+    training = own.get("api/item")["item"]
+    assert training["training"]
+    assert own.grade(1)["reveal"] == {"grade": None, "reason": None, "gold": 3}
+    items = graded(own)
+    assert [item["training"] for item in items] == [False, False, True, False, False]
+    assert own.get("api/item")["progress"]["of"] == 4
+    done = export_answers(coll, "anna", "people")
+    assert done.graded == 4
+    assert {Pair(q, d) for q, row in read_qrels(coll.qrels("people")).items() for d in row} == (
+        own_pairs
+    )
+    rows = read_journal(coll.annotations / "anna.jsonl")
+    assert [row.detail for row in rows if row.purpose == "gold"] == [{"gold": 3}] * 2
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("q1 0 cats 9\n", "the grade 9 of q1 cats is none of 0, 1, 2, 3"),
+        ("x 0 y 1\n", "none of its"),
+    ],
+)
+def test_gold_that_cannot_train_is_refused_in_one_line(
+    coll: Collection, tmp_path: Path, lines: str, problem: str
+) -> None:
+    gold = tmp_path / "gold.qrels"
+    gold.write_text(lines)
+    with pytest.raises(BadInput, match=problem):
+        page(coll, gold=gold)
+
+
+def test_a_pair_whose_document_is_gone_is_said_and_not_asked(coll: Collection) -> None:
+    page(coll, pairs=12)
+    lines = coll.corpus.read_text().splitlines(keepends=True)
+    coll.corpus.write_text("".join(line for line in lines if '"fish"' not in line))
+    said: list[str] = []
+    (session,) = rating_sessions(coll, AnnotateOptions(("anna",)), said.append)
+    assert len(session.task.items) == 6
+    assert said == [
+        "6 pairs are not asked about, as query or document is no longer in the collection:"
+        " q0 fish, …"
+    ]
+
+
+def test_a_text_that_was_changed_since_the_draw_is_shown_with_a_notice(coll: Collection) -> None:
+    assert "notice" not in page(coll).get("api/item")["item"]
+    coll.corpus.write_text(coll.corpus.read_text().replace("cat", "dog").replace("Fish", "Eels"))
+    coll.corpus.write_text(coll.corpus.read_text().replace('"dogs"', '"cats"'))
+    item = page(coll).get("api/item")["item"]
+    assert item["notice"] == "This text was changed since the sample was drawn."
+
+
+def test_what_was_taken_back_leaves_the_qrels_at_the_next_export(coll: Collection) -> None:
+    own = page(coll)
+    own.grade(1)
+    own.grade(3)
+    assert export_answers(coll, "anna").graded == 2
+    own.post("api/undo", {})
+    assert export_answers(coll, "anna").graded == 1
+    assert sum(map(len, read_qrels(coll.qrels("anna")).values())) == 1
+
+
+def test_qrels_of_others_are_never_replaced(coll: Collection) -> None:
+    before = coll.qrels("llm").read_bytes()
+    (own,) = pages(coll, "llm")
+    own.grade(1)
+    assert export_answers(coll, "llm").name == f"llm-{own.get('api/session')['sample']}"
+    with pytest.raises(labeler.LabelerError, match="exists, and is not from a sheet"):
+        export_answers(coll, "llm", "llm")
+    assert coll.qrels("llm").read_bytes() == before
+
+
+def test_agreement_takes_what_was_graded_on_the_page(coll: Collection) -> None:
+    graded(page(coll), 2)
+    export_answers(coll, "anna")
+    assert labeler.agree(coll.folder, "anna", "llm").as_json()
+
+
+def test_where_a_rater_stops_early_all_queries_had_the_same_chance(tmp_path: Path) -> None:
+    queries = [Query(f"q{n:02}", f"do cats sleep {n}") for n in range(40)]
+    collection = small_collection(tmp_path / "coll", queries)
+    (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))
+    order = list(dict.fromkeys(item.query_id for item in session.task.items))
+    assert order != sorted(order)
+    assert sorted(order) == [query.id for query in queries]
