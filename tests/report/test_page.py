@@ -188,3 +188,15 @@ def test_words_of_every_language_stay_as_they_are_and_overrides_are_written_out(
     persian = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
     html = Page("t", [Excerpt(f"{persian} \u202eabc", language="fa")]).html()
     assert f'<p class="text" dir="auto" lang="fa">{persian} \\u202eabc</p>' in html
+
+
+@pytest.mark.parametrize("text", ["ask @octocat", "@org/team", "see #12", "a/b#3", "GH-7", "é@x"])
+def test_markdown_mentions_nobody_and_refers_to_no_issue(text: str) -> None:
+    markdown = Page(text, every_block(text)).markdown()
+    outside_code = re.sub(r"^```text$.*?^```$", "", markdown, flags=re.DOTALL | re.MULTILINE)
+    assert not re.search(r"(?<![a-zA-Z0-9_])@\w|(?<!&)#\d|\bGH-\d", outside_code)
+    assert markdown.count("&#8203;") > 10
+
+
+def test_measures_are_no_mentions() -> None:
+    assert "nDCG@10" in Page("nDCG@10", []).markdown()

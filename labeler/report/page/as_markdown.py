@@ -25,16 +25,38 @@ from labeler.report.page.blocks import (
 from labeler.report.printable import flat, printable
 from labeler.report.table import Column, Table
 
+_CALLS = re.compile(r"(?<![a-zA-Z0-9_])@(?=[\w-])|#(?=[0-9])|\bGH-(?=[0-9])", re.ASCII)
+"""What GitHub makes a mention, which writes to somebody, or a reference, which marks an issue."""
 COMMENT_LIMIT = 65_000
 """Characters; GitHub takes 65,536 in a comment, and a workflow may add a line of its own."""
 _DEEPEST = 6
 
 
+def _quiet(markdown: str) -> str:
+    """Markdown that calls nobody: an empty character breaks mentions and references of issues.
+
+    It is written out, since in a reply by mail GitHub looks for mentions in the text as it is.
+    """
+    return _CALLS.sub(r"\g<0>&#8203;", markdown)
+
+
+def _text(text: str) -> str:
+    return _quiet(markdown_text(flat(text)))
+
+
+def _prose(text: str) -> str:
+    return _quiet(markdown_prose(text))
+
+
+def _rows(table: Table) -> str:
+    return _quiet(markdown_table(table))
+
+
 def markdown_page(title: str, subtitle: str, blocks: Sequence[Block], limit: int) -> str:
     """The page, of as many whole blocks as there is room for; a last line says how many are out."""
-    head = f"# {markdown_text(flat(title))}\n"
+    head = f"# {_text(title)}\n"
     if subtitle:
-        head += f"\n{markdown_prose(subtitle)}\n"
+        head += f"\n{_prose(subtitle)}\n"
     pieces = _all(blocks, 2)
     shown, left, used = [head], len(pieces), len(head)
     for piece in pieces:
@@ -53,7 +75,7 @@ def _left_out(number: int) -> str:
 def _pieces(block: Block, level: int) -> list[str]:
     """A block as pieces that are shown or left out as a whole."""
     if isinstance(block, PageSection):
-        heading = f"{'#' * min(level, _DEEPEST)} {markdown_text(flat(block.heading))}\n"
+        heading = f"{'#' * min(level, _DEEPEST)} {_text(block.heading)}\n"
         inner = _all(block.blocks, level + 1)
         return [f"{heading}\n{inner[0]}", *inner[1:]] if inner else [heading]
     if isinstance(block, DisclosureRows):
@@ -73,19 +95,19 @@ def _markdown(block: Block) -> str:
 
 @_markdown.register
 def _paragraph(block: Paragraph) -> str:
-    return f"{markdown_prose(block.text)}\n"
+    return f"{_prose(block.text)}\n"
 
 
 @_markdown.register
 def _table(block: TableBlock) -> str:
-    title = f"{markdown_prose(block.caption)}\n\n" if block.caption else ""
-    return title + markdown_table(block.table)
+    title = f"{_prose(block.caption)}\n\n" if block.caption else ""
+    return title + _rows(block.table)
 
 
 @_markdown.register
 def _facts(block: FactList) -> str:
     columns = [Column("name", title=" ", align="left"), Column("value", title=" ", align="left")]
-    return markdown_table(Table("facts", columns, block.pairs)) if block.pairs else ""
+    return _rows(Table("facts", columns, block.pairs)) if block.pairs else ""
 
 
 @_markdown.register
@@ -96,16 +118,16 @@ def _findings(block: FindingList) -> str:
 
 def _finding(finding: Finding) -> str:
     word = "Warning" if finding.level == "warning" else "Note"
-    return f"- **{word}:** {markdown_text(flat(str(finding)))}\n"
+    return f"- **{word}:** {_text(str(finding))}\n"
 
 
 @_markdown.register
 def _chart(block: Chart) -> str:
     made = block.drawing
-    caption = f"{markdown_prose(block.caption)}\n\n" if block.caption else ""
-    table = markdown_table(Table(made.table.name, made.table.columns, made.table.rows))
+    caption = f"{_prose(block.caption)}\n\n" if block.caption else ""
+    table = _rows(Table(made.table.name, made.table.columns, made.table.rows))
     numbers = _details("The numbers as a table", table)
-    message = f"**{markdown_text(flat(made.title))}.** {markdown_text(flat(made.message))}"
+    message = f"**{_text(made.title)}.** {_text(made.message)}"
     return f"{message}\n\n{caption}{numbers}"
 
 
@@ -120,9 +142,9 @@ def _fenced(block: Preformatted) -> str:
 
 @_markdown.register
 def _excerpt(block: Excerpt) -> str:
-    lines = [f"**{markdown_text(flat(block.title))}**"] if block.title else []
-    lines += [markdown_text(flat(block.about))] if block.about else []
-    quoted = "".join(f"> {line}\n" for line in markdown_prose(block.text).split("\n"))
+    lines = [f"**{_text(block.title)}**"] if block.title else []
+    lines += [_text(block.about)] if block.about else []
+    quoted = "".join(f"> {line}\n" for line in _prose(block.text).split("\n"))
     return "\n\n".join([*lines, quoted])
 
 
@@ -138,4 +160,4 @@ def _opening(block: Disclosure, level: int, columns: Sequence[str]) -> str:
 
 def _details(summary: str, inner: str) -> str:
     """Markdown within an HTML element needs an empty line on both sides of it."""
-    return f"<details><summary>{html_text(summary)}</summary>\n\n{inner}\n</details>\n"
+    return f"<details><summary>{_quiet(html_text(summary))}</summary>\n\n{inner}\n</details>\n"
