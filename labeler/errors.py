@@ -13,6 +13,7 @@
     │   └── SaysTooLittle      … nothing wrong, but grades or ids that a person has to explain
     ├── ProviderError     69   the model's provider failed
     │   └── CallFailed         … for one request; the pair becomes a Failure, the run goes on
+    │       ├── WaitsInBatch   … as it is not asked now, but waits in a batch
     │       └── Retryable      … in a way that another try may mend
     │           ├── NoAnswer       nothing whole came back
     │           └── NoCompletion   what came back is no chat completion
@@ -162,6 +163,10 @@ class CallFailed(ProviderError):
         super().__init__(message)
         self.status = status
         self.refused = refused
+
+
+class WaitsInBatch(CallFailed):
+    """A request is not asked now: it waits in a batch, or nobody has asked for it yet."""
 
 
 class Retryable(CallFailed):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from labeler.cli import encoder_options, model_options, options  # noqa: F401  registers options
+from labeler.cli.batches import BatchFlags, judge_by_batches
 from labeler.cli.expanding import EXPANDING, MAX_ROUNDS, NEIGHBORS, REL, Neighbors, check_expanded
 from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, number
 from labeler.cli.panel_options import (
@@ -115,6 +117,7 @@ def command(
         ),
     ] = "",
     together: PanelRuleFlags,
+    batches: BatchFlags,
     encoder: EncoderOptions,
     limits: Limits,
     flags: model_options.RunFlags,
@@ -133,24 +136,20 @@ def command(
     collection, watched = open_collection(folder), control_of(flags)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     asked = JudgeOptions(prompt or "", model, base_url, name, *settings)
-    if expand is not None and (control or repeat != 1):
-        problem = "it adds pairs that are judged once; it goes without --control and --repeat"
-        raise Misuse(problem, parameter="expand")
+    ways = {"control": bool(control), "expand": expand is not None, "panel": bool(panel)}
+    ways |= {"batch": bool(batches.batch or batches.batch_file), "repeat": repeat != 1}
+    _check_one_way(ways)
     growth = {"max_rounds": max_rounds, "max_pairs": max_pairs, "neighbors": neighbors, "rel": rel}
     check_expanded(expand is not None, {**growth, **asdict(encoder)})
-    if panel and (control or expand is not None or repeat != 1):
-        problem = "its members judge the pool once; it goes without --control, --expand, --repeat"
-        raise Misuse(problem, parameter="panel")
+    _check_of_control(control, fixed=fixed, redraw=redraw)
     if control:
-        if repeat != 1:
-            raise Misuse("--control asks about each pair twice; --repeat does not go with it")
         which = (control, fixed, redraw)
         _control(collection, asked, which, watched, (flags.dry_run, output, to))
         return
-    if fixed or redraw:
-        problem = "it says which pairs a control asks about; it goes with --control"
-        raise Misuse(problem, parameter="fixed" if fixed else "redraw")
     asked = replace(asked, prompt=PROMPT if prompt is None else prompt)
+    if ways["batch"]:
+        judge_by_batches(collection, asked, batches, watched, (flags.dry_run, output, to))
+        return
     if panel:
         _panel(collection, (panel, asked), together, watched, (flags.dry_run, output, to))
         return
@@ -179,6 +178,29 @@ def command(
     )
     show_outcome(_Shown(result, _retest(result, repeat)), _show, output, to)
     check_complete(result)
+
+
+_WHY = {
+    "control": "it judges a few pairs again, each twice",
+    "expand": "it adds pairs that are judged once",
+    "panel": "its members judge the pool once",
+    "batch": "it asks about each pair of the pool once",
+}
+"""What each way of judging does, which says why it goes without the others."""
+
+
+def _check_one_way(ways: Mapping[str, bool]) -> None:
+    """`Misuse` where the pool is to be judged in two ways at once."""
+    given = [way for way, is_given in ways.items() if is_given]
+    if len(given) > 1:
+        others = ", ".join(f"--{way}" for way in ways if way != given[0])
+        raise Misuse(f"{_WHY[given[0]]}; it goes without {others}", parameter=given[0])
+
+
+def _check_of_control(control: int, *, fixed: bool, redraw: bool) -> None:
+    if (fixed or redraw) and not control:
+        problem = "it says which pairs a control asks about; it goes with --control"
+        raise Misuse(problem, parameter="fixed" if fixed else "redraw")
 
 
 def _panel(

@@ -221,7 +221,16 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 _OWN_FOLDERS = (
-    *("annotations", "controls", "indexes", "judgements", "people", "repeats", "samples"),
+    *(
+        "annotations",
+        "batches",
+        "controls",
+        "indexes",
+        "judgements",
+        "people",
+        "repeats",
+        "samples",
+    ),
     "vectors",
 )
 FOLDERS = (*_OWN_FOLDERS, "qrels", "runs")

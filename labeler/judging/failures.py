@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from labeler.errors import CallFailed, Misconfigured, ProviderError, Retryable
+from labeler.errors import CallFailed, Misconfigured, ProviderError, Retryable, WaitsInBatch
 
 _ABOUT_LENGTH = re.compile("context|length|too (long|large|many)|token", re.IGNORECASE)
 FAILED_IN_A_ROW = 8
@@ -28,6 +28,8 @@ class FailuresInARow:
 
     def count(self, error: CallFailed) -> None:
         """Count a failed call; raise what ends the run, rather than fail every pair."""
+        if isinstance(error, WaitsInBatch):
+            return
         if not isinstance(error, Retryable):
             self._count_refusal(error)
             return

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from labeler.collection.batches import waiting_requests
 from labeler.collection.judgements import JudgementLines
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked_in_loop
@@ -36,6 +37,7 @@ from labeler.judging.tally import Tally
 from labeler.model import Model
 from labeler.models.control import Control, Underway
 from labeler.models.limits import Limits
+from labeler.models.policies.defer import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import Session, SessionOptions, open_session, select_model
 from labeler.prompt import checked_prompt
@@ -57,7 +59,8 @@ class JudgeOptions:
     there is no key and no server, an embedded model. `name` is that of the new judgements; None is
     PROMPT-MODEL. `concurrency` bounds the calls under way at once. With `retry_failed`, pairs are
     asked about again where a reply was no grade. With `redact`, the store keeps hashes of requests
-    and not their texts. Of `held_out` queries no grade is shown as an example.
+    and not their texts. Of `held_out` queries no grade is shown as an example. `deferral` says what
+    is not asked live, beside what waits in a batch.
     """
 
     prompt: str = "umbrela"
@@ -69,16 +72,16 @@ class JudgeOptions:
     redact: bool = False
     limits: Limits = field(default_factory=Limits)
     held_out: frozenset[str] = frozenset()
+    deferral: Deferral = field(default_factory=Deferral)
 
     @property
     def session(self) -> SessionOptions:
         """Which model to ask, and how."""
-        return SessionOptions(
-            self.model, self.base_url, self.limits, self.concurrency, self.redact, patient=False
-        )
+        options = SessionOptions(self.model, self.base_url, self.limits, self.concurrency)
+        return replace(options, redacted=self.redact, patient=False, deferral=self.deferral)
 
 
-class _Prepared(NamedTuple):
+class Prepared(NamedTuple):
     """A job, who does it, and the session in which that assessor can be asked."""
 
     job: Job
@@ -97,7 +100,7 @@ async def judge_set(
 
     Of several `times`, the first gives the judgements; what the others give is kept beside them.
     """
-    async with _prepared(collection, pairs_of, options, control, options.session) as prepared:
+    async with prepare(collection, pairs_of, options, control, options.session) as prepared:
         job, assessor, session = prepared
         guard, retry_failed = session.guard, options.retry_failed
         earlier = replace(control.spent)
@@ -146,18 +149,21 @@ async def plan_set(
 ) -> JudgingPlan:
     """What judging pairs of a collection would take; asks nothing and writes nothing."""
     rehearsal = replace(options.session, rehearsal=True)
-    async with _prepared(collection, pairs_of, options, control, rehearsal) as prepared:
+    async with prepare(collection, pairs_of, options, control, rehearsal) as prepared:
         return plan_job(*prepared, retry_failed=options.retry_failed, times=times)
 
 
 @asynccontextmanager
-async def _prepared(
+async def prepare(
     collection: Collection,
     pairs_of: PairsOf,
     options: JudgeOptions,
     control: Control,
     session_options: SessionOptions,
-) -> AsyncIterator[_Prepared]:
+) -> AsyncIterator[Prepared]:
+    """A job, who does it, and the session, open as long as the block runs."""
+    waiting = replace(session_options.deferral, waiting=waiting_requests(collection))
+    session_options = replace(session_options, deferral=waiting)
     prompt = checked_prompt(options.prompt, note=control.note)
     selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
@@ -180,7 +186,7 @@ async def _prepared(
             company = company_of_whole(collection, parent, prompt, texts)
             assessor = replace(assessor, company=company)
             check_free(collection, name, assessor)
-            yield _Prepared(job, assessor, session)
+            yield Prepared(job, assessor, session)
 
 
 @contextmanager

@@ -27,10 +27,11 @@ from labeler.models.choose import (
 from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.models.policies.budget import Budget
+from labeler.models.policies.defer import Deferral
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.retry import Patience
 from labeler.models.policies.stack import Guard, guarded, knows, remembered_size
-from labeler.models.prices import Price, price_of
+from labeler.models.prices import Price, batch_price, price_of
 from labeler.models.server.client import Calls
 from labeler.store import Store, Waiting, open_store
 from labeler.store.secret import kept_secret, secret_of
@@ -43,7 +44,8 @@ class SessionOptions:
     `model` is a name, as `choose` takes it, or a model itself, which is asked as it is. Where
     `redacted`, the store keeps the hashes of requests and not their texts. Where not `patient`,
     the model raises `AskedElsewhere` for what another process is asking. A `rehearsal` asks
-    nothing, and makes no store.
+    nothing, and makes no store. `deferral` says what is not asked live; where nothing is, calls
+    cost what they do in a batch.
     """
 
     model: str | Model | None = None
@@ -53,6 +55,7 @@ class SessionOptions:
     redacted: bool = False
     patient: bool = True
     rehearsal: bool = False
+    deferral: Deferral = field(default_factory=Deferral)
 
     def __post_init__(self) -> None:
         if self.concurrency is not None and not count(self.concurrency):
@@ -115,6 +118,8 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
     else:
         choice = await choose(task, model, options.base_url, rehearsal=options.rehearsal)
         price = price_of(choice.base_url, choice.name, options.limits.prices)
+        if price and not options.deferral.is_live:
+            price = batch_price(price, choice.base_url)
         selection = Selection(choice, price, options)
     control.note(f"model: {selection.choice}")
     check_price(selection)
@@ -150,7 +155,8 @@ async def open_session(
         with _opened(store, options, control) as opened:
             at_once = options.concurrency or started.concurrency
             guard = guard_of(options.limits, selection.price, at_once, control)
-            model = guarded(started.model, opened, guard, patient=options.patient)
+            patient, deferral = options.patient, options.deferral
+            model = guarded(started.model, opened, guard, patient=patient, deferral=deferral)
             try:
                 needs_probe = not knows(started.model, opened)
                 with remembered_size(started.model, opened, guard.budget.reported):

@@ -140,8 +140,13 @@ async def _probe_and_learn(quick: Model, patient: Model, learn: Callable[[str], 
         raise ProviderError(f"the first call failed, and every retry of it: {error}") from error
     except CallFailed as error:
         raise Misconfigured(f"the server refuses a plain request: {error}") from error
-    await asyncio.to_thread(learn, json.dumps(asdict(abilities)))  # which may wait
+    await asyncio.to_thread(learn, written_abilities(abilities))  # which may wait
     return abilities
+
+
+def written_abilities(abilities: Abilities) -> str:
+    """Abilities as `read_abilities` takes them."""
+    return json.dumps(asdict(abilities))
 
 
 def read_abilities(text: str | None) -> Abilities | None:

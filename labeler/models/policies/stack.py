@@ -10,9 +10,15 @@ from dataclasses import dataclass, field, replace
 from labeler.errors import CallFailed
 from labeler.files.numbers import count
 from labeler.model import Model, Reply, Request
-from labeler.models.policies.adapt import adapted, read_abilities
+from labeler.models.policies.adapt import (
+    Abilities,
+    adapted,
+    read_abilities,
+    written_abilities,
+)
 from labeler.models.policies.budget import Budget, budgeted
 from labeler.models.policies.confirm import confirmed
+from labeler.models.policies.defer import Deferral, deferred
 from labeler.models.policies.first_contact import strict_at_first
 from labeler.models.policies.rate import RateLimiter, limited
 from labeler.models.policies.retry import Patience, retried
@@ -32,17 +38,29 @@ class Guard:
     note: Callable[[str], None] = lambda _line: None
 
 
-def guarded(model: Model, store: Store, guard: Guard, *, patient: bool = True) -> Model:
+def guarded(
+    model: Model,
+    store: Store,
+    guard: Guard,
+    *,
+    patient: bool = True,
+    deferral: Deferral | None = None,
+) -> Model:
     """A model that obeys the stop signal, the budget and the rate limits, and uses the store.
 
     Every try goes through the limiter, where the model is a server's, and counts toward the
     budget; what the store answers does neither.
-    Where not `patient`, it raises `AskedElsewhere` for what another process is asking.
+    Where not `patient`, it raises `AskedElsewhere` for what another process is asking; of what the
+    `deferral` holds back it raises `WaitsInBatch`.
     """
     bounded = _bounded(model, guard)
     retrying = retried(bounded, guard.patience, guard.stop.sleep)
     waiting = Waiting(guard.patience.seconds, guard.stop.is_set, guard.note)
     remembering = remembered(retrying, store, patient=patient, waiting=waiting)
+    if deferral and deferral.holds_back:
+        remembering = deferred(remembering, store, deferral)
+        if deferral.assumes_abilities and not knows(model, store):
+            learn_abilities(store, model)
     fewer_tries = replace(guard.patience, error_tries=2)
     quick = retried(bounded, fewer_tries, guard.stop.sleep)
     return _adapted(remembering, retrying, store, quick) if model.is_server else remembering
@@ -66,6 +84,11 @@ def _adapted(remembering: Model, server: Model, store: Store, quick: Model | Non
     name = f"abilities of {server.id}"
     load, learn = lambda: store.fact(name), lambda text: store.learn(name, text)
     return adapted(remembering, server, load, learn, quick)
+
+
+def learn_abilities(store: Store, model: Model) -> None:
+    """Keep that a server takes all that an OpenAI-compatible one usually does."""
+    store.learn(f"abilities of {model.id}", written_abilities(Abilities()))
 
 
 def knows(model: Model, store: Store) -> bool:

@@ -1,0 +1,157 @@
+"""`batches/`: requests that were handed to a server to be answered later, and how far they are.
+
+`N.json` says what batch N is of, `N.keys` holds the 32-byte keys of its requests, one after the
+other, and `N.requests.jsonl` their texts, until its answers are in the store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from labeler.collection.layout import Collection
+from labeler.errors import BadInput
+from labeler.files.atomic import replacing, replacing_bytes
+from labeler.files.jsonl import read_rows
+from labeler.files.read import file_problems
+
+KEY_BYTES = 32
+COLLECTED = "collected"
+"""The status of a batch whose answers are in the store."""
+
+WRITTEN = "written"
+"""The status of a batch that is a file, which somebody else has answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRecord:
+    """What is known of a batch: whose requests, where, and how far it is.
+
+    `token` finds it again at the server where the process ended before it heard of `batch_id`.
+    `status` is the server's word; or `prepared`, before it has the batch, `written` of a file that
+    nobody was handed, `collected` at the end.
+    """
+
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+
+    number: int
+    token: str
+    name: str
+    prompt: str
+    model: str
+    model_id: str
+    server: str
+    requests: int
+    begun: str
+    redact: bool = False
+    retry_failed: bool = False
+    status: str = "prepared"
+    file_id: str = ""
+    batch_id: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its answers are still to come."""
+        return self.status != COLLECTED
+
+    def __str__(self) -> str:
+        return f"batch {self.number}"
+
+
+_RECORD = TypeAdapter(BatchRecord)
+
+
+def batches_folder(collection: Collection) -> Path:
+    """The folder of a collection's batches."""
+    return collection.folder / "batches"
+
+
+def record_path(collection: Collection, number: int) -> Path:
+    """The file that says what a batch is of."""
+    return batches_folder(collection) / f"{number}.json"
+
+
+def texts_path(collection: Collection, number: int) -> Path:
+    """The file of the texts of a batch's requests."""
+    return batches_folder(collection) / f"{number}.requests.jsonl"
+
+
+def _keys_path(collection: Collection, number: int) -> Path:
+    return batches_folder(collection) / f"{number}.keys"
+
+
+def read_batches(collection: Collection) -> list[BatchRecord]:
+    """The batches of a collection, in the order in which they were begun."""
+    paths = (p for p in batches_folder(collection).glob("*.json") if p.stem.isdecimal())
+    return [_read(path) for path in sorted(paths, key=lambda path: int(path.stem))]
+
+
+def _read(path: Path) -> BatchRecord:
+    with file_problems(path):
+        content = path.read_bytes()
+    try:
+        return _RECORD.validate_json(content)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        what = f"{'.'.join(map(str, problem['loc'])) or 'record'}: {problem['msg']}"
+        raise BadInput(f"{path}: no record of a batch ({what})") from None
+
+
+def write_batch(collection: Collection, record: BatchRecord) -> None:
+    """Write what is known of a batch."""
+    with replacing(record_path(collection, record.number)) as out:
+        out.write(json.dumps(asdict(record), indent=2) + "\n")
+
+
+def write_requests(
+    collection: Collection, number: int, requests: Iterable[tuple[bytes, str]]
+) -> None:
+    """Write the keys and the texts of a batch's requests."""
+    keys = bytearray()
+    with replacing(texts_path(collection, number)) as out:
+        for key, text in requests:
+            keys += key
+            out.write(json.dumps({"key": key.hex(), "request": text}) + "\n")
+    with replacing_bytes(_keys_path(collection, number)) as raw:
+        raw.write(bytes(keys))
+
+
+def read_texts(collection: Collection, number: int) -> dict[bytes, str]:
+    """The texts of a batch's requests by their keys."""
+    path = texts_path(collection, number)
+    return {bytes.fromhex(str(row["key"])): str(row["request"]) for _, row in read_rows(path)}
+
+
+def remove_texts(collection: Collection, number: int) -> None:
+    """Remove the requests of a batch, which the store holds now, or which nobody was asked."""
+    texts_path(collection, number).unlink(missing_ok=True)
+    _keys_path(collection, number).unlink(missing_ok=True)
+
+
+def remove_batch(collection: Collection, number: int) -> None:
+    """Remove a batch that no server ever had."""
+    record_path(collection, number).unlink(missing_ok=True)
+    remove_texts(collection, number)
+
+
+def waiting_requests(collection: Collection) -> dict[bytes, str]:
+    """The keys of the requests that wait in a batch, each with the batch's name."""
+    if not batches_folder(collection).is_dir():
+        return {}
+    waiting: dict[bytes, str] = {}
+    for record in read_batches(collection):
+        if record.is_open:
+            waiting.update(dict.fromkeys(_keys(collection, record.number), str(record)))
+    return waiting
+
+
+def _keys(collection: Collection, number: int) -> Iterator[bytes]:
+    path = _keys_path(collection, number)
+    with file_problems(path):
+        content = path.read_bytes() if path.exists() else b""
+    return (content[at : at + KEY_BYTES] for at in range(0, len(content), KEY_BYTES))

@@ -1,0 +1,221 @@
+"""Take the answers of batches into the store, and judge by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from labeler.collection.batches import (
+    COLLECTED,
+    WRITTEN,
+    BatchRecord,
+    batches_folder,
+    read_batches,
+    read_texts,
+    remove_texts,
+    write_batch,
+)
+from labeler.collection.layout import Collection, open_collection
+from labeler.errors import BadInput, Misuse
+from labeler.files.read import numbered_bytes
+from labeler.judging.batch.look import address_of, is_at_server, looked_at
+from labeler.judging.batch.submit import adopt_unheard, asubmit
+from labeler.judging.job import pool_of
+from labeler.judging.result import JudgeResult
+from labeler.judging.session import JudgeOptions, judge_set
+from labeler.messages import count_of
+from labeler.models.batch.answers import BatchRequests, Collected, store_answers
+from labeler.models.batch.service import BatchService, BatchState, api_key_of, batch_service
+from labeler.models.control import Control
+from labeler.models.limits import Limits
+from labeler.models.policies.defer import Deferral
+from labeler.models.prices import batch_price, price_of
+from labeler.store import open_store
+
+WAIT_SECONDS = 60.0
+MOST_ROUNDS = 12
+"""Rounds of requests that `await_batches` hands over at most: re-asks, methods, expired batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedBatches:
+    """What came of the batches that have ended, the sets judged by it, and what is still open."""
+
+    collected: Collected
+    ended: tuple[BatchRecord, ...]
+    results: tuple[JudgeResult, ...]
+    open: int
+
+    def sentences(self) -> Iterator[str]:
+        """What was taken in, and what is left."""
+        if not self.ended:
+            yield "no batch has ended since the last time"
+        else:
+            numbers = ", ".join(str(record.number) for record in self.ended)
+            got = count_of(self.collected.replies, "reply", "replies")
+            yield f"batch {numbers}: {got}, {self.collected.failed:,} failed"
+        asked = sum(record.requests for record in self.ended)
+        if left := asked - self.collected.answered:
+            yield f"{count_of(left, 'request has', 'requests have')} no answer: submit asks again"
+        if self.collected.strange:
+            lines = count_of(self.collected.strange, "line is", "lines are")
+            yield f"{lines} about no request of these batches"
+        if self.open:
+            yield f"{count_of(self.open, 'batch is', 'batches are')} still open"
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {
+            "batches": [record.number for record in self.ended],
+            "replies": self.collected.replies,
+            "failed": self.collected.failed,
+            "unanswered": sum(r.requests for r in self.ended) - self.collected.answered,
+            "repeated": self.collected.repeated,
+            "strange": self.collected.strange,
+            "tokens": self.collected.tokens,
+            "cost": self.collected.cost,
+            "open": self.open,
+            "sets": [result.as_json() for result in self.results],
+        }
+
+
+async def acollect(
+    collection: Collection | Path | str,
+    base_url: str | None = None,
+    limits: Limits | None = None,
+    control: Control | None = None,
+) -> CollectedBatches:
+    """Take the answers of the batches that have ended into the store, and judge their sets by them.
+
+    Nothing is asked. A pair whose request has no answer has no grade.
+    """
+    opened, control = open_collection(collection), control or Control()
+    limits, collected, ended = limits or Limits(), Collected(), list[BatchRecord]()
+    records = read_batches(opened)
+    if any(is_at_server(record) for record in records):
+        async with batch_service(address_of(records, base_url)) as service:
+            await adopt_unheard(opened, service)
+            for record in filter(is_at_server, read_batches(opened)):
+                state = await looked_at(opened, record, service)
+                if state.has_ended:
+                    if state.problem:
+                        control.note(f"{record}: {state.status}: {state.problem}")
+                    collected.add(await _downloaded(opened, record, state, service, limits))
+                    ended.append(_close(opened, record))
+    return await _judged(opened, (collected, ended), (base_url, limits), control)
+
+
+async def aread_answers(
+    collection: Collection | Path | str,
+    answers: Path,
+    base_url: str | None = None,
+    limits: Limits | None = None,
+    control: Control | None = None,
+) -> CollectedBatches:
+    """Take in a file of answers to the requests that were written into a file."""
+    opened, control, limits = open_collection(collection), control or Control(), limits or Limits()
+    records = [record for record in read_batches(opened) if record.status == WRITTEN]
+    if not records:
+        raise Misuse("no batch was written into a file that waits for answers", parameter="batch")
+    collected, ended = Collected(), list[BatchRecord]()
+    for record in records:
+        taken = _stored(opened, record, answers, limits)
+        if taken.answered:
+            collected.add(taken)
+            ended.append(_close(opened, record))
+    if not ended:
+        about = f": {taken.problem}" if taken.problem else ""
+        raise BadInput(f"{answers}: no line of it answers a request that was written{about}")
+    return await _judged(opened, (collected, ended), (base_url, limits), control)
+
+
+async def await_batches(
+    collection: Collection | Path | str,
+    options: JudgeOptions,
+    control: Control | None = None,
+    every: float = WAIT_SECONDS,
+) -> CollectedBatches:
+    """Hand over what nobody has answered, wait, collect, and again, until all is answered.
+
+    Batches that were submitted before are waited for, too. Each look is `every` seconds after the
+    last.
+    """
+    control, opened = control or Control(), open_collection(collection)
+    total, ended, result = Collected(), list[BatchRecord](), None
+    for _ in range(MOST_ROUNDS):
+        submitted = await asubmit(opened, options, control)
+        if not (submitted.batches or submitted.waiting):
+            break
+        while True:
+            result = await acollect(opened, options.base_url, options.limits, control)
+            total.add(result.collected)
+            ended += result.ended
+            if not result.open or control.stop.is_over:
+                break
+            await control.stop.sleep(every)
+        if control.stop.is_over:
+            break
+    results = result.results if result else ()
+    return CollectedBatches(total, tuple(ended), results, result.open if result else 0)
+
+
+async def _downloaded(
+    collection: Collection,
+    record: BatchRecord,
+    state: BatchState,
+    service: BatchService,
+    limits: Limits,
+) -> Collected:
+    """What the files of a batch that has ended hold, taken into the store."""
+    collected = Collected()
+    with TemporaryDirectory(dir=batches_folder(collection), prefix=".partial-") as folder:
+        for number, file_id in enumerate(state.files):
+            path = Path(folder) / f"answers.{number}.jsonl"
+            await service.download(file_id, path)
+            collected.add(_stored(collection, record, path, limits))
+    return collected
+
+
+def _stored(collection: Collection, record: BatchRecord, path: Path, limits: Limits) -> Collected:
+    price = price_of(record.server, record.model, limits.prices)
+    price = batch_price(price, record.server) if price else None
+    texts = read_texts(collection, record.number)
+    asked = BatchRequests(record.model_id, record.server, texts, price, api_key_of())
+    with open_store(collection.store, redacted=record.redact) as store:
+        return store_answers((line for _, line in numbered_bytes(path)), asked, store)
+
+
+def _close(collection: Collection, record: BatchRecord) -> BatchRecord:
+    """Note that a batch's answers are in the store."""
+    closed = replace(record, status=COLLECTED)
+    write_batch(collection, closed)
+    remove_texts(collection, record.number)
+    return closed
+
+
+async def _judged(
+    collection: Collection,
+    taken: tuple[Collected, list[BatchRecord]],
+    how: tuple[str | None, Limits],
+    control: Control,
+) -> CollectedBatches:
+    """Judge the sets of the batches that have ended, by what the store holds alone."""
+    (collected, ended), (base_url, limits) = taken, how
+    sets = {record.name: record for record in ended}
+    results = []
+    for record in sets.values():
+        options = JudgeOptions(
+            record.prompt,
+            record.model,
+            base_url or record.server,
+            record.name,
+            redact=record.redact,
+            limits=replace(limits, max_calls=None, max_tokens=None, max_cost=None),
+            deferral=Deferral(is_live=False),
+        )
+        results.append(await judge_set(collection, pool_of, options, control))
+    left = sum(record.is_open for record in read_batches(collection))
+    return CollectedBatches(collected, tuple(ended), tuple(results), left)

@@ -1,0 +1,237 @@
+"""Hand the requests that nobody has answered to the server's Batch API, or write them to a file."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from labeler.collection.batches import (
+    WRITTEN,
+    BatchRecord,
+    batches_folder,
+    read_batches,
+    remove_batch,
+    waiting_requests,
+    write_batch,
+    write_requests,
+)
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.lock import is_acquired, lock_file
+from labeler.collection.outputs import Output
+from labeler.errors import BudgetReached, Locked, Misuse
+from labeler.files.atomic import replacing_bytes
+from labeler.files.read import file_problems
+from labeler.judging.batch.requests import RequestRecorder, record_unanswered
+from labeler.judging.job import pool_of
+from labeler.judging.session import JudgeOptions, Prepared, prepare
+from labeler.messages import count_of
+from labeler.models.batch.lines import FileBounds
+from labeler.models.batch.service import BatchService, batch_service
+from labeler.models.control import Control
+from labeler.models.policies.budget import Spending
+from labeler.models.policies.defer import Deferral
+from labeler.models.server.addresses import masked, server_address
+
+PREPARED = "prepared"
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What was handed over, what waits in earlier batches, and what it costs at most."""
+
+    name: str
+    batches: tuple[BatchRecord, ...]
+    waiting: int
+    spent: Spending
+    is_priced: bool
+    stopped: BudgetReached | None = None
+
+    @property
+    def requests(self) -> int:
+        """How many requests were handed over."""
+        return sum(batch.requests for batch in self.batches)
+
+    def sentence(self) -> str:
+        """What was done."""
+        if not self.batches:
+            waits = (
+                f"; {count_of(self.waiting, 'waits', 'wait')} in a batch" if self.waiting else ""
+            )
+            return f"nothing to ask: every request is answered or waits{waits}"
+        requests = count_of(self.requests, "request", "requests")
+        batches = ", ".join(str(batch.number) for batch in self.batches)
+        return f"{requests} in batch {batches}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {
+            "name": self.name,
+            "requests": self.requests,
+            "waiting": self.waiting,
+            "batches": [{"number": b.number, "requests": b.requests} for b in self.batches],
+            "cost_at_most": self.spent.cost if self.is_priced else None,
+            "stopped": str(self.stopped) if self.stopped else None,
+        }
+
+
+async def asubmit(
+    collection: Collection | Path | str,
+    options: JudgeOptions,
+    control: Control | None = None,
+    bounds: FileBounds | None = None,
+) -> Submitted:
+    """Hand every request of a pool that nobody has answered to the server's Batch API.
+
+    Where a pair takes several requests, one after the other, that is those of its next round. Files
+    are split at the `bounds` of the service.
+    """
+    opened, control = open_collection(collection), control or Control()
+    with _alone(opened):
+        async with batch_service(options.base_url) as service:
+            await adopt_unheard(opened, service)
+            return await _submit(opened, options, control, (service, bounds))
+
+
+async def awrite_requests(
+    collection: Collection | Path | str,
+    options: JudgeOptions,
+    to: Output | Path,
+    control: Control | None = None,
+) -> Submitted:
+    """Write the same requests into a file, as vLLM's batch runner and others take it."""
+    opened, control = open_collection(collection), control or Control()
+    output = Output.of(to, [opened.folder])
+    with _alone(opened):
+        bounds = FileBounds(lines=10**12, size=10**15)
+        return await _submit(opened, options, control, (output, bounds))
+
+
+async def _submit(
+    collection: Collection,
+    options: JudgeOptions,
+    control: Control,
+    to: tuple[BatchService | Output, FileBounds | None],
+) -> Submitted:
+    where, bounds = to
+    with TemporaryDirectory(dir=_made_folder(collection), prefix=".partial-") as folder:
+        recorder = RequestRecorder(Path(folder), bounds, redacted=options.redact)
+        is_file = isinstance(where, Output)
+        deferral = Deferral(is_live=False, take=recorder.take, assumes_abilities=is_file)
+        options = replace(options, deferral=deferral)
+        async with prepare(collection, pool_of, options, control, options.session) as prepared:
+            recorder.model_name = _server_model(prepared)
+            try:
+                stopped = await record_unanswered(prepared, retry_failed=options.retry_failed)
+            finally:
+                recorder.close()
+            record = _record(prepared, options)
+        batches = []
+        for number, (path, requests) in enumerate(recorder.files()):
+            sent = replace(record, number=next_number(collection), requests=requests)
+            write_requests(collection, sent.number, recorder.texts(number))
+            if isinstance(where, Output):
+                _copy(path, where)
+                sent = replace(sent, status=WRITTEN)
+                write_batch(collection, sent)
+            else:
+                sent = await _send(collection, sent, path, where)
+            batches.append(sent)
+            control.note(f"batch {sent.number}: {count_of(requests, 'request', 'requests')}")
+    waiting = len(waiting_requests(collection)) - len(recorder)
+    session = prepared.session
+    is_priced = session.selection.price is not None
+    spent = session.guard.budget.spent
+    return Submitted(prepared.job.name, tuple(batches), waiting, spent, is_priced, stopped)
+
+
+async def _send(
+    collection: Collection, record: BatchRecord, path: Path, service: BatchService
+) -> BatchRecord:
+    """Upload a file and have it answered; a batch that the server never had is forgotten."""
+    record = replace(record, token=secrets.token_hex(16))
+    write_batch(collection, record)
+    try:
+        record = replace(record, file_id=await service.upload(path))
+    except BaseException:
+        remove_batch(collection, record.number)
+        raise
+    write_batch(collection, record)
+    state = await service.begin(record.file_id, record.token)
+    record = replace(record, batch_id=state.id, status=state.status)
+    write_batch(collection, record)
+    return record
+
+
+def _copy(path: Path, to: Output) -> None:
+    with to.writing(), path.open("rb") as source, replacing_bytes(to.path) as out:
+        copyfileobj(source, out)
+
+
+async def adopt_unheard(collection: Collection, service: BatchService) -> None:
+    """Find the batches that were begun by a process that ended before it heard of them."""
+    for record in read_batches(collection):
+        if record.status != PREPARED:
+            continue
+        state = await service.with_token(record.token)
+        if state is None:
+            remove_batch(collection, record.number)
+        else:
+            write_batch(collection, replace(record, batch_id=state.id, status=state.status))
+
+
+def next_number(collection: Collection) -> int:
+    """The number of the next batch, from 1."""
+    return 1 + max((record.number for record in read_batches(collection)), default=0)
+
+
+def _record(prepared: Prepared, options: JudgeOptions) -> BatchRecord:
+    choice = prepared.session.selection.choice
+    return BatchRecord(
+        number=0,
+        token="",
+        name=prepared.job.name,
+        prompt=options.prompt,
+        model=choice.name,
+        model_id=prepared.session.model.id,
+        server=masked(server_address(choice.base_url)),
+        requests=0,
+        begun=datetime.now(UTC).isoformat(timespec="seconds"),
+        redact=options.redact,
+        retry_failed=options.retry_failed,
+    )
+
+
+def _server_model(prepared: Prepared) -> str:
+    """The model's name as its server knows it; `Misuse` where no server stands behind it."""
+    selection = prepared.session.selection
+    if selection.choice.is_embedded or not isinstance(selection.options.model, str | None):
+        problem = f"a batch needs a server's model, and {selection.choice.name!r} has no server"
+        raise Misuse(problem, parameter="model")
+    return selection.choice.name
+
+
+def _made_folder(collection: Collection) -> Path:
+    folder = batches_folder(collection)
+    with file_problems(folder):
+        folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextmanager
+def _alone(collection: Collection) -> Iterator[None]:
+    """Hand over requests while no other process does, so that none is handed over twice."""
+    lock = lock_file(_made_folder(collection) / ".lock")
+    if not is_acquired(lock):
+        problem = "another process is handing over requests of this collection"
+        raise Locked(f"{batches_folder(collection)}: {problem}")
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,1 @@
+"""OpenAI's Batch API: requests in files, answered within a day at half the price."""

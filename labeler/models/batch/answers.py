@@ -1,0 +1,143 @@
+"""What the answers of a batch come to: replies and failures to store, the rest to ask again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from labeler.errors import CallFailed, LabelerError, NoCompletion, Retryable
+from labeler.model import Reply
+from labeler.models.batch.lines import AnswerLine, answer_lines
+from labeler.models.prices import Price
+from labeler.models.server.answers import read_answer, read_refusal
+from labeler.models.server.masking import without_key
+from labeler.store.base import Failed, KeyedReply, Store, WriteBatch
+
+ROWS_AT_ONCE = 500
+UNASKED_CODES = frozenset({"batch_expired", "batch_cancelled"})
+"""How the service says that it never asked a request."""
+
+
+@dataclass(slots=True)
+class Collected:
+    """What the lines of a batch's answers were, and what the replies among them took.
+
+    `replies` are those that were stored, `failed` the calls that failed for good; `unasked` those
+    that the service gave up or that may pass at another try; `strange` lines are about no request
+    of the batch, `repeated` ones about one that was answered before.
+    """
+
+    replies: int = 0
+    failed: int = 0
+    unasked: int = 0
+    repeated: int = 0
+    strange: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
+    problem: str = ""
+
+    @property
+    def answered(self) -> int:
+        """How many requests have their reply, or have failed for good."""
+        return self.replies + self.failed
+
+    def add(self, other: Collected) -> None:
+        """Count what another file held."""
+        self.replies += other.replies
+        self.failed += other.failed
+        self.unasked += other.unasked
+        self.repeated += other.repeated
+        self.strange += other.strange
+        self.tokens += other.tokens
+        both = self.cost is not None and other.cost is not None
+        self.cost = (self.cost or 0.0) + (other.cost or 0.0) if both else None
+        self.problem = self.problem or other.problem
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequests:
+    """The requests of a batch: of which model, where, and the canonical text of each by its key."""
+
+    model_id: str
+    where: str
+    texts: Mapping[bytes, str]
+    price: Price | None = None
+    api_key: str = ""
+
+
+def store_answers(lines: Iterable[bytes], asked: BatchRequests, store: Store) -> Collected:
+    """Store what a file of answers holds; each reply as if a call had brought it.
+
+    What is stored already stays as it is.
+    """
+    collected, seen = Collected(), set[bytes]()
+    waiting: list[KeyedReply | Failed] = []
+    for line in answer_lines(lines):
+        if isinstance(line, ValueError):
+            collected.strange += 1
+            collected.problem = collected.problem or str(line)
+        elif line.key not in asked.texts:
+            collected.strange += 1
+        elif line.key in seen:
+            collected.repeated += 1
+        else:
+            outcome = _outcome(line, asked)
+            if outcome is None:
+                collected.unasked += 1
+                continue
+            seen.add(line.key)
+            _count(outcome, collected)
+            waiting.append(outcome)
+            if len(waiting) >= ROWS_AT_ONCE:
+                _write(waiting, store)
+                waiting = []
+    _write(waiting, store)
+    return collected
+
+
+def _write(outcomes: list[KeyedReply | Failed], store: Store) -> None:
+    replies = [outcome for outcome in outcomes if isinstance(outcome, KeyedReply)]
+    failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
+    if outcomes:
+        store.write(WriteBatch(replies, failed))
+
+
+def _count(outcome: KeyedReply | Failed, collected: Collected) -> None:
+    if isinstance(outcome, Failed):
+        collected.failed += 1
+        return
+    reply = outcome.reply
+    collected.replies += 1
+    collected.tokens += reply.prompt_tokens + reply.completion_tokens
+    both = collected.cost is not None and reply.cost is not None
+    collected.cost = (collected.cost or 0.0) + (reply.cost or 0.0) if both else None
+
+
+def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | None:
+    """The reply or the failure that a call with this answer would have been; None: ask again."""
+    if not line.status:
+        if line.code in UNASKED_CODES:
+            return None
+        words = " ".join(filter(None, (line.code, line.problem))) or "no answer, and no reason"
+        return Failed(line.key, "call_failed", f"{asked.where}: in a batch: {words}"[:300])
+    body = without_key(line.body, asked.api_key)
+    try:
+        read = read_answer if line.status == 200 else None
+        reply = (
+            read(body, asked.where, {})
+            if read
+            else read_refusal(line.status, body, asked.where, {})
+        )
+    except (Retryable, NoCompletion):
+        return None
+    except CallFailed as error:
+        return Failed(line.key, error.status, str(error))
+    except LabelerError:  # a key or an account that was refused, which another try may mend
+        return None
+    return KeyedReply(line.key, asked.model_id, asked.texts[line.key], _priced(reply, asked.price))
+
+
+def _priced(reply: Reply, price: Price | None) -> Reply:
+    if price is None:
+        return reply
+    return replace(reply, cost=price.of(reply.prompt_tokens, reply.completion_tokens))

@@ -1,0 +1,173 @@
+"""A server's files and batches, through OpenAI's own client: few calls, of which each is large."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from labeler.errors import LabelerError, Misconfigured, NotFound, ProviderError
+from labeler.model import whole
+from labeler.models.batch.lines import ENDPOINT
+from labeler.models.server.addresses import masked, server_address
+from labeler.models.server.client import NO_KEY
+from labeler.models.server.masking import hidden
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+WINDOW: Final = "24h"
+TOKEN = "labeler"
+"""The field of a batch's metadata that says which of ours it is."""
+
+CALL_SECONDS = 600.0
+TRIES = 4
+SHOWN = 300
+ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """What the server says of a batch.
+
+    `status` is its word: `validating`, `in_progress`, `finalizing`, `cancelling`, or one in which
+    it has ended. `files` are those of answers and of errors, as far as there are any.
+    """
+
+    id: str
+    status: str
+    total: int = 0
+    completed: int = 0
+    failed: int = 0
+    files: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.status in ENDED
+
+
+class BatchService:
+    """The files and batches of one server."""
+
+    def __init__(self, client: AsyncOpenAI, where: str, key: str) -> None:
+        self._client = client
+        self._where = where
+        self._key = key
+
+    async def upload(self, path: Path) -> str:
+        """Send a file of requests; its id at the server."""
+        with self._problems("files"):
+            sent = await self._client.files.create(file=path, purpose="batch")
+        return str(sent.id)
+
+    async def begin(self, file_id: str, token: str) -> BatchState:
+        """Have a file of requests answered; `token` finds the batch again.
+
+        It is asked for once: what was not heard of may have begun all the same.
+        """
+        with self._problems("batches"):
+            batch = await self._client.with_options(max_retries=0).batches.create(
+                input_file_id=file_id,
+                endpoint=ENDPOINT,
+                completion_window=WINDOW,
+                metadata={TOKEN: token},
+            )
+        return _state(batch)
+
+    async def state(self, batch_id: str) -> BatchState:
+        """How far a batch has come."""
+        with self._problems("batches"):
+            return _state(await self._client.batches.retrieve(batch_id))
+
+    async def with_token(self, token: str) -> BatchState | None:
+        """The batch begun with a token, whose id was not heard; None where there is none."""
+        with self._problems("batches"):
+            async for batch in self._client.batches.list(limit=100):
+                if (batch.metadata or {}).get(TOKEN) == token:
+                    return _state(batch)
+        return None
+
+    async def cancel(self, batch_id: str) -> BatchState:
+        """End a batch; what it has answered stays."""
+        with self._problems("batches"):
+            return _state(await self._client.batches.cancel(batch_id))
+
+    async def download(self, file_id: str, path: Path) -> None:
+        """Write a file of answers to a path, a part at a time."""
+        with self._problems("files"):
+            async with self._client.files.with_streaming_response.content(file_id) as answer:
+                with path.open("wb") as out:
+                    async for part in answer.iter_bytes():
+                        out.write(part)
+
+    @contextmanager
+    def _problems(self, what: str) -> Iterator[None]:
+        """Turn the client's errors into one line each, without the key."""
+        import openai
+
+        try:
+            yield
+        except openai.APIStatusError as error:
+            raise self._refusal(error, what) from None
+        except openai.OpenAIError as error:
+            raise ProviderError(self._line(f"{type(error).__name__}: {error}")) from None
+
+    def _refusal(self, error: Any, what: str) -> LabelerError:
+        code, message = error.status_code, str(error.message)
+        if code in {404, 405, 501}:
+            problem = f"{code}: no such batch or file, or the server has no {what} at all"
+            return NotFound(self._line(f"{problem} ({message})"), parameter="batch")
+        if code in {401, 402, 403}:
+            return Misconfigured(self._line(f"{code}: the server refused access ({message})"))
+        return ProviderError(self._line(f"{code}: {message}"))
+
+    def _line(self, problem: str) -> str:
+        shown = " ".join(hidden(problem, self._key).split())
+        return f"{self._where}: {whole(shown)[:SHOWN]}"
+
+
+def api_key_of(given: str | None = None) -> str:
+    """The key that is sent: the one given, or that of `OPENAI_API_KEY`; empty without one."""
+    key = (given or os.environ.get("OPENAI_API_KEY") or NO_KEY).strip()
+    return "" if key == NO_KEY else key
+
+
+@asynccontextmanager
+async def batch_service(
+    base_url: str | None = None, api_key: str | None = None
+) -> AsyncIterator[BatchService]:
+    """The files and batches of a server, with the key of `OPENAI_API_KEY` where none is given."""
+    import openai
+
+    address = server_address(base_url)
+    key = api_key_of(api_key)
+    # reading the certificates takes a moment, and an address without TLS has none to check
+    http = openai.DefaultAsyncHttpxClient(verify=address.startswith("https"))
+    client = openai.AsyncOpenAI(
+        base_url=address,
+        api_key=key or NO_KEY,
+        timeout=CALL_SECONDS,
+        max_retries=TRIES,
+        http_client=http,
+    )
+    try:
+        yield BatchService(client, masked(address), key)
+    finally:
+        await client.close()
+
+
+def _state(batch: Any) -> BatchState:
+    counts = batch.request_counts
+    total, completed, failed = (
+        (counts.total, counts.completed, counts.failed) if counts else (0, 0, 0)
+    )
+    files = tuple(filter(None, (batch.output_file_id, batch.error_file_id)))
+    errors = getattr(batch.errors, "data", None) or []
+    problem = "; ".join(filter(None, (str(error.message or "") for error in errors[:3])))
+    words = whole(problem)[:SHOWN]
+    return BatchState(str(batch.id), str(batch.status), total, completed, failed, files, words)

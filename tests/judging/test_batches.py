@@ -1,0 +1,347 @@
+"""Judging by batches: what a batch answers is what live calls would have been answered."""
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from labeler.collection.batches import read_batches, waiting_requests
+from labeler.collection.layout import Collection
+from labeler.errors import BadInput, Locked, Misuse, ProviderError
+from labeler.judging.batch.collect import (
+    CollectedBatches,
+    acollect,
+    aread_answers,
+    await_batches,
+)
+from labeler.judging.batch.look import abatches, acancel
+from labeler.judging.batch.submit import Submitted, asubmit, awrite_requests
+from labeler.judging.judge import judge
+from labeler.judging.session import JudgeOptions
+from labeler.models.batch.lines import FileBounds
+from labeler.models.limits import Limits
+from labeler.models.prices import Price, batch_price
+from labeler.testing import small_collection
+from labeler.testing.fake_server import completion
+from tests.batch_server import BatchServer, Line, answered, with_error, with_status
+
+KEY = "sk-secret-0123456789"
+
+
+T = TypeVar("T")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def collection() -> Collection:
+    return small_collection()
+
+
+def options(server: BatchServer, **more: Any) -> JudgeOptions:
+    return replace(JudgeOptions("umbrela", "fake", server.base_url, "one"), **more)
+
+
+def submit(collection: Collection, server: BatchServer, **more: Any) -> Submitted:
+    return run(asubmit(collection, options(server, **more)))
+
+
+def collect(collection: Collection) -> CollectedBatches:
+    return run(acollect(collection))
+
+
+def rows(collection: Collection, name: str = "one") -> list[dict[str, Any]]:
+    lines = collection.judgements(name).read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def live(collection: Collection, server: BatchServer) -> Any:
+    return judge(collection, model="fake", base_url=server.base_url, name="one")
+
+
+def test_a_batch_gives_what_live_calls_give_byte_for_byte(collection: Collection) -> None:
+    other = small_collection()
+    with BatchServer() as server:
+        server.answering = lambda requests: (
+            [with_status(r, 200, completion('{"grade": 1}')) for r in requests],
+            [],
+        )
+        submit(collection, server)
+        collect(collection)
+        live(other, server)
+        asked = {row["custom_id"] for row in server.requests}
+    of_batch = collection.judgements("one").read_text()
+    assert of_batch == other.judgements("one").read_text()
+    assert len(asked) == 4
+
+
+def test_nothing_that_waits_is_asked_again_by_a_batch_or_live(collection: Collection) -> None:
+    with BatchServer() as server:
+        assert submit(collection, server).requests == 4
+        again = submit(collection, server)
+        assert (again.requests, again.waiting) == (0, 4)
+        result = live(collection, server)
+        assert result.failures == {"call_failed": 4}
+        assert rows(collection)[0]["detail"] == "waits in batch 1"
+        assert collect(collection).results[0].judged == 4
+        assert live(collection, server).judged == 4
+        assert (len(server.requests), server.live_calls) == (4, 1)
+
+
+def test_lines_may_come_in_any_order_twice_not_at_all_or_be_strangers(
+    collection: Collection,
+) -> None:
+    def muddled(requests: list[Line]) -> tuple[list[Line], list[Line]]:
+        first, second, third, _ = requests
+        stranger = {**answered(first), "custom_id": "0" * 64}
+        nameless = {**answered(first), "custom_id": "mine"}
+        twice = with_status(third, 200, completion('{"grade": 0}'))
+        return [answered(third), stranger, nameless, answered(first), twice], [answered(second)]
+
+    with BatchServer(muddled) as server:
+        submit(collection, server)
+        taken = collect(collection)
+    counts = taken.as_json()
+    assert [counts[name] for name in ("replies", "repeated", "strange", "unanswered")] == [
+        3,
+        1,
+        2,
+        1,
+    ]
+    assert [row.get("grade") for row in rows(collection)] == [2, 2, 2, None]
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "is_asked_again"),
+    [
+        (lambda r: with_status(r, 400, {"error": {"message": "too long"}}), "call_failed", True),
+        (
+            lambda r: with_status(r, 400, {"error": {"message": "no", "code": "content_filter"}}),
+            "filtered",
+            False,
+        ),
+        (lambda r: with_status(r, 200, completion("", refusal="I will not")), "refused", False),
+        (lambda r: with_status(r, 429, {"error": {"message": "busy"}}), "call_failed", True),
+        (lambda r: with_status(r, 500, {"error": {"message": "oh"}}), "call_failed", True),
+        (lambda r: with_status(r, 200, {"nothing": 1}), "call_failed", True),
+        (lambda r: with_error(r, "batch_expired"), "call_failed", True),
+        (lambda r: with_error(r, "batch_cancelled"), "call_failed", True),
+        (lambda r: with_error(r, "odd"), "call_failed", True),
+    ],
+)
+def test_an_error_of_a_line_is_the_failure_that_a_call_would_have_been(
+    collection: Collection, line: Any, status: str, is_asked_again: bool
+) -> None:
+    def one_fails(requests: list[Line]) -> tuple[list[Line], list[Line]]:
+        return [answered(request) for request in requests[1:]], [line(requests[0])]
+
+    with BatchServer(one_fails) as server:
+        submit(collection, server)
+        result = collect(collection).results[0]
+        assert (result.judged, result.failures) == (3, {status: 1})
+        assert submit(collection, server).requests == int(is_asked_again)
+
+
+def test_what_is_cut_short_is_asked_again_with_more_room(collection: Collection) -> None:
+    def short(requests: list[Line]) -> tuple[list[Line], list[Line]]:
+        cut = completion('{"gra', finish_reason="length")
+        return [with_status(request, 200, cut) for request in requests], []
+
+    with BatchServer(short) as server:
+        submit(collection, server)
+        collect(collection)
+        server.answering = BatchServer().answering
+        submit(collection, server)
+        assert collect(collection).results[0].judged == 4
+        most = [row["body"]["max_tokens"] for row in server.requests]
+        assert most[4:] == [2 * tokens for tokens in most[:4]]
+
+
+def test_an_expired_batch_keeps_what_came_and_the_rest_is_asked_again(
+    collection: Collection,
+) -> None:
+    def half(requests: list[Line]) -> tuple[list[Line], list[Line]]:
+        late = [with_error(request, "batch_expired") for request in requests[2:]]
+        return [answered(request) for request in requests[:2]], late
+
+    with BatchServer(half, status="expired") as server:
+        submit(collection, server)
+        assert collect(collection).results[0].judged == 2
+        server.answering, server.status = BatchServer().answering, "completed"
+        assert submit(collection, server).requests == 2
+        assert collect(collection).results[0].judged == 4
+
+
+def test_cancelling_keeps_what_came_and_live_calls_do_the_rest(collection: Collection) -> None:
+    with BatchServer(lambda requests: ([answered(requests[0])], []), ends=False) as server:
+        submit(collection, server)
+        assert collect(collection).open == 1
+        assert run(acancel(collection)).records[0].status == "cancelling"
+        assert collect(collection).results[0].judged == 1
+        assert live(collection, server).judged == 4
+        assert server.live_calls == 1 + 3
+
+
+def test_a_batch_of_which_nobody_heard_is_found_again_and_not_paid_twice(
+    collection: Collection,
+) -> None:
+    with BatchServer(forget_answer_to_begin=True) as server:
+        with pytest.raises(ProviderError):
+            submit(collection, server)
+        server.forget_answer_to_begin = False
+        assert submit(collection, server).requests == 0
+        assert collect(collection).results[0].judged == 4
+        assert len(server.batches) == 1
+
+
+def test_what_the_service_refuses_is_free_to_be_asked(collection: Collection) -> None:
+    with BatchServer(refuse_batches=1) as server:
+        with pytest.raises(ProviderError, match="limit of the organization"):
+            submit(collection, server)
+        assert submit(collection, server).requests == 4
+
+
+def test_files_are_split_at_the_limits_of_the_service(collection: Collection) -> None:
+    with BatchServer() as server:
+        submitted = run(asubmit(collection, options(server), bounds=FileBounds(lines=3)))
+        assert [batch.requests for batch in submitted.batches] == [3, 1]
+        assert collect(collection).results[0].judged == 4
+    with BatchServer() as server:
+        size = len(json.dumps(small_request(small_collection())))
+        submitted = run(asubmit(small_collection(), options(server), bounds=FileBounds(size=size)))
+        assert [batch.requests for batch in submitted.batches] == [1, 1, 1, 1]
+
+
+def small_request(collection: Collection) -> Line:
+    with BatchServer() as server:
+        submit(collection, server)
+        return server.requests[0]
+
+
+def test_a_budget_bounds_what_is_handed_over(collection: Collection) -> None:
+    with BatchServer() as server:
+        submitted = submit(collection, server, limits=Limits(max_calls=3))
+        assert submitted.stopped is not None
+        assert submitted.requests == 2  # and a call that finds out what the server accepts
+
+
+def test_two_processes_do_not_hand_over_at_once(collection: Collection) -> None:
+    with BatchServer() as server:
+
+        async def both() -> list[object]:
+            each = (asubmit(collection, options(server)) for _ in range(2))
+            return await asyncio.gather(*each, return_exceptions=True)
+
+        outcomes = run(both())
+        assert sum(isinstance(outcome, Locked) for outcome in outcomes) == 1
+        assert len(server.requests) == 4
+
+
+def test_requests_go_into_a_file_and_answers_come_from_one(
+    collection: Collection, tmp_path: Path
+) -> None:
+    with BatchServer() as server:
+        asked, requests = options(server), tmp_path / "requests.jsonl"
+        run(awrite_requests(collection, asked, requests))
+        lines = [json.loads(line) for line in requests.read_text().splitlines()]
+        assert {line["url"] for line in lines} == {"/v1/chat/completions"}
+        answers = tmp_path / "answers.jsonl"
+        answers.write_text("\n".join(json.dumps(answered(line)) for line in reversed(lines)))
+        assert len(waiting_requests(collection)) == 4
+        assert run(aread_answers(collection, answers)).results[0].judged == 4
+        assert server.live_calls == 0
+        with pytest.raises(Misuse, match="no batch was written"):
+            run(aread_answers(collection, answers))
+
+
+def test_a_file_that_answers_nothing_changes_nothing(
+    collection: Collection, tmp_path: Path
+) -> None:
+    with BatchServer() as server:
+        run(awrite_requests(collection, options(server), tmp_path / "requests.jsonl"))
+    with pytest.raises(BadInput, match="answers a request that was written"):
+        run(aread_answers(collection, tmp_path / "requests.jsonl"))
+    assert len(waiting_requests(collection)) == 4
+
+
+def test_methods_of_several_requests_take_a_batch_a_round(collection: Collection) -> None:
+    def by_part(requests: list[Line]) -> tuple[list[Line], list[Line]]:
+        return [with_status(r, 200, completion(reply_to(r))) for r in requests], []
+
+    with BatchServer(by_part) as server:
+        asked = options(server, prompt="nuggets")
+        done = run(await_batches(collection, asked, every=0.0))
+        assert done.results[0].judged == 4
+        assert len(server.batches) == 2
+        assert server.live_calls == 1
+
+
+def reply_to(request: Line) -> str:
+    """Two facts where they are asked for, else that a passage states both."""
+    asked = request["body"]["messages"][-1]["content"]
+    if "List up to" in asked:
+        return '{"questions": ["cats sleep anywhere", "on a table"]}'
+    return '{"grades": [{"number": 1, "grade": 2}, {"number": 2, "grade": 2}]}'
+
+
+def test_no_key_is_kept_where_a_server_echoes_it(collection: Collection) -> None:
+    def echo(requests: list[Line]) -> tuple[list[Line], list[Line]]:
+        said = {"error": {"message": f"key {KEY} is over its limit of length"}}
+        return [with_status(request, 400, said) for request in requests], []
+
+    with BatchServer(echo) as server:
+        submit(collection, server)
+        collect(collection)
+    for path in collection.folder.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_redacted_requests_leave_no_text_once_they_are_handed_over(
+    collection: Collection,
+) -> None:
+    with BatchServer() as server:
+        submit(collection, server, redact=True)
+        for path in (collection.folder / "batches").glob("*"):
+            assert b"cats" not in path.read_bytes()
+        assert collect(collection).results[0].judged == 4
+
+
+def test_the_texts_of_collected_requests_are_kept_by_the_store_alone(
+    collection: Collection,
+) -> None:
+    with BatchServer() as server:
+        submit(collection, server)
+        collect(collection)
+        names = sorted(path.name for path in (collection.folder / "batches").glob("[!.]*"))
+        assert names == ["1.json"]
+        assert run(abatches(collection)).open == 0
+    assert read_batches(collection)[0].status == "collected"
+
+
+def test_a_damaged_record_is_named(collection: Collection) -> None:
+    (collection.folder / "batches").mkdir()
+    (collection.folder / "batches" / "1.json").write_text('{"number": 1}')
+    with pytest.raises(BadInput, match=r"1\.json: no record of a batch"):
+        read_batches(collection)
+
+
+def test_no_embedded_model_is_asked_by_batches(collection: Collection) -> None:
+    with BatchServer() as server, pytest.raises(Misuse, match="no server"):
+        submit(collection, server, model="similarity", base_url=None)
+
+
+def test_a_batch_costs_half_at_openai_and_no_less_elsewhere() -> None:
+    price = Price(2.0, 8.0, "2026-01-01")
+    assert batch_price(price, None).of(10**6, 10**6) == 5.0
+    assert batch_price(price, "http://127.0.0.1:1/v1").of(10**6, 10**6) == 10.0
