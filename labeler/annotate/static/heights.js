@@ -10,7 +10,9 @@ export function watchHeights() {
   addEventListener("resize", measure);
 }
 
-function measure() {
+export function measure() {
+  const query = byId("query"); // a long one scrolls in itself, which the Tab key must reach
+  query.tabIndex = query.scrollHeight > query.clientHeight + 1 ? 0 : -1;
   for (const [id, name] of NAMES) {
     const part = byId(id), style = getComputedStyle(part);
     const beside = id === "actions" && style.bottom === "auto";

@@ -6,7 +6,7 @@ import { Clock } from "./clock.js";
 import { fillHelp, fillInstructions, openDialog, watchDialogs, watchSingleKeys } from "./dialogs.js";
 import { byId, keyedButton } from "./dom.js";
 import { draftKey, dropDraft, keepDraft, readDraft } from "./drafts.js";
-import { watchHeights } from "./heights.js";
+import { measure, watchHeights } from "./heights.js";
 import { listen } from "./keys.js";
 import { revealNodes, showDocuments, showEnd, showProgress, showQuery } from "./views.js";
 
@@ -42,6 +42,7 @@ function take(answer, sentence) {
   tell(sentence);
   if (item) showItem(item);
   else showNoItem(progress);
+  measure();
   byId("query").focus({ preventScroll: true });
   scrollTo(0, item ? readDraft(page.draft).scroll ?? 0 : 0);
 }
