@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -31,13 +31,22 @@ _STEMMERS = {
     "ru": "russian",
     "sv": "swedish",
 }
-_ASKING = frozenset("i my me you your we our can at was were when where why who which if".split())  # noqa: SIM905 - read as words, not quotes
+_ASKING = frozenset(
+    word
+    for words in (
+        "i my me you your we our their its there who which when where why if so than then",
+        "can could should would was were did has have had at about after before between into",
+    )
+    for word in words.split()
+)
 """Further words of English questions that tell nothing of what is asked for."""
 _TEXT_TO_TELL = 4000
 """Characters of a text that tell its language."""
 
 Run = tuple[str, bool]
 """A stretch of a text, and whether it is a word of the query."""
+Span = tuple[int, int, str]
+"""Where a term begins and ends in a text, and which it is."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,7 @@ class QueryTerms:
         terms = (stem(part) for word in telling or _words(query) for part in _parts(word))
         return cls(frozenset(terms), stem)
 
-    def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def spans(self, text: str) -> Iterator[Span]:
         """Yield where a term stands in a text, and which; pairs of characters may overlap."""
         if not self.terms:
             return
@@ -74,24 +83,25 @@ class QueryTerms:
             if term_of[word] in self.terms:
                 yield match.start(), match.end(), term_of[word]
 
-    def _pairs(self, word: str, start: int) -> Iterator[tuple[int, int, str]]:
+    def _pairs(self, word: str, start: int) -> Iterator[Span]:
         size = min(2, len(word))
         for at in range(len(word) - size + 1):
             term = _folded(word[at : at + size])
             if term in self.terms:
                 yield start + at, start + at + size, term
 
-    def runs(self, text: str) -> tuple[Run, ...]:
-        """The text in stretches, one after the other, each of them marked or not."""
-        runs, end = list[Run](), 0
-        for first, last, _term in self.spans(text):
-            if runs and runs[-1][1] and first <= end:  # two pairs of characters that touch
-                runs[-1] = (runs[-1][0] + text[end:last], True)
-            else:
-                runs += [(text[end:first], False)] if first > end else []
-                runs.append((text[first:last], True))
-            end = last
-        return (*runs, (text[end:], False)) if end < len(text) else tuple(runs)
+
+def runs_of(text: str, spans: Sequence[Span]) -> tuple[Run, ...]:
+    """The text in stretches, one after the other, those of the spans marked."""
+    runs, end = list[Run](), 0
+    for first, last, _term in spans:
+        if runs and runs[-1][1] and first <= end:  # two pairs of characters that touch
+            runs[-1] = (runs[-1][0] + text[end:last], True)
+        else:
+            runs += [(text[end:first], False)] if first > end else []
+            runs.append((text[first:last], True))
+        end = last
+    return (*runs, (text[end:], False)) if end < len(text) else tuple(runs)
 
 
 def _words(text: str) -> list[str]:

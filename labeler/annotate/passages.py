@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labeler.annotate.marking import QueryTerms, Run
+from labeler.annotate.marking import QueryTerms, Run, Span, runs_of
 from labeler.text.sentences import count_words, short_stretches
 from labeler.text.visible import visible
 
@@ -67,6 +67,7 @@ class _Paragraph:
     text: str
     words: int
     preformatted: bool
+    spans: tuple[Span, ...]
     terms: Counter[str]
 
 
@@ -83,7 +84,7 @@ def shown(
     first, last = _unfolded(paragraphs, folding)
     return tuple(
         ShownParagraph(
-            terms.runs(paragraph.text),
+            runs_of(paragraph.text, paragraph.spans),
             paragraph.words,
             folded=not first <= number < last,
             preformatted=paragraph.preformatted,
@@ -171,8 +172,9 @@ def _lines(paragraph: str) -> Iterator[tuple[int, int]]:
 
 def _read(paragraph: tuple[str, bool], terms: QueryTerms) -> _Paragraph:
     text, preformatted = paragraph
-    counts = Counter(term for _first, _last, term in terms.spans(text))
-    return _Paragraph(text, count_words(text), preformatted, counts)
+    spans = tuple(terms.spans(text))
+    counts = Counter(term for _first, _last, term in spans)
+    return _Paragraph(text, count_words(text), preformatted, spans, counts)
 
 
 def _unfolded(paragraphs: Sequence[_Paragraph], folding: Folding) -> tuple[int, int]:

@@ -141,7 +141,7 @@ def test_nothing_typed_is_lost_where_the_server_cannot_be_reached(raters: Raters
 
 
 FAILURES = [
-    (500, '{"error": "the disk is full"}', "Not saved. the disk is full."),
+    (500, '{"error": "the disk is full"}', "Not saved. The disk is full."),
     (502, "<h1>Bad gateway</h1>", "Not saved. The server failed (502)."),
     (200, "<h1>Log in to this network</h1>", "Not saved. The server failed (200)."),
 ]
@@ -164,7 +164,7 @@ def test_an_answer_given_in_another_window_is_not_given_twice(raters: Raters) ->
     (address,) = raters.serve(grading_of(pairs(3)), "anna")
     one, other = raters.window(address).open(), raters.window(address).open()
     one.press("1").says("Saved: 1")
-    other.press("3").warns("answered in another window").ready().asks("where does cat 1 sleep")
+    other.press("3").warns("was answered in another window").ready().asks("where does cat 1 sleep")
     assert [row.grade for row in one.answers] == [1]
 
 

@@ -57,4 +57,7 @@ function refusal(response, body) {
   return new Failed(sentence, { stale: response.status === 409 });
 }
 
-const ended = (sentence) => (/[.!?]$/.test(sentence) ? sentence : `${sentence}.`);
+function ended(sentence) {
+  const begun = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
