@@ -33,7 +33,9 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
     scale = sample_scale(collection, sample)
     present = [row for row in rows if _is_present(row, texts)]
     if purpose == "audit":
-        present.sort(key=lambda row: (_shuffled(sample, row.pair.query_id), row.number))
+        order = {row.pair.query_id: "" for row in present}
+        order = {query_id: _shuffled(sample, query_id) for query_id in order}
+        present.sort(key=lambda row: (order[row.pair.query_id], row.number))
     drawn_texts = {str(row.number): row.texts for row in present if row.texts}
 
     def show(item: RatingItem) -> Mapping[str, Any]:

@@ -66,7 +66,7 @@ class RatingJournal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = lock_file(self.path.with_name(f".{self.path.stem}.lock"))
         try:
-            lock.acquire(timeout=LONGEST_WAIT)
+            lock.acquire(timeout=LONGEST_WAIT, poll_interval=0.005)
         except Timeout as error:
             problem = "another process has held it for too long"
             raise FileProblem(f"{self.path}: {problem}") from error

@@ -20,18 +20,19 @@ from labeler.messages import missing_extra
 PORT = 8765
 """The port that is tried first where none is named."""
 
-HEADER_SECONDS = 10.0
-"""How long a connection may stay open without a request."""
-
 BACKLOG = 256
 
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Where pages are served: `port` None is 8765 or any that is free, 0 is any that is free."""
+    """Where pages are served: `port` None is 8765 or any that is free, 0 is any that is free.
+
+    A connection without a whole request is closed after `patience` seconds.
+    """
 
     host: str = "127.0.0.1"
     port: int | None = None
+    patience: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def served(
     listening = _bound(options)
     config = uvicorn.Config(
         guard,
-        http=impatient_protocol(HEADER_SECONDS),
+        http=impatient_protocol(options.patience),
         ws="none",
         lifespan="off",
         log_config=None,

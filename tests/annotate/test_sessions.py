@@ -1,6 +1,7 @@
 """What a rater is given to grade: drawn, routed or gold pairs, and what is shown once graded."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,14 +23,19 @@ from labeler.testing import fake_model, small_collection
 from labeler.trec.qrels import read_qrels
 
 
-@pytest.fixture
-def coll(tmp_path: Path) -> Collection:
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six queries by two documents, judged by an assessor with a reason."""
     queries = [Query(f"q{n}", f"do cats sleep {n}") for n in range(6)]
-    collection = small_collection(tmp_path / "coll", queries)
+    collection = small_collection(tmp_path_factory.mktemp("judged") / "coll", queries)
     model = fake_model('{"grade": 2, "reason": "It names <b>a cat</b>."}')
     labeler.judge(collection, model=model, name="llm")
-    return collection
+    return collection.folder
+
+
+@pytest.fixture
+def coll(judged: Path, tmp_path: Path) -> Collection:
+    return Collection(Path(shutil.copytree(judged, tmp_path / "coll")))
 
 
 def pages(collection: Collection, *raters: str, **more: object) -> list[Page]:

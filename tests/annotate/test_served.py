@@ -1,0 +1,212 @@
+"""The page over real connections: a server on a port, slow clients, processes that are killed."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import pytest
+
+from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+from labeler.annotate.journal import read_journal
+from labeler.annotate.serve import ServeOptions, served
+from labeler.collection.layout import Collection
+from labeler.data import Query
+from labeler.errors import Misuse
+from labeler.testing import small_collection
+from labeler.trec.qrels import read_qrels
+
+PAIRS = 20
+
+
+@pytest.fixture
+def coll(tmp_path: Path) -> Collection:
+    queries = [Query(f"q{n:02}", f"where do cats sleep {n}") for n in range(PAIRS // 2)]
+    return small_collection(tmp_path / "coll", queries)
+
+
+class Client:
+    """A browser of one rater, as far as requests go."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self.path, self.origin = parts.path, f"http://{parts.netloc}"
+        self.connection = http.client.HTTPConnection(parts.netloc, timeout=20)
+        self.about = self.get("api/session")[1]
+        self.csrf = self.about["csrf"]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.connection.close()
+
+    def get(self, path: str) -> tuple[int, Any]:
+        self.connection.request("GET", self.path + path)
+        return self._answer()
+
+    def post(self, path: str, body: object) -> tuple[int, Any]:
+        headers = {"X-CSRF": self.csrf, "Origin": self.origin, "Content-Type": "application/json"}
+        self.connection.request("POST", self.path + path, json.dumps(body), headers)
+        return self._answer()
+
+    def _answer(self) -> tuple[int, Any]:
+        answer = self.connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+
+def grade_until_done(address: str) -> list[str]:
+    """Grade whatever is current; the items whose grade was confirmed."""
+    confirmed = []
+    with Client(address) as client:
+        while (item := client.get("api/item")[1]["item"]) is not None:
+            status, _ = client.post("api/answer", {"item": item["id"], "grade": 1})
+            assert status in {200, 409}
+            confirmed += [item["id"]] if status == 200 else []
+    return confirmed
+
+
+def test_two_servers_and_four_browsers_of_one_rater_grade_each_pair_once(coll: Collection) -> None:
+    def sessions() -> Any:
+        return rating_sessions(coll, AnnotateOptions(("anna",)))
+
+    free = ServeOptions(port=0)
+    with served(sessions(), free) as one, served(sessions(), free) as other:
+        addresses = [*one.addresses, *other.addresses] * 2
+        with ThreadPoolExecutor(4) as pool:
+            by_client = list(pool.map(grade_until_done, addresses))
+    confirmed = [item for items in by_client for item in items]
+    rows = read_journal(coll.annotations / "anna.jsonl")
+    assert sorted(confirmed) == sorted(row.item for row in rows)
+    assert len(set(confirmed)) == len(confirmed) == PAIRS
+
+
+def test_clients_that_say_nothing_or_half_keep_nobody_waiting_and_are_let_go(
+    coll: Collection,
+) -> None:
+    sessions = rating_sessions(coll, AnnotateOptions(("anna",)))
+    with served(sessions, ServeOptions(port=0, patience=0.3)) as server:
+        parts = urlsplit(server.addresses[0])
+        where = (parts.hostname or "", parts.port or 0)
+        silent = [socket.create_connection(where) for _ in range(40)]
+        half = [socket.create_connection(where) for _ in range(40)]
+        for connection in half:
+            connection.sendall(f"GET {parts.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ".encode())
+        with Client(server.addresses[0]) as client:
+            assert client.get("api/item")[0] == 200
+        for connection in (*silent, *half):
+            connection.settimeout(20)
+            assert connection.recv(1) == b""
+            connection.close()
+
+
+def test_a_port_in_use_is_named_and_without_one_another_is_taken(coll: Collection) -> None:
+    sessions = rating_sessions(coll, AnnotateOptions(("anna",)))
+    with served(sessions, ServeOptions(port=0)) as server:
+        port = urlsplit(server.addresses[0]).port
+        with (
+            pytest.raises(Misuse, match=f"cannot listen on port {port} of 127.0.0.1") as caught,
+            served(sessions, ServeOptions(port=port)),
+        ):
+            pass
+        assert caught.value.parameter == "port"
+        with served(sessions, ServeOptions()) as one, served(sessions, ServeOptions()) as other:
+            assert urlsplit(one.addresses[0]).port != urlsplit(other.addresses[0]).port
+
+
+def test_each_rater_has_an_address_of_their_own(coll: Collection) -> None:
+    sessions = rating_sessions(coll, AnnotateOptions(("anna", "ben")))
+    with served(sessions, ServeOptions(port=0)) as server:
+        for rater, address in zip(("anna", "ben"), server.addresses, strict=True):
+            with Client(address) as client:
+                assert client.about["rater"] == rater
+        tokens = [urlsplit(address).path.strip("/") for address in server.addresses]
+        assert len(set(tokens)) == 2
+        assert min(map(len, tokens)) >= 32
+
+
+@contextmanager
+def command(coll: Collection, *words: str) -> Iterator[subprocess.Popen[str]]:
+    own = ["annotate", str(coll.folder), "--rater", "anna", "--port", "0", *words]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "labeler", *own],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def address_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def test_each_grade_that_was_confirmed_survives_the_end_of_the_process(coll: Collection) -> None:
+    with command(coll) as process:
+        address = address_of(process)
+        with ThreadPoolExecutor(2) as pool:
+            work = pool.submit(grading_until_it_dies, address)
+            journal = coll.annotations / "anna.jsonl"
+            while not journal.exists() or journal.read_bytes().count(b"\n") < 5:
+                time.sleep(0.001)
+            os.kill(process.pid, signal.SIGKILL)
+            confirmed = work.result()
+    rows = [row.item for row in read_journal(coll.annotations / "anna.jsonl")]
+    assert rows[: len(confirmed)] == confirmed
+    assert len(rows) - len(confirmed) in {0, 1}  # one may be written and not yet confirmed
+    (session,) = rating_sessions(coll, AnnotateOptions(("anna",)))
+    assert session.state()["progress"]["done"] == len(rows)
+
+
+def grading_until_it_dies(address: str) -> list[str]:
+    confirmed: list[str] = []
+    with Client(address) as client, suppress(OSError, http.client.HTTPException):
+        item = client.get("api/item")[1]["item"]["id"]
+        while True:
+            _, state = client.post("api/answer", {"item": item, "grade": 1})
+            confirmed.append(item)
+            item = state["item"]["id"]
+    return confirmed
+
+
+def test_ctrl_c_keeps_the_grades_as_qrels_and_says_in_one_line_how_to_go_on(
+    coll: Collection,
+) -> None:
+    with command(coll) as process:
+        address = address_of(process)
+        with Client(address) as client:
+            item = client.get("api/item")[1]["item"]
+            client.post("api/answer", {"item": item["id"], "grade": 2})
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out == ""  # the address stood there once
+    sample = client_sample(coll)
+    *_, last = errors.splitlines()
+    assert last == (
+        f"anna: 1 of {PAIRS} pairs graded, kept as the qrels anna; to go on: labeler annotate"
+        f" {coll.folder} --rater anna --sample {sample}"
+    )
+    assert urlsplit(address).path.strip("/") not in errors
+    grades = read_qrels(coll.qrels("anna"))
+    assert grades == {item["query"]["id"]: {item["document"]["id"]: 2}}
+
+
+def client_sample(coll: Collection) -> str:
+    (path,) = (coll.folder / "samples").iterdir()
+    return path.stem
