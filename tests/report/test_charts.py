@@ -201,3 +201,10 @@ def test_each_system_has_a_row_of_its_own_with_its_name_and_number(systems: int)
         assert len(names) == systems
         heights = [float(y) for y in re.findall(r'class="dot"[^>]*cy="([\d.]+)"', svg)]
         assert all(b - a >= 18 for a, b in pairwise(heights))
+
+
+@pytest.mark.parametrize(("queries", "most"), [(50, 8_000), (500, 60_000), (5000, 40_000)])
+def test_a_strip_of_many_queries_stays_short(queries: int, most: int) -> None:
+    values = {f"q{i}": (i * 0.618) % 1 for i in range(queries)}
+    drawing = strip("Kappa by query", [NamedValues("gpt-4o", values)], Axis("kappa"))
+    assert len(drawing.wide) + len(drawing.narrow) < most

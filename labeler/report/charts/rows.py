@@ -28,10 +28,11 @@ class ChartRow:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the rows of a chart stand: their middles, and the scale below them."""
+    """Where the rows of a chart stand: their middles, and the scale below them, in a width."""
 
     scale: Scale
     middles: tuple[float, ...]
+    width: int
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class RowChart:
         middles, names, bottom = self._names(space, top)
         grid = _grid(made, (top, bottom), self.axis, width, both=len(self.rows) > _MANY)
         label = label_across(self.axis.label, made, bottom + 34, width)
-        drawn = "".join(marks(Frame(made, middles)))
+        drawn = "".join(marks(Frame(made, middles, width)))
         return Canvas(bottom + _FOOT, head + grid + drawn + names + label)
 
     def _space(self, width: int) -> RowSpace:

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
 
-from labeler.report.charts.drawing import Axis, Drawing, counted, drawing, is_number
+from labeler.report.charts.drawing import WIDE, Axis, Drawing, counted, drawing, is_number
 from labeler.report.charts.rows import ChartRow, Frame, RowChart
-from labeler.report.charts.svg import dot, line, rectangle
+from labeler.report.charts.svg import dot, dots, line, rectangle
 from labeler.report.table import Column, Table
 
 _HEIGHT = 64.0
 """Pixels of the highest stack."""
 _LEAST_DOT, _MOST_DOT = 3.0, 9.0
+_MOST_NAMED = 600
+"""Of more values in a row none is named under a pointer: the page would become too long."""
 
 
 @dataclass(frozen=True)
@@ -92,21 +94,39 @@ def _row(row: NamedValues, base: float, made: Frame, how: tuple[Axis, float]) ->
     axis, size = how
     yield line("base", (made.scale.start, base), (made.scale.end, base))
     stacks = _stacks(row, made, size)
-    highest = max(map(len, stacks.values()), default=0)
-    for number, stack in stacks.items():
-        left = made.scale.start + number * size
-        if highest * size > _HEIGHT:
-            height = _HEIGHT * len(stack) / highest
-            ends = axis.text(stack[0][1]), axis.text(stack[-1][1])
-            tip = f"{len(stack):,} from {ends[0]} to {ends[1]}"
-            yield rectangle("bar", (left, base - height), (size - 0.5, height), tip)
-            continue
-        for level, (name, value) in enumerate(stack):
-            center = (left + size / 2, base - (level + 0.5) * size)
+    if max(map(len, stacks.values()), default=0) * size > _HEIGHT:
+        yield from _columns(stacks, base, made, how)
+    elif made.width < WIDE or len(row.values) > _MOST_NAMED:
+        centers = (center for _, center in _centers(stacks, base, made, size))
+        yield dots("dots", centers, size - 0.8)
+    else:
+        for (name, value), center in _centers(stacks, base, made, size):
             yield dot("dot", center, size / 2 - 0.4, f"{name}: {axis.text(value)}")
     median = _quartiles(row)[1]
     if median is not None:
         yield line("median", (made.scale(median), base - _HEIGHT), (made.scale(median), base + 4))
+
+
+def _centers(
+    stacks: Stacks, base: float, made: Frame, size: float
+) -> Iterator[tuple[tuple[str, float], tuple[float, float]]]:
+    """Each value with the center of its dot."""
+    for number, stack in stacks.items():
+        x = made.scale.start + (number + 0.5) * size
+        for level, pair in enumerate(stack):
+            yield pair, (x, base - (level + 0.5) * size)
+
+
+def _columns(stacks: Stacks, base: float, made: Frame, how: tuple[Axis, float]) -> Iterator[str]:
+    """A bar for each stack, of which the highest fills the row."""
+    axis, size = how
+    highest = max(map(len, stacks.values()))
+    for number, stack in stacks.items():
+        height = _HEIGHT * len(stack) / highest
+        ends = axis.text(stack[0][1]), axis.text(stack[-1][1])
+        tip = f"{len(stack):,} from {ends[0]} to {ends[1]}"
+        corner = (made.scale.start + number * size, base - height)
+        yield rectangle("bar", corner, (size - 0.5, height), tip)
 
 
 def _table(title: str, rows: Sequence[NamedValues], axis: Axis) -> Table:
