@@ -10,5 +10,7 @@
 - `unseen`: what a few queries do not show of all.
 - `rankings`: intervals of how alike two rankings of systems are.
 - `randomization`: tests of paired differences, and corrections for many of them.
+- `blocks`, `blocked`, `sides`, `distances`: two samples in blocks, as searches by day or session.
+- `logistic`: logistic regression.
 - `student`, `power`, `correlation`, `ppi`: Student's t, sample sizes, rankings, corrected means.
 """

@@ -1,0 +1,1 @@
+"""How well users' queries are covered by the corpus, and stand in the evaluation set."""

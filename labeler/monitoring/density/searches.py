@@ -1,0 +1,172 @@
+"""The searches of a log by week: which query, on which day, in which session."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import NamedTuple
+
+import numpy as np
+
+from labeler.arrays import Floats, Integers
+from labeler.queries.filter import words
+from labeler.queries.personal import personal
+from labeler.queries.traffic import LONGEST, normalized
+
+_DAYS = 7
+_MONDAY = date(2024, 1, 1).toordinal()
+
+
+class Search(NamedTuple):
+    """A query that somebody typed on a day, `times` times; `session` is empty where unknown."""
+
+    day: date
+    text: str
+    session: str = ""
+    times: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Week:
+    """The searches of seven days from a Monday on: rows of a query, a day and a session.
+
+    `query` are places in the texts of `SearchLog`. `session` is a number, 0 where the log has none.
+    A query counts once in each session and day. `searches` counts all of the week, of which those
+    of the rows may be a sample.
+    """
+
+    monday: date
+    query: Integers
+    day: Integers
+    session: Integers
+    count: Floats
+    searches: int
+
+    @property
+    def days(self) -> int:
+        """How many of its days have a search."""
+        return len(np.unique(self.day))
+
+
+@dataclass(frozen=True, eq=False)
+class SearchLog:
+    """Searches by week, and what was left out, by reason.
+
+    `totals` is how often each text was searched for, in all weeks.
+    """
+
+    texts: list[str]
+    weeks: list[Week]
+    totals: Integers
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    has_sessions: bool = False
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Rows as they come, in plain arrays: 28 bytes each."""
+
+    query: array[int] = field(default_factory=lambda: array("q"))
+    day: array[int] = field(default_factory=lambda: array("l"))
+    session: array[int] = field(default_factory=lambda: array("q"))
+    count: array[int] = field(default_factory=lambda: array("q"))
+
+
+def by_week(searches: Iterable[Search], most: int, seed: int = 0) -> SearchLog:
+    """The searches by week; of weeks with more than `most`, a sample of whole sessions.
+
+    Queries with personal data, without a word, or pasted are left out and counted.
+
+    >>> day = date(2024, 5, 1)
+    >>> log = by_week([Search(day, "USB hub", "s"), Search(day, "@jo")], most=100)
+    >>> log.texts, [str(week.monday) for week in log.weeks], dict(log.dropped)
+    (['USB hub'], ['2024-04-29'], {'name with @': 1})
+    """
+    places: dict[str, int] = {}
+    forms: dict[int, Counter[str]] = defaultdict(Counter)
+    dropped: Counter[str] = Counter()
+    rows, has_sessions = _Rows(), False
+    for search in searches:
+        text = normalized(search.text)
+        place = places.get(text.casefold())
+        if place is None:
+            reason = _reason_to_drop(text)
+            if reason:
+                dropped[reason] += search.times
+                continue
+            place = places[text.casefold()] = len(places)
+        forms[place][text] += search.times
+        rows.query.append(place)
+        rows.day.append(search.day.toordinal())
+        rows.session.append(_number(search.session) if search.session else 0)
+        rows.count.append(search.times)
+        has_sessions |= bool(search.session)
+    texts = [max(forms[p], key=lambda form: (forms[p][form], form)) for p in range(len(places))]
+    weeks, totals = _in_weeks(rows, len(texts), most, seed)
+    return SearchLog(texts, weeks, totals, dict(dropped), has_sessions)
+
+
+def _reason_to_drop(text: str) -> str:
+    kinds = personal(text)
+    if kinds:
+        return kinds[0]
+    if not words(text):
+        return "no word"
+    return f"more than {LONGEST} characters" if len(text) > LONGEST else ""
+
+
+def _number(session: str) -> int:
+    """A number above 0 for the name of a session."""
+    digest = hashlib.blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return (int.from_bytes(digest) >> 1) or 1
+
+
+def _in_weeks(rows: _Rows, texts: int, most: int, seed: int) -> tuple[list[Week], Integers]:
+    """The weeks, and how often each text was searched for."""
+    query, day, session, count = (
+        np.asarray(column, dtype=np.int64)
+        for column in (rows.query, rows.day, rows.session, rows.count)
+    )
+    # a query once in each session and day: rows without a session all count
+    named = np.flatnonzero(session)
+    key = np.column_stack([session, day, query])[named]
+    _, first = np.unique(key, axis=0, return_index=True)
+    keep = np.sort(np.concatenate([np.flatnonzero(session == 0), named[first]]))
+    count = np.where(session > 0, 1, count)[keep]
+    query, day, session = query[keep], day[keep], session[keep]
+    totals = np.bincount(query, weights=count, minlength=texts).astype(np.int64)
+    number = (day - _MONDAY) // _DAYS
+    weeks = []
+    for which in np.unique(number):
+        inside = np.flatnonzero(number == which)
+        monday = date.fromordinal(_MONDAY) + timedelta(days=int(which) * _DAYS)
+        columns = query[inside], day[inside], session[inside], count[inside]
+        weeks.append(_sampled(monday, columns, most, seed))
+    return weeks, totals
+
+
+def _sampled(
+    monday: date, columns: tuple[Integers, Integers, Integers, Integers], most: int, seed: int
+) -> Week:
+    """A week of at most `most` searches or so; each row is one session's, or one search."""
+    query, day, session, count = columns
+    searches = int(count.sum())
+    rng = np.random.default_rng((seed, monday.toordinal()))
+    counted = np.flatnonzero(session == 0)
+    taken = count.copy()
+    if searches > most:
+        share = most / searches
+        taken[counted] = rng.binomial(count[counted], share)
+        named, which = np.unique(session, return_inverse=True)
+        drawn = rng.random(len(named)) < share
+        taken[(session > 0) & ~drawn[which]] = 0
+    repeats = np.repeat(np.arange(len(query)), taken)
+    # a search without a session is a session of its own, with a number below 0
+    alone = session[repeats] == 0
+    sessions = np.where(alone, -1 - np.arange(len(repeats)), session[repeats])
+    ones = np.ones(len(repeats))
+    return Week(monday, query[repeats], day[repeats], sessions, ones, searches)
