@@ -136,7 +136,7 @@ def separation(scores: Floats, mass: Floats, blocks: Integers, sides: BlockSides
 
     value = float(area(sides.observed)[0])
     low, high = _area_interval(wins, totals, first, value) or (None, None)
-    return Separation(value, low, high, sides.p(value, area))
+    return Separation(value, low, high, sides.p(value, sides.by_chance(area)))
 
 
 def _added(values: Floats, blocks: Integers, count: int) -> Floats:

@@ -21,7 +21,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.stats.intervals import Interval
-from labeler.stats.levels import LEVEL
+from labeler.stats.levels import LEVEL, SIGNIFICANT
 from labeler.stats.sides import ROUNDS, BlockSides
 from labeler.stats.student import t_quantile
 
@@ -74,7 +74,8 @@ def apart(of: BlockSums, first: Floats, second: Floats) -> Floats:
 class SampleShift(NamedTuple):
     """How far apart two samples are, with its interval, and p of the permutation test.
 
-    `smallest_p` is the least that this test could have said of so many blocks.
+    `smallest_p` is the least that this test could have said of so many blocks, `limit` the distance
+    that chance reaches with a probability of the level that was asked for.
     """
 
     value: float
@@ -82,17 +83,19 @@ class SampleShift(NamedTuple):
     high: float | None
     p: float
     smallest_p: float
+    limit: float
 
 
-def shift(of: BlockSums, sides: BlockSides) -> SampleShift:
+def shift(of: BlockSums, sides: BlockSides, level: float = SIGNIFICANT) -> SampleShift:
     """The distance of the two samples of blocks.
 
     The test moves blocks between the samples. It is exact where blocks are exchangeable.
     """
     value = float(apart(of, sides.observed, 1 - sides.observed)[0])
-    p = sides.p(value, lambda drawn: apart(of, drawn, 1 - drawn))
+    by_chance = sides.by_chance(lambda drawn: apart(of, drawn, 1 - drawn))
     low, high = interval_apart(of, sides.first) or (None, None)
-    return SampleShift(value, low, high, p, sides.smallest_p)
+    p, limit = sides.p(value, by_chance), float(np.quantile(by_chance, 1 - level, method="higher"))
+    return SampleShift(value, low, high, p, sides.smallest_p, limit)
 
 
 def interval_apart(of: BlockSums, first: Flags) -> Interval:

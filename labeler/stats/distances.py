@@ -77,3 +77,20 @@ def _squared(some: Points, points: Points) -> NDArray[np.float32]:
     # what rounding leaves of equal points would count as a distance once its root is taken
     squared[squared < 1e-6] = 0.0
     return np.asarray(squared, dtype=np.float32)
+
+
+def mean_distances(some: Points, points: Points, shares: Floats, distance: Distance) -> Floats:
+    """The mean distance of each of some points to others that count by their shares, `(some,)`."""
+    blocks = [
+        distance(_squared(some[first : first + _ROWS], points)) @ shares
+        for first in range(0, len(some), _ROWS)
+    ]
+    return np.concatenate(blocks).astype(np.float64) if blocks else np.zeros(0)
+
+
+def cross(some: Points, points: Points, distance: Distance) -> NDArray[np.float32]:
+    """The distances of all pairs, `(some, points)`."""
+    away = np.empty((len(some), len(points)), dtype=np.float32)
+    for first in range(0, len(some), _ROWS):
+        away[first : first + _ROWS] = distance(_squared(some[first : first + _ROWS], points))
+    return away

@@ -66,13 +66,14 @@ class BlockSides:
                 drawn[:, inside] = order < int(self.first[inside].sum())
             yield drawn
 
-    def p(self, value: float, statistic: Callable[[Floats], Floats]) -> float:
-        """The share of assignments whose statistic reaches a value; one of drawn ones is it."""
-        reached = count = 0
-        for drawn in self.assigned():
-            least = value - _ROUNDING * max(abs(value), 1e-3)
-            reached += int((statistic(drawn) >= least).sum())
-            count += len(drawn)
+    def by_chance(self, statistic: Callable[[Floats], Floats]) -> Floats:
+        """The statistic of each assignment."""
+        return np.concatenate([statistic(drawn) for drawn in self.assigned()])
+
+    def p(self, value: float, by_chance: Floats) -> float:
+        """The share of assignments whose statistic reaches a value; of drawn ones it is one."""
+        least = value - _ROUNDING * max(abs(value), 1e-3)
+        reached, count = int((by_chance >= least).sum()), len(by_chance)
         return reached / count if self.ways <= count else (1 + reached) / (1 + count)
 
     def _all(self) -> Floats:

@@ -33,6 +33,10 @@ class CorpusDistance:
     distances: Floats
     lacking: Floats
 
+    def part(self, places: slice) -> CorpusDistance:
+        """The same of some of the queries."""
+        return CorpusDistance(self.distances[places], self.lacking[places])
+
     @property
     def lacks_words(self) -> Flags:
         """Whether half of the query or more stands nowhere in the corpus."""

@@ -11,7 +11,7 @@ from labeler.stats.levels import SIGNIFICANT
 WEEKS_OF_A_YEAR = 52
 
 WEEKLY_LEVEL = SIGNIFICANT / WEEKS_OF_A_YEAR
-"""Each week is tested at this level, so that a year without a change has a false alarm with a chance
+"""Each week is tested at this level: a year without a change then has a false alarm with a chance
 of 5 % at most, however the weeks hang together (Bonferroni)."""
 
 

@@ -6,7 +6,7 @@ import hashlib
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -56,12 +56,14 @@ class Week:
 class SearchLog:
     """Searches by week, and what was left out, by reason.
 
-    `totals` is how often each text was searched for, in all weeks.
+    `texts` are those of the weeks' samples. `totals` is how often each was searched for in the
+    whole log, and `people` in how many sessions; without sessions it is the same.
     """
 
     texts: list[str]
     weeks: list[Week]
     totals: Integers
+    people: Integers
     dropped: Mapping[str, int] = field(default_factory=dict)
     has_sessions: bool = False
 
@@ -106,8 +108,21 @@ def by_week(searches: Iterable[Search], most: int, seed: int = 0) -> SearchLog:
         rows.count.append(search.times)
         has_sessions |= bool(search.session)
     texts = [max(forms[p], key=lambda form: (forms[p][form], form)) for p in range(len(places))]
-    weeks, totals = _in_weeks(rows, len(texts), most, seed)
-    return SearchLog(texts, weeks, totals, dict(dropped), has_sessions)
+    weeks, totals, people = _in_weeks(rows, len(texts), most, seed)
+    return _compact(SearchLog(texts, weeks, totals, people, dict(dropped), has_sessions))
+
+
+def _compact(log: SearchLog) -> SearchLog:
+    """The log with the texts of its weeks alone."""
+    if not log.weeks:
+        return log
+    used, query = np.unique(np.concatenate([week.query for week in log.weeks]), return_inverse=True)
+    ends = np.cumsum([len(week.query) for week in log.weeks])[:-1]
+    parts = np.split(query, ends)
+    weeks = [replace(week, query=part) for week, part in zip(log.weeks, parts, strict=True)]
+    texts = [log.texts[place] for place in used.tolist()]
+    totals, people = log.totals[used], log.people[used]
+    return replace(log, texts=texts, weeks=weeks, totals=totals, people=people)
 
 
 def _reason_to_drop(text: str) -> str:
@@ -125,8 +140,10 @@ def _number(session: str) -> int:
     return (int.from_bytes(digest) >> 1) or 1
 
 
-def _in_weeks(rows: _Rows, texts: int, most: int, seed: int) -> tuple[list[Week], Integers]:
-    """The weeks, and how often each text was searched for."""
+def _in_weeks(
+    rows: _Rows, texts: int, most: int, seed: int
+) -> tuple[list[Week], Integers, Integers]:
+    """The weeks, and how often each text was searched for, and in how many sessions."""
     query, day, session, count = (
         np.asarray(column, dtype=np.int64)
         for column in (rows.query, rows.day, rows.session, rows.count)
@@ -139,6 +156,10 @@ def _in_weeks(rows: _Rows, texts: int, most: int, seed: int) -> tuple[list[Week]
     count = np.where(session > 0, 1, count)[keep]
     query, day, session = query[keep], day[keep], session[keep]
     totals = np.bincount(query, weights=count, minlength=texts).astype(np.int64)
+    is_first = np.zeros(len(query), dtype=bool)
+    is_first[np.unique(np.column_stack([session, query]), axis=0, return_index=True)[1]] = True
+    each = np.where((session == 0) | is_first, count, 0)
+    people = np.bincount(query, weights=each, minlength=texts).astype(np.int64)
     number = (day - _MONDAY) // _DAYS
     weeks = []
     for which in np.unique(number):
@@ -146,7 +167,7 @@ def _in_weeks(rows: _Rows, texts: int, most: int, seed: int) -> tuple[list[Week]
         monday = date.fromordinal(_MONDAY) + timedelta(days=int(which) * _DAYS)
         columns = query[inside], day[inside], session[inside], count[inside]
         weeks.append(_sampled(monday, columns, most, seed))
-    return weeks, totals
+    return weeks, totals, people
 
 
 def _sampled(

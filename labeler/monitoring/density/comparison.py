@@ -1,0 +1,139 @@
+"""How far a week's queries are from those of the reference weeks, and from the evaluation set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeler.arrays import Flags, Floats, Integers
+from labeler.monitoring.density.evaluation_set import EvaluationSet, Vectors
+from labeler.monitoring.density.options import WEEKLY_LEVEL
+from labeler.monitoring.density.searches import Week
+from labeler.stats.blocks import BlockSums, SampleShift, SetShift, fixed_shift, shift
+from labeler.stats.distances import Distance, block_sums
+from labeler.stats.sides import BlockSides
+
+BLOCKS_OF_A_WEEK = 56
+"""Sessions are dealt into about so many blocks a week, eight a day."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Searches of some weeks, each in a block of a few sessions of one day.
+
+    `first` says which blocks are of the week that is looked at, `day` which day each block is of.
+    """
+
+    query: Integers
+    block: Integers
+    day: Integers
+    first: Flags
+
+    @property
+    def mass(self) -> Floats:
+        """How many searches each block has."""
+        return np.bincount(self.block, minlength=len(self.day)).astype(np.float64)
+
+    def of_days(self) -> tuple[Integers, BlockSides | None]:
+        """The day of each block, from 0, and days as blocks that may change sides.
+
+        None where so few days have searches that no assignment of them could be told from chance.
+        """
+        days, which = np.unique(self.day, return_inverse=True)
+        first = np.isin(days, self.day[self.first])
+        sides = BlockSides(first, days % 7)
+        enough = first.sum() >= 3 and (~first).sum() >= 3 and sides.smallest_p <= WEEKLY_LEVEL
+        return which, sides if enough else None
+
+
+def rows_of(week: Week, others: Sequence[Week], seed: int = 0) -> Rows:
+    """A week's searches and those of others, in blocks of as many sessions each, at random."""
+    weeks = [week, *others]
+    counts = [len(np.unique(each.session)) for each in weeks]
+    size = max(1.0, float(np.median(counts)) / BLOCKS_OF_A_WEEK)
+    query, block, day, first = [], [], [], list[bool]()
+    for number, each in enumerate(weeks):
+        rng = np.random.default_rng((seed, each.monday.toordinal()))
+        for this in np.unique(each.day):
+            inside = np.flatnonzero(each.day == this)
+            _, session = np.unique(each.session[inside], return_inverse=True)
+            sessions = int(session.max()) + 1
+            blocks = max(1, round(sessions / size))
+            dealt = (rng.permutation(sessions) % blocks)[session]
+            query.append(each.query[inside])
+            block.append(len(first) + dealt)
+            day += [int(this)] * blocks
+            first += [number == 0] * blocks
+    return Rows(np.concatenate(query), np.concatenate(block), np.array(day), np.array(first))
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How far a week is from the reference weeks.
+
+    `by_days` says that whole days changed sides in the test, so that days may differ among each
+    other; else sessions did, or single searches where the log has no sessions.
+    """
+
+    shift: SampleShift
+    by_days: bool
+
+    @property
+    def is_alarm(self) -> bool:
+        """Whether chance would do so in one year of fifty-two weeks in twenty at most."""
+        return self.shift.p <= WEEKLY_LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class DriftTest:
+    """What the test of a week rests on: the searches' blocks, and which of them may change sides.
+
+    `block` is the block of each search and `day` of each day's blocks the larger one that moves.
+    """
+
+    rows: Rows
+    sides: BlockSides
+    moved: Integers
+    by_days: bool
+
+    @classmethod
+    def of(cls, week: Week, reference: Sequence[Week], seed: int) -> DriftTest:
+        """Days where there are enough of them, else blocks of sessions."""
+        rows = rows_of(week, reference, seed)
+        which, sides = rows.of_days()
+        if sides is not None:
+            return cls(rows, sides, which, by_days=True)
+        every = np.arange(len(rows.first))
+        return cls(rows, BlockSides(rows.first, seed=seed), every, by_days=False)
+
+    @property
+    def block(self) -> Integers:
+        """The block of each search that moves as a whole."""
+        moved: Integers = self.moved[self.rows.block]
+        return moved
+
+    def drift(self, vectors: Vectors, distance: Distance) -> Drift:
+        """The distance of the week, with its interval and test."""
+        sums = sums_of(self.rows.query, self.rows.block, vectors, distance).merged(self.moved)
+        return Drift(shift(sums, self.sides, WEEKLY_LEVEL), self.by_days)
+
+
+def sums_of(query: Integers, block: Integers, vectors: Vectors, distance: Distance) -> BlockSums:
+    """The sums of distances by blocks; equal queries of a block are taken at once."""
+    key, mass = np.unique(block * len(vectors) + query, return_counts=True)
+    points = np.ascontiguousarray(vectors[key % len(vectors)])
+    return block_sums(points, mass.astype(np.float64), key // len(vectors), distance)
+
+
+def from_set(
+    week: Week, vectors: Vectors, own: EvaluationSet, distance: Distance, seed: int
+) -> SetShift:
+    """How far a week's queries are from the evaluation's, which count by their weights."""
+    rows, n = rows_of(week, [], seed), len(own.weights)
+    key, mass = np.unique(rows.block * len(vectors) + rows.query, return_counts=True)
+    points = np.concatenate([own.vectors, vectors[key % len(vectors)]])
+    block = np.concatenate([np.arange(n), n + key // len(vectors)])
+    sums = block_sums(points, np.concatenate([own.weights, mass]), block, distance)
+    return fixed_shift(sums, np.arange(n + len(rows.day)) < n, seed, rounds=2000)

@@ -1,0 +1,210 @@
+"""How well the corpus covers what users search for, week by week, and whether that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from labeler.arrays import Flags, Floats, Integers
+from labeler.collection.corpus import CorpusTexts
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.queries import read_queries
+from labeler.data import Query
+from labeler.errors import BadInput
+from labeler.models.control import Control
+from labeler.models.encoders import EncoderTexts, Encoding
+from labeler.monitoring.density.changes import Changes, changes
+from labeler.monitoring.density.clusters import Cluster, Typed, clusters
+from labeler.monitoring.density.comparison import DriftTest, Rows, from_set, rows_of
+from labeler.monitoring.density.coverage import CorpusDistance, Threshold, corpus_distance
+from labeler.monitoring.density.evaluation_set import EvaluationSet, Vectors, answered_queries
+from labeler.monitoring.density.options import DensityOptions
+from labeler.monitoring.density.proposal import Proposal, propose
+from labeler.monitoring.density.result import QueryDensity, WeekDensity
+from labeler.monitoring.density.searches import Search, SearchLog, Week, by_week
+from labeler.runs.searched import searched_corpus
+from labeler.stats.blocked import BlockShare, block_quantile, block_share, shares_moved
+from labeler.stats.distances import Distance, distance_of
+
+
+def density(
+    collection: Collection | Path | str,
+    searches: Iterable[Search],
+    options: DensityOptions | None = None,
+    encoding: Encoding | None = None,
+    control: Control | None = None,
+) -> QueryDensity:
+    """How far the queries of a log are from a collection's corpus and from its own queries.
+
+    `searches` come with their days, in any order. The vectors of queries and documents are those of
+    the encoder that retrieval uses; a server is asked for the ones that are not kept.
+
+    >>> from datetime import date
+    >>> from labeler.testing import small_collection
+    >>> days = [date(2024, 5, 1 + n % 14) for n in range(60)]
+    >>> result = density(small_collection(), [Search(day, "why do cats sleep") for day in days])
+    >>> [week.searches for week in result.weeks]
+    [24, 28, 8]
+    """
+    options, watch = options or DensityOptions(), control or Control()
+    opened = open_collection(collection)
+    queries = read_queries(opened.queries)
+    if not queries:
+        raise BadInput(f"{opened.queries}: no query in it to compare users' queries with")
+    log = by_week(searches, options.searches, options.seed)
+    if not log.weeks:
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in log.dropped.items())
+        raise BadInput(f"the log has no search that can be looked at ({reasons or 'it is empty'})")
+    return _Look.at(opened, queries, log, options, (encoding or Encoding(), watch)).result()
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """All that the figures are made of: vectors and distances of the log's queries."""
+
+    options: DensityOptions
+    log: SearchLog
+    vectors: Vectors
+    corpus: CorpusDistance
+    own: EvaluationSet
+    own_corpus: CorpusDistance
+    threshold: Threshold
+    distance: Distance
+
+    @classmethod
+    def at(
+        cls,
+        collection: Collection,
+        queries: dict[str, Query],
+        log: SearchLog,
+        options: DensityOptions,
+        how: tuple[Encoding, Control],
+    ) -> _Look:
+        encoding, control = how
+        with control.progress("reading the corpus") as advance:
+            searched = searched_corpus(collection, advance)
+        texts = [*log.texts, *(query.text for query in queries.values())]
+        to_encode = EncoderTexts(CorpusTexts(collection.corpus), texts)
+        encoder = encoding.ready(collection.vectors, to_encode, control)
+        near = corpus_distance(searched, texts, encoder, options.passages, control.progress)
+        count = len(log.texts)
+        of_log, of_own = near.part(slice(count)), near.part(slice(count, None))
+        answered = answered_queries(collection, collection.qrels_names())
+        is_answered = np.array([query_id in answered for query_id in queries])
+        calibrated = of_own.distances[is_answered] if is_answered.any() else of_own.distances
+        threshold = Threshold.of(calibrated, answered=bool(is_answered.any()))
+        own, vectors = EvaluationSet.of(queries, encoder), encoder.queries(log.texts)
+        distance = distance_of(options.distance, vectors, options.seed)
+        return cls(options, log, vectors, of_log, own, of_own, threshold, distance)
+
+    def result(self) -> QueryDensity:
+        reference = self._reference()
+        tests = {week.monday: self._test(week, reference) for week in self._told()}
+        weeks = tuple(
+            self._week(week, week in reference, tests.get(week.monday)) for week in self.log.weeks
+        )
+        last = next((week for week in reversed(weeks) if week.is_told), None)
+        found = None
+        if last is not None and last.drift is not None and last.drift.is_alarm:
+            found = self._changes(tests[last.monday])
+        recent = self.log.weeks[-self.options.recent_weeks :]
+        return QueryDensity(
+            weeks=weeks,
+            options=self.options,
+            threshold=self.threshold,
+            changes=found,
+            clusters=tuple(self._clusters(recent)),
+            proposal=self._proposal(recent),
+            disagreement=self._disagreement(recent),
+            queries=len(self.own.weights),
+            rise_p=self._rise(tests[last.monday]) if last is not None else None,
+            dropped=self.log.dropped,
+            has_sessions=self.log.has_sessions,
+        )
+
+    def _told(self) -> list[Week]:
+        """The weeks with enough searches to say something of them."""
+        return [week for week in self.log.weeks if len(week.query) >= self.options.fewest]
+
+    def _reference(self) -> list[Week]:
+        """The first weeks, as many as are set; half of the weeks where the log has too few."""
+        told = self._told()
+        return told[: min(self.options.reference_weeks, len(told) // 2)]
+
+    def _test(self, week: Week, reference: Sequence[Week]) -> DriftTest | None:
+        """What a week is held against: the reference weeks, of which it is none itself."""
+        others = [other for other in reference if other is not week]
+        return DriftTest.of(week, others, self.options.seed) if others else None
+
+    @property
+    def _uncovered(self) -> Flags:
+        """Whether each query of the log is farther from the corpus than the threshold."""
+        limit = self.threshold.value
+        return self.corpus.distances > (np.inf if limit is None else limit)
+
+    def _week(self, week: Week, is_reference: bool, test: DriftTest | None) -> WeekDensity:
+        counts = week.monday, week.searches, len(week.query), week.days, is_reference
+        if len(week.query) < self.options.fewest:
+            return WeekDensity(*counts)
+        rows = rows_of(week, [], self.options.seed)
+        limit = self.threshold.value
+        uncovered = None if limit is None else self._share(rows, self._uncovered)
+        lacking = self._share(rows, self.corpus.lacks_words)
+        distances = self.corpus.distances[rows.query]
+        median = BlockShare(*block_quantile(distances, np.ones(len(rows.query)), rows.block))
+        own = from_set(week, self.vectors, self.own, self.distance, self.options.seed)
+        drift = None if test is None else test.drift(self.vectors, self.distance)
+        return WeekDensity(*counts, uncovered, lacking, median, own, drift)
+
+    @staticmethod
+    def _share(rows: Rows, flags: Flags) -> BlockShare:
+        counts = np.bincount(rows.block, weights=flags[rows.query], minlength=len(rows.day))
+        return block_share(counts.astype(np.float64), rows.mass)
+
+    def _rise(self, test: DriftTest | None) -> float | None:
+        """p of the difference of the shares not covered, now and in the reference weeks."""
+        if test is None or self.threshold.value is None:
+            return None
+        flags = self._uncovered[test.rows.query].astype(np.float64)
+        counts = np.bincount(test.block, weights=flags).astype(np.float64)
+        mass = np.bincount(test.block).astype(np.float64)
+        return float(shares_moved(counts[:, None], mass, test.sides).p[0])
+
+    def _changes(self, test: DriftTest | None) -> Changes | None:
+        if test is None:
+            return None
+        return changes(test, self.log.texts, self.options.min_count, self.options.seed)
+
+    def _typed(self, weeks: Sequence[Week]) -> Typed:
+        """The queries of some weeks with their searches in the sample."""
+        return self._counted(np.concatenate([week.query for week in weeks]))
+
+    def _counted(self, query: Integers) -> Typed:
+        log = self.log
+        times = np.bincount(query, minlength=len(log.texts)).astype(np.float64)
+        return Typed(log.texts, self.vectors, times, log.people, log.totals)
+
+    def _clusters(self, weeks: Sequence[Week]) -> list[Cluster]:
+        typed = self._typed(weeks)
+        searched = np.flatnonzero(typed.times)
+        uncovered = np.flatnonzero(self._uncovered[searched])
+        return clusters(typed.of(searched), uncovered, self.options.min_count)
+
+    def _proposal(self, weeks: Sequence[Week]) -> Proposal | None:
+        days = [
+            self._counted(week.query[week.day == day])
+            for week in weeks
+            for day in np.unique(week.day)
+        ]
+        if not self.options.add or sum(float(d.times.sum()) for d in days) < self.options.fewest:
+            return None
+        return propose(self.own, days, self.options, self.distance)
+
+    def _disagreement(self, weeks: Sequence[Week]) -> Floats:
+        """The shares of searches: covered by both, far only, lacking words only, neither covers."""
+        times = self._typed(weeks).times
+        kind = self._uncovered.astype(np.int64) + 2 * self.corpus.lacks_words
+        return np.bincount(kind, weights=times, minlength=4) / max(float(times.sum()), 1.0)
