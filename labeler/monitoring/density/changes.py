@@ -32,7 +32,7 @@ _LENGTHS = ((1, 1), (2, 2), (3, 4), (5, 7), (8, 10_000))
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FeatureChange:
     """The share of searches with a feature, before and now, and how sure it is that it moved.
 
     `kind` is `word`, `length`, `form` or `language`. `low` and `high` are the ends of the interval
@@ -71,7 +71,7 @@ class Changes:
 
     area: Separation
     changed: tuple[float, float, float]
-    named: tuple[Change, ...]
+    named: tuple[FeatureChange, ...]
     features: int
 
     def as_json(self) -> dict[str, Any]:
@@ -129,12 +129,12 @@ def _terms(texts: Sequence[str], times: Floats, min_count: int) -> list[tuple[st
     """The terms with the most searches, each with its usual form and the texts that hold it."""
     inside: dict[str, list[int]] = {}
     forms: dict[str, Counter[str]] = {}
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         for word in dict.fromkeys(words_to_stem(text)):
             term = term_of(word)
-            if not (held := inside.setdefault(term, [])) or held[-1] != place:
-                held.append(place)
-            forms.setdefault(term, Counter())[word] += max(1, int(times[place]))
+            if not (held := inside.setdefault(term, [])) or held[-1] != index:
+                held.append(index)
+            forms.setdefault(term, Counter())[word] += max(1, int(times[index]))
     counts = {term: float(times[places].sum()) for term, places in inside.items()}
     often = [t for t in counts if counts[t] >= max(min_count, 5) and not _is_long_number(t)]
     ordered = sorted(often, key=lambda t: (-counts[t], t))[:MOST_TERMS]
@@ -149,7 +149,7 @@ def changes(test: DriftTest, texts: Sequence[str], min_count: int, seed: int = 0
     """What tells the week of a test from its reference weeks; `texts` are those of the log."""
     places, query = np.unique(test.rows.query, return_inverse=True)
     times = np.bincount(query).astype(np.float64)
-    features = Features.of([texts[place] for place in places], times, min_count)
+    features = Features.of([texts[index] for index in places], times, min_count)
     block, blocks = test.block, len(test.sides.first)
     # (blocks, features): searches of each block that have the feature
     cell, count = np.unique(block * len(places) + query, return_counts=True)
@@ -173,19 +173,19 @@ class _Searches:
 
 def _named(
     features: Features, counts: Floats, mass: Floats, sides: BlockSides
-) -> tuple[Change, ...]:
+) -> tuple[FeatureChange, ...]:
     if not features.names:
         return ()
     moved = shares_moved(counts, mass, sides)
-    sure = [place for place in range(len(moved.p)) if moved.p[place] <= SIGNIFICANT]
-    sure.sort(key=lambda place: (moved.p[place], -abs(moved.first[place] - moved.second[place])))
+    sure = [index for index in range(len(moved.p)) if moved.p[index] <= SIGNIFICANT]
+    sure.sort(key=lambda index: (moved.p[index], -abs(moved.first[index] - moved.second[index])))
     first = sides.first
     named = []
-    for place in sure[:MOST_NAMED]:
-        now, before = (block_share(counts[side, place], mass[side]) for side in (first, ~first))
+    for index in sure[:MOST_NAMED]:
+        now, before = (block_share(counts[side, index], mass[side]) for side in (first, ~first))
         low, high = difference_interval(now, before)
-        kind, name = features.names[place]
-        named.append(Change(kind, name, before, now, low, high, float(moved.p[place])))
+        kind, name = features.names[index]
+        named.append(FeatureChange(kind, name, before, now, low, high, float(moved.p[index])))
     return tuple(named)
 
 

@@ -62,7 +62,7 @@ class Typed:
 
     def of(self, places: Integers) -> Typed:
         """The same of some of them."""
-        some = [self.texts[place] for place in places]
+        some = [self.texts[index] for index in places]
         times, people, totals = self.times[places], self.people[places], self.totals[places]
         return Typed(some, self.vectors[places], times, people, totals)
 
@@ -130,7 +130,7 @@ def _linked(vectors: Vectors, farthest: float) -> list[Integers]:
     apart = np.round(apart, 6)  # so that equal distances do not hang on rounding
     np.fill_diagonal(apart, np.inf)
     sizes = np.ones(count)
-    members = [[place] for place in range(count)]
+    members = [[index] for index in range(count)]
     nearest = apart.min(axis=1)
     while count > 1:
         first = int(np.argmin(nearest))

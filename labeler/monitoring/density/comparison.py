@@ -20,7 +20,7 @@ BLOCKS_OF_A_WEEK = 56
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class BlockRows:
     """Searches of some weeks, each in a block of a few sessions of one day.
 
     `first` says which blocks are of the week that is looked at, `day` which day each block is of.
@@ -48,7 +48,7 @@ class Rows:
         return which, sides if enough else None
 
 
-def rows_of(week: Week, others: Sequence[Week], seed: int = 0) -> Rows:
+def rows_of(week: Week, others: Sequence[Week], seed: int = 0) -> BlockRows:
     """A week's searches and those of others, in blocks of as many sessions each, at random."""
     weeks = [week, *others]
     counts = [len(np.unique(each.session)) for each in weeks]
@@ -66,11 +66,11 @@ def rows_of(week: Week, others: Sequence[Week], seed: int = 0) -> Rows:
             block.append(len(first) + dealt)
             day += [int(this)] * blocks
             first += [number == 0] * blocks
-    return Rows(np.concatenate(query), np.concatenate(block), np.array(day), np.array(first))
+    return BlockRows(np.concatenate(query), np.concatenate(block), np.array(day), np.array(first))
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class WeekDrift:
     """How far a week is from the reference weeks.
 
     `by_days` says that whole days changed sides in the test, so that days may differ among each
@@ -93,7 +93,7 @@ class DriftTest:
     `block` is the block of each search and `day` of each day's blocks the larger one that moves.
     """
 
-    rows: Rows
+    rows: BlockRows
     sides: BlockSides
     moved: Integers
     by_days: bool
@@ -114,10 +114,10 @@ class DriftTest:
         moved: Integers = self.moved[self.rows.block]
         return moved
 
-    def drift(self, vectors: Vectors, distance: Distance) -> Drift:
+    def drift(self, vectors: Vectors, distance: Distance) -> WeekDrift:
         """The distance of the week, with its interval and test."""
         sums = sums_of(self.rows.query, self.rows.block, vectors, distance).merged(self.moved)
-        return Drift(shift(sums, self.sides, WEEKLY_LEVEL), self.by_days)
+        return WeekDrift(shift(sums, self.sides, WEEKLY_LEVEL), self.by_days)
 
 
 def sums_of(query: Integers, block: Integers, vectors: Vectors, distance: Distance) -> BlockSums:

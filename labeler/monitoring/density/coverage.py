@@ -52,7 +52,7 @@ def corpus_distance(
     progress: Progress = no_progress,
 ) -> CorpusDistance:
     """The distances of queries to a corpus, of which a block at a time is in memory."""
-    queries = [Query(str(place), text) for place, text in enumerate(texts)]
+    queries = [Query(str(index), text) for index, text in enumerate(texts)]
     run = dense_run(searched, queries, encoder, passages, progress)
     means = [float(np.mean([*run[query.id].values()] or [0.0])) for query in queries]
     return CorpusDistance(1.0 - np.array(means), _lacking(searched, texts, progress))
@@ -104,7 +104,7 @@ class Threshold:
         >>> Threshold.of(np.arange(99.0), answered=True).value
         94.0
         """
-        place = math.ceil(CALIBRATED * (len(distances) + 1))
-        if place > len(distances):
+        index = math.ceil(CALIBRATED * (len(distances) + 1))
+        if index > len(distances):
             return cls(None, len(distances), answered)
-        return cls(float(np.sort(distances)[place - 1]), len(distances), answered)
+        return cls(float(np.sort(distances)[index - 1]), len(distances), answered)

@@ -18,12 +18,13 @@ from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.monitoring.density.changes import Changes, changes
 from labeler.monitoring.density.clusters import Cluster, Typed, clusters
-from labeler.monitoring.density.comparison import DriftTest, Rows, from_set, rows_of
+from labeler.monitoring.density.comparison import BlockRows, DriftTest, from_set, rows_of
 from labeler.monitoring.density.coverage import CorpusDistance, Threshold, corpus_distance
 from labeler.monitoring.density.evaluation_set import EvaluationSet, Vectors, answered_queries
+from labeler.monitoring.density.figures import DensityFigures, WeekDensity
 from labeler.monitoring.density.options import DensityOptions
 from labeler.monitoring.density.proposal import Proposal, propose
-from labeler.monitoring.density.result import QueryDensity, WeekDensity
+from labeler.monitoring.density.result import QueryDensity
 from labeler.monitoring.density.searches import Search, SearchLog, Week, by_week
 from labeler.runs.searched import searched_corpus
 from labeler.stats.blocked import BlockShare, block_quantile, block_share, shares_moved
@@ -58,7 +59,8 @@ def density(
     if not log.weeks:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in log.dropped.items())
         raise BadInput(f"the log has no search that can be looked at ({reasons or 'it is empty'})")
-    return _Look.at(opened, queries, log, options, (encoding or Encoding(), watch)).result()
+    look = _Look.at(opened, queries, log, options, (encoding or Encoding(), watch))
+    return QueryDensity(look.figures())
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,22 +102,22 @@ class _Look:
         distance = distance_of(options.distance, vectors, options.seed)
         return cls(options, log, vectors, of_log, own, of_own, threshold, distance)
 
-    def result(self) -> QueryDensity:
+    def figures(self) -> DensityFigures:
         reference = self._reference()
-        tests = {week.monday: self._test(week, reference) for week in self._told()}
+        tests = {week.monday: self._test(week, reference) for week in self._large_enough()}
         weeks = tuple(
             self._week(week, week in reference, tests.get(week.monday)) for week in self.log.weeks
         )
         last = next((week for week in reversed(weeks) if week.is_told), None)
-        found = None
+        changed = None
         if last is not None and last.drift is not None and last.drift.is_alarm:
-            found = self._changes(tests[last.monday])
+            changed = self._changes(tests[last.monday])
         recent = self.log.weeks[-self.options.recent_weeks :]
-        return QueryDensity(
+        return DensityFigures(
             weeks=weeks,
             options=self.options,
             threshold=self.threshold,
-            changes=found,
+            changes=changed,
             clusters=tuple(self._clusters(recent)),
             proposal=self._proposal(recent),
             disagreement=self._disagreement(recent),
@@ -125,14 +127,14 @@ class _Look:
             has_sessions=self.log.has_sessions,
         )
 
-    def _told(self) -> list[Week]:
+    def _large_enough(self) -> list[Week]:
         """The weeks with enough searches to say something of them."""
         return [week for week in self.log.weeks if len(week.query) >= self.options.fewest]
 
     def _reference(self) -> list[Week]:
         """The first weeks, as many as are set; half of the weeks where the log has too few."""
-        told = self._told()
-        return told[: min(self.options.reference_weeks, len(told) // 2)]
+        enough = self._large_enough()
+        return enough[: min(self.options.reference_weeks, len(enough) // 2)]
 
     def _test(self, week: Week, reference: Sequence[Week]) -> DriftTest | None:
         """What a week is held against: the reference weeks, of which it is none itself."""
@@ -160,7 +162,7 @@ class _Look:
         return WeekDensity(*counts, uncovered, lacking, median, own, drift)
 
     @staticmethod
-    def _share(rows: Rows, flags: Flags) -> BlockShare:
+    def _share(rows: BlockRows, flags: Flags) -> BlockShare:
         counts = np.bincount(rows.block, weights=flags[rows.query], minlength=len(rows.day))
         return block_share(counts.astype(np.float64), rows.mass)
 

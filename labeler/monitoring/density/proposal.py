@@ -187,18 +187,18 @@ def _falls(
     halves = [_together(days[start::2]) for start in (0, 1)]
     if min(float(half.times.sum()) for half in halves) < options.fewest:
         return ()
-    ways = [(chosen, measured) for chosen, measured in (halves, halves[::-1])]
+    ways = [(learnt, measured) for learnt, measured in (halves, halves[::-1])]
     orders = []
-    for chosen, _ in ways:
-        may, _ = _candidates(own, chosen, options.min_count)
-        orders.append(greedy(own, chosen, may, options.add))
+    for learnt, _ in ways:
+        may, _ = _candidates(own, learnt, options.min_count)
+        orders.append(greedy(own, learnt, may, options.add))
     most = min(map(len, orders))
     inside = float(np.mean([_inside(measured, distance) for _, measured in ways]))
     falls = []
     for size, weighted in [(0, False), *((n, True) for n in _STEPS if n < most), (most, True)]:
         away = 0.0
-        for (chosen, measured), order in zip(ways, orders, strict=True):
-            some = _weighted(own, chosen, order[:size]) if weighted else own
+        for (learnt, measured), order in zip(ways, orders, strict=True):
+            some = _weighted(own, learnt, order[:size]) if weighted else own
             away += _distance(some, measured, distance) / len(ways)
         falls.append(Fall(size, weighted, away, inside / away if away > 0 else math.nan))
     return tuple(falls)
@@ -210,10 +210,10 @@ def _as_queries(own: EvaluationSet, typed: Typed, taken: Sequence[int]) -> tuple
     names = (name for number in count(1) if (name := f"w{number}") not in ids)
     stratum = _strata(typed.times)
     queries = []
-    for place in taken:
-        searches = int(typed.totals[place])
-        about = {"origin": "real", "stratum": stratum[place], "searches": searches}
-        queries.append(Query(next(names), typed.texts[place], about))
+    for index in taken:
+        searches = int(typed.totals[index])
+        about = {"origin": "real", "stratum": stratum[index], "searches": searches}
+        queries.append(Query(next(names), typed.texts[index], about))
     return tuple(queries)
 
 
@@ -222,6 +222,6 @@ def _strata(times: Floats) -> list[str]:
     order = np.argsort(-times, kind="stable")
     before = np.cumsum(times[order]) - times[order]
     names = [""] * len(times)
-    for place, so_far in zip(order.tolist(), before.tolist(), strict=True):
-        names[place] = STRATA[min(2, int(3 * so_far // times.sum()))]
+    for index, so_far in zip(order.tolist(), before.tolist(), strict=True):
+        names[index] = STRATA[min(2, int(3 * so_far // times.sum()))]
     return names

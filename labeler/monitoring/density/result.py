@@ -1,172 +1,76 @@
-"""What a look at queries' density found: a row for each week, findings, alarms, and what to add."""
+"""What is said of queries' density: alarms, findings, tables, and blocks of a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass
 from typing import Any
 
-from labeler.arrays import Floats
 from labeler.monitoring.density.changes import Changes
 from labeler.monitoring.density.clusters import Cluster
-from labeler.monitoring.density.comparison import Drift
-from labeler.monitoring.density.coverage import Threshold
-from labeler.monitoring.density.options import WEEKLY_LEVEL, DensityOptions
+from labeler.monitoring.density.figures import DensityFigures, WeekDensity
 from labeler.monitoring.density.proposal import Proposal
+from labeler.monitoring.density.sentences import alarms, findings
+from labeler.monitoring.density.tables import every_table, weeks_table
 from labeler.report.finding import Finding
 from labeler.report.table import Table
-from labeler.stats.blocked import BlockShare
-from labeler.stats.blocks import SetShift
-
-
-@dataclass(frozen=True)
-class WeekDensity:
-    """The figures of a week that begins on `monday`; they are None where it has too few searches.
-
-    `sampled` of the searches were looked at. `uncovered` is the share of searches that are farther
-    from the corpus than the threshold, `lacking` of those whose words it lacks, `median` the median
-    distance; each with its interval. `own` compares them with the evaluation's queries, `drift`
-    with the reference weeks.
-    """
-
-    monday: date
-    searches: int
-    sampled: int
-    days: int
-    is_reference: bool
-    uncovered: BlockShare | None = None
-    lacking: BlockShare | None = None
-    median: BlockShare | None = None
-    own: SetShift | None = None
-    drift: Drift | None = None
-
-    @property
-    def is_told(self) -> bool:
-        """Whether it has searches enough to say something of it."""
-        return self.own is not None
-
-    @property
-    def is_alarm(self) -> bool:
-        """Whether its queries differ from those of the reference weeks, of which it is none."""
-        return not self.is_reference and self.drift is not None and self.drift.is_alarm
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name; intervals are lists of value, low and high."""
-        shares = {"uncovered": self.uncovered, "lacking": self.lacking, "median": self.median}
-        own, drift = self.own, self.drift
-        return {
-            "week": self.monday.isoformat(),
-            "searches": self.searches,
-            "sampled": self.sampled,
-            "days": self.days,
-            "is_reference": self.is_reference,
-            **{name: None if share is None else list(share) for name, share in shares.items()},
-            "own": None if own is None else {**own._asdict(), "worth": own.worth},
-            "drift": None
-            if drift is None
-            else {**drift.shift._asdict(), "by_days": drift.by_days, "alarm": self.is_alarm},
-        }
 
 
 @dataclass(frozen=True)
 class QueryDensity:
-    """How well a corpus covers users' queries by week, and how near the evaluation's are to them.
+    """How well a corpus covers users' queries, and how near the evaluation's are to them."""
 
-    `changes` names what changed in the last week, where that is an alarm. `clusters` are queries of
-    the recent weeks that the corpus does not cover, `proposal` those that would make the evaluation
-    current. `disagreement` are the shares of recent searches that are covered by vectors and by
-    words, far by vectors alone, lacking words alone, and both. `rise_p` is p of the share that is
-    not covered in the last week against the reference weeks.
-    """
-
-    weeks: tuple[WeekDensity, ...]
-    options: DensityOptions
-    threshold: Threshold
-    changes: Changes | None
-    clusters: tuple[Cluster, ...]
-    proposal: Proposal | None
-    disagreement: Floats
-    queries: int
-    rise_p: float | None = None
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    has_sessions: bool = False
+    figures: DensityFigures
 
     @property
-    def last(self) -> WeekDensity | None:
-        """The last week with searches enough."""
-        return next((week for week in reversed(self.weeks) if week.is_told), None)
+    def weeks(self) -> tuple[WeekDensity, ...]:
+        """The figures of each week."""
+        return self.figures.weeks
 
     @property
-    def reference(self) -> list[WeekDensity]:
-        """The weeks that the others are compared with."""
-        return [week for week in self.weeks if week.is_reference]
+    def changes(self) -> Changes | None:
+        """What changed in the last week, where it is an alarm."""
+        return self.figures.changes
 
     @property
-    def has_risen(self) -> bool:
-        """Whether fewer searches are covered in the last week than in the reference weeks."""
-        last, p = self.last, self.rise_p
-        if last is None or p is None or last.is_reference or last.uncovered is None:
-            return False
-        before = [week for week in self.reference if week.uncovered is not None]
-        total = sum(week.sampled for week in before)
-        earlier = sum(week.uncovered.value * week.sampled for week in before if week.uncovered)
-        return p <= WEEKLY_LEVEL and last.uncovered.value > earlier / max(total, 1)
+    def clusters(self) -> tuple[Cluster, ...]:
+        """Queries of the recent weeks that the corpus does not cover."""
+        return self.figures.clusters
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """Queries that would make the evaluation current."""
+        return self.figures.proposal
 
     def alarms(self) -> list[Finding]:
         """What is wrong in the last week; empty where nothing is."""
-        from labeler.monitoring.density.sentences import alarms
-
-        return alarms(self)
+        return alarms(self.figures)
 
     def findings(self) -> list[Finding]:
         """What a reader should know, alarms first."""
-        from labeler.monitoring.density.sentences import findings
-
-        return [*self.alarms(), *findings(self)]
+        return [*self.alarms(), *findings(self.figures)]
 
     def table(self) -> Table:
         """A row for each week."""
-        from labeler.monitoring.density.tables import weeks_table
-
-        return weeks_table(self)
+        return weeks_table(self.figures)
 
     def tables(self) -> list[Table]:
         """The weeks, what changed, the clusters that are not covered, and the proposed queries."""
-        from labeler.monitoring.density.tables import every_table
-
-        return every_table(self)
+        return every_table(self.figures)
 
     def weekly(self) -> dict[str, dict[str, float | None]]:
         """The figures of each week that are worth a line over time, by its Monday."""
-        return {
-            week.monday.isoformat(): {
-                "searches": week.searches,
-                "not covered": week.uncovered.value if week.uncovered else None,
-                "median distance": week.median.value if week.median else None,
-                "distance to the evaluation set": week.own.value if week.own else None,
-            }
-            for week in self.weeks
-        }
+        return self.figures.weekly()
 
     def as_json(self) -> dict[str, Any]:
-        """All figures by name."""
-        names = ("covered", "far", "lacking words", "far and lacking words")
-        shares = zip(names, self.disagreement.tolist(), strict=True)
+        """All figures by name, and what is said of them."""
         return {
-            "weeks": [week.as_json() for week in self.weeks],
-            "threshold": self.threshold.value,
-            "threshold_queries": self.threshold.queries,
-            "weekly_level": WEEKLY_LEVEL,
-            "rise_p": self.rise_p,
-            "changes": self.changes and self.changes.as_json(),
-            "clusters": [cluster.as_json() for cluster in self.clusters],
-            "proposal": self.proposal and self.proposal.as_json(),
-            "recent": dict(shares),
-            "dropped": dict(self.dropped),
+            **self.figures.as_json(),
             "alarms": [str(alarm) for alarm in self.alarms()],
             "findings": [str(finding) for finding in self.findings()],
         }
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     def __repr__(self) -> str:
         return f"QueryDensity({len(self.weeks)} weeks, {len(self.alarms())} alarms)"

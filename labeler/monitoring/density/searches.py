@@ -94,15 +94,15 @@ def by_week(searches: Iterable[Search], most: int, seed: int = 0) -> SearchLog:
     rows, has_sessions = _Rows(), False
     for search in searches:
         text = normalized(search.text)
-        place = places.get(text.casefold())
-        if place is None:
+        index = places.get(text.casefold())
+        if index is None:
             reason = _reason_to_drop(text)
             if reason:
                 dropped[reason] += search.times
                 continue
-            place = places[text.casefold()] = len(places)
-        forms[place][text] += search.times
-        rows.query.append(place)
+            index = places[text.casefold()] = len(places)
+        forms[index][text] += search.times
+        rows.query.append(index)
         rows.day.append(search.day.toordinal())
         rows.session.append(_number(search.session) if search.session else 0)
         rows.count.append(search.times)
@@ -120,7 +120,7 @@ def _compact(log: SearchLog) -> SearchLog:
     ends = np.cumsum([len(week.query) for week in log.weeks])[:-1]
     parts = np.split(query, ends)
     weeks = [replace(week, query=part) for week, part in zip(log.weeks, parts, strict=True)]
-    texts = [log.texts[place] for place in used.tolist()]
+    texts = [log.texts[index] for index in used.tolist()]
     totals, people = log.totals[used], log.people[used]
     return replace(log, texts=texts, weeks=weeks, totals=totals, people=people)
 

@@ -1,4 +1,4 @@
-"""What a look at queries' density found, in sentences."""
+"""What is said of queries' density, in sentences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from labeler.messages import count_of
+from labeler.monitoring.density.figures import DensityFigures, WeekDensity
 from labeler.monitoring.density.proposal import Proposal
-from labeler.monitoring.density.result import QueryDensity, WeekDensity
 from labeler.report.finding import Finding
 from labeler.stats.blocked import BlockShare
 from labeler.stats.blocks import SampleShift
@@ -16,26 +16,26 @@ from labeler.stats.blocks import SampleShift
 Note = partial(Finding, level="note")
 
 
-def alarms(of: QueryDensity) -> list[Finding]:
+def alarms(of: DensityFigures) -> list[Finding]:
     """What is wrong in the last week with searches enough."""
-    last, found = of.last, list[Finding]()
+    last, raised = of.last, list[Finding]()
     if last is None:
-        return found
+        return raised
     if last.is_alarm and last.drift is not None:
         words = f"{_week(last)} differ from those of {_reference(of)}"
         size = f"energy distance {_distance(last.drift.shift)}, {_p(last.drift.shift.p)}"
         size = size if of.options.distance == "energy" else size.replace("energy", "kernel", 1)
-        found.append(Finding(f"Queries of {words}: {size}.", about="query-drift"))
+        raised.append(Finding(f"Queries of {words}: {size}.", about="query-drift"))
     if of.has_risen and last.uncovered is not None and of.rise_p is not None:
         text = (
             f"The corpus does not cover {_share(last.uncovered)} of the searches of {_week(last)}, "
             f"more than in {_reference(of)}, {_p(of.rise_p)}."
         )
-        found.append(Finding(text, about="uncovered-queries"))
-    return found
+        raised.append(Finding(text, about="uncovered-queries"))
+    return raised
 
 
-def findings(of: QueryDensity) -> Iterator[Finding]:
+def findings(of: DensityFigures) -> Iterator[Finding]:
     """What else a reader should know."""
     last = of.last
     if last is None:
@@ -52,7 +52,7 @@ def findings(of: QueryDensity) -> Iterator[Finding]:
     yield from _of_reading(of)
 
 
-def _of_tests(of: QueryDensity, last: WeekDensity) -> Iterator[Finding]:
+def _of_tests(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
     if last.is_reference or last.drift is None:
         yield Finding(
             "The log has too few weeks with searches enough to compare one with another: "
@@ -78,7 +78,7 @@ def _of_tests(of: QueryDensity, last: WeekDensity) -> Iterator[Finding]:
         )
 
 
-def _of_changes(of: QueryDensity) -> Iterator[Finding]:
+def _of_changes(of: DensityFigures) -> Iterator[Finding]:
     if of.changes is None:
         return
     value, low, high = of.changes.changed
@@ -100,7 +100,7 @@ def _feature(kind: str, name: str) -> str:
     return f"“{name}”" if kind == "word" else f"{kind} “{name}”"
 
 
-def _of_coverage(of: QueryDensity, last: WeekDensity) -> Iterator[Finding]:
+def _of_coverage(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
     limit = of.threshold
     whose = "answered evaluation queries" if limit.answered else "evaluation queries"
     if limit.value is None:
@@ -130,14 +130,14 @@ def _of_coverage(of: QueryDensity, last: WeekDensity) -> Iterator[Finding]:
         )
 
 
-def _of_clusters(of: QueryDensity) -> Iterator[Finding]:
+def _of_clusters(of: DensityFigures) -> Iterator[Finding]:
     shown = [cluster for cluster in of.clusters if cluster.label][:3]
     if shown:
         named = "; ".join(f"“{c.label}” ({c.share:.1%} of recent searches)" for c in shown)
         yield Note(f"What the corpus covers least, by traffic: {named}.")
 
 
-def _of_set(of: QueryDensity, last: WeekDensity) -> Iterator[Finding]:
+def _of_set(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
     if last.own is None:
         return
     count = count_of(of.queries, "evaluation query is", "evaluation queries are")
@@ -151,7 +151,7 @@ def _of_set(of: QueryDensity, last: WeekDensity) -> Iterator[Finding]:
     yield Finding(text) if last.own.worth < of.queries / 2 else Note(text)
 
 
-def _of_proposal(of: QueryDensity, proposal: Proposal) -> Iterator[Finding]:
+def _of_proposal(of: DensityFigures, proposal: Proposal) -> Iterator[Finding]:
     if not proposal.queries:
         whose = f"none that the set lacks was searched for by {of.options.min_count} people"
         yield Note(f"No query is proposed: {whose}.")
@@ -169,7 +169,7 @@ def _of_proposal(of: QueryDensity, proposal: Proposal) -> Iterator[Finding]:
     )
 
 
-def _of_reading(of: QueryDensity) -> Iterator[Finding]:
+def _of_reading(of: DensityFigures) -> Iterator[Finding]:
     if of.dropped:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in of.dropped.items())
         yield Note(f"Searches left out: {reasons}.")
@@ -185,7 +185,7 @@ def _week(week: WeekDensity) -> str:
     return f"the week of {week.monday.isoformat()}"
 
 
-def _reference(of: QueryDensity) -> str:
+def _reference(of: DensityFigures) -> str:
     count = len(of.reference)
     return f"the first {count} weeks" if count > 1 else "the first week"
 

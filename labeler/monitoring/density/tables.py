@@ -1,17 +1,17 @@
-"""What a look at queries' density found, as tables."""
+"""Queries' density, as tables."""
 
 from __future__ import annotations
 
 from labeler.monitoring.density.changes import Changes
+from labeler.monitoring.density.figures import DensityFigures, WeekDensity
 from labeler.monitoring.density.options import WEEKLY_LEVEL
 from labeler.monitoring.density.proposal import Proposal
-from labeler.monitoring.density.result import QueryDensity, WeekDensity
 from labeler.report.table import Cell, Column, Interval, Row, Table
 from labeler.stats.blocked import BlockShare
 from labeler.stats.blocks import SampleShift, SetShift
 
 
-def every_table(of: QueryDensity) -> list[Table]:
+def every_table(of: DensityFigures) -> list[Table]:
     """The weeks, what changed, the clusters that are not covered, and the proposed queries."""
     tables = [weeks_table(of)]
     if of.changes is not None and of.changes.named:
@@ -25,7 +25,7 @@ def every_table(of: QueryDensity) -> list[Table]:
     return tables
 
 
-def weeks_table(of: QueryDensity) -> Table:
+def weeks_table(of: DensityFigures) -> Table:
     """A row for each week."""
     columns = [
         Column("week", align="left"),
@@ -100,7 +100,7 @@ def changes_table(changes: Changes) -> Table:
     return Table("what changed", columns, rows, note=note)
 
 
-def clusters_table(of: QueryDensity, most: int = 10) -> Table:
+def clusters_table(of: DensityFigures, most: int = 10) -> Table:
     """A row for each of the largest clusters that are not covered."""
     columns = [
         Column("words", align="left"),
