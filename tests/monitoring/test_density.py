@@ -14,6 +14,7 @@ from labeler.monitoring.density.density import density
 from labeler.monitoring.density.options import DensityOptions
 from labeler.monitoring.density.result import QueryDensity
 from labeler.monitoring.density.searches import Search, by_week
+from labeler.report.page import Page
 from tests.monitoring.made_log import LOCKS, MONDAY, made_collection, made_log
 
 
@@ -80,6 +81,12 @@ def test_the_result_can_be_written_as_json_and_says_its_figures_by_week(
     assert [row["week"] for row in told["weeks"]] == [*steady.weekly()]
     assert steady.tables()[0].name == "query density"
     assert all(len(row) == len(table.columns) for table in steady.tables() for row in table.rows)
+
+
+def test_its_blocks_make_a_page(drifted: QueryDensity) -> None:
+    html = Page("made", drifted.blocks()).html()
+    assert html.count("<figure") >= 3
+    assert "passkey" in html
 
 
 def test_the_same_log_gives_the_same_figures(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from labeler.text.terms import term_of, words_to_stem
 
 MOST_LINKED = 1500
 """Of more queries the most frequent ones are linked; the others go to the nearest cluster."""
-ALIKE = 0.02
+ALIKE = 0.05
 """Clusters are joined while they are nearer to each other than all but this share of pairs of
 different queries of the traffic."""
 EXAMPLES, LABELS = 5, 3
@@ -98,7 +98,7 @@ def _examples(inside: Typed, min_count: int) -> tuple[tuple[str, int], ...]:
 
 
 def alike_distance(typed: Typed) -> float:
-    """The cosine distance below which lie 2 % of the pairs of different queries."""
+    """The cosine distance below which lie 5 % of the pairs of different queries."""
     count = len(typed.texts)
     if count < 3:
         return 0.0

@@ -8,10 +8,12 @@ from typing import Any
 from labeler.monitoring.density.changes import Changes
 from labeler.monitoring.density.clusters import Cluster
 from labeler.monitoring.density.figures import DensityFigures, WeekDensity
+from labeler.monitoring.density.page_blocks import page_blocks
 from labeler.monitoring.density.proposal import Proposal
 from labeler.monitoring.density.sentences import alarms, findings
 from labeler.monitoring.density.tables import every_table, weeks_table
 from labeler.report.finding import Finding
+from labeler.report.page.blocks import Block
 from labeler.report.table import Table
 
 
@@ -56,6 +58,10 @@ class QueryDensity:
     def tables(self) -> list[Table]:
         """The weeks, what changed, the clusters that are not covered, and the proposed queries."""
         return every_table(self.figures)
+
+    def blocks(self) -> list[Block]:
+        """The charts and tables of a page."""
+        return page_blocks(self.figures)
 
     def weekly(self) -> dict[str, dict[str, float | None]]:
         """The figures of each week that are worth a line over time, by its Monday."""
