@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""How often is a week called drifted, and is what is said of it true? Logs made of known sources.
+
+People's sessions hold a query or a few, drawn by Zipf's law from texts of one corpus; from some
+week on a share of sessions draws from another one. Worlds without a change: `sessions` (repeats
+within sessions), `hidden` (the same, and the log names no session), `days` (each day favors some
+queries at random), `growth` (traffic grows by 5 % a week).
+
+Usage: simulate_query_drift.py [--repeats 200] [--part size|power|year|set]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+
+from labeler.monitoring.density.comparison import DriftTest, from_set, rows_of, sums_of
+from labeler.monitoring.density.evaluation_set import EvaluationSet
+from labeler.monitoring.density.options import WEEKLY_LEVEL
+from labeler.monitoring.density.searches import Week
+from labeler.stats.blocks import shift
+from labeler.stats.distances import distance_of
+from labeler.stats.sides import BlockSides
+
+MONDAY = date(2024, 1, 1).toordinal()
+TEXTS, NEW = 1000, 60
+DIMENSIONS = 64
+
+
+def vectors_of(rng: np.random.Generator) -> np.ndarray:
+    """Unit vectors around topics: 40 of the usual texts, 3 of the new ones."""
+    topics = rng.standard_normal((43, DIMENSIONS))
+    of = np.concatenate([rng.integers(0, 40, TEXTS), rng.integers(40, 43, NEW)])
+    vectors = topics[of] + 0.7 * rng.standard_normal((TEXTS + NEW, DIMENSIONS))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def zipf(count: int) -> np.ndarray:
+    shares = 1 / np.arange(1, count + 1)
+    return shares / shares.sum()
+
+
+def made_week(
+    number: int,
+    sessions: int,
+    rng: np.random.Generator,
+    world: str = "sessions",
+    share: float = 0.0,
+) -> Week:
+    """A week's searches: sessions of 1 + Poisson(1) queries, each typed 1 + Poisson(.5) times."""
+    usual, new = np.cumsum(zipf(TEXTS)), np.cumsum(zipf(NEW))
+    count = round(sessions * 1.05**number) if world == "growth" else sessions
+    lengths = 1 + rng.poisson(1.0, count)
+    session = np.repeat(np.arange(count), lengths)
+    on = rng.integers(7, size=count)[session]
+    is_new = (rng.random(count) < share)[session]
+    drawn = rng.random(len(session))
+    query = np.searchsorted(usual, drawn).clip(max=TEXTS - 1)
+    if world == "days":
+        tilted = np.cumsum(zipf(TEXTS) * rng.gamma(0.5, 1, (7, TEXTS)), axis=1)
+        for each in range(7):
+            at = np.flatnonzero(on == each)
+            query[at] = np.searchsorted(tilted[each], drawn[at] * tilted[each, -1])
+        query = query.clip(max=TEXTS - 1)
+    query = np.where(is_new, TEXTS + np.searchsorted(new, drawn).clip(max=NEW - 1), query)
+    times = 1 + rng.poisson(0.5, len(query)) if world == "hidden" else np.ones(len(query), int)
+    query, session, on = (np.repeat(column, times) for column in (query, session, on))
+    day = MONDAY + 7 * number + on
+    named = -np.arange(len(query)) if world == "hidden" else session
+    monday = date.fromordinal(MONDAY + 7 * number)
+    return Week(monday, query, day, named, np.ones(len(query)), len(query))
+
+
+def by_sessions(week: Week, reference: Sequence[Week], vectors: np.ndarray, name: str) -> float:
+    """p of the test that moves blocks of sessions, whatever the days are."""
+    rows = rows_of(week, reference)
+    sums = sums_of(rows.query, rows.block, vectors, distance_of(name, vectors))
+    return shift(sums, BlockSides(rows.first), WEEKLY_LEVEL).p
+
+
+def rate(flags: Sequence[bool]) -> str:
+    share = float(np.mean(flags))
+    return f"{share:.3f} ({np.sqrt(share * (1 - share) / len(flags)):.3f})"
+
+
+def tested(repeats: int, rng: np.random.Generator, world: str, share: float, sessions: int) -> None:
+    """A row: how often either test says so, at 5 % and at the weekly level."""
+    ps: dict[str, list[float]] = {"days": [], "sessions": [], "gaussian, days": []}
+    covered = []
+    for repeat in range(repeats):
+        vectors = vectors_of(rng)
+        weeks = [made_week(n, sessions, rng, world) for n in range(4)]
+        week = made_week(4, sessions, rng, world, share)
+        test = DriftTest.of(week, weeks, repeat)
+        drift = test.drift(vectors, distance_of("energy", vectors))
+        ps["days"].append(drift.shift.p)
+        ps["gaussian, days"].append(test.drift(vectors, distance_of("gaussian", vectors)).shift.p)
+        ps["sessions"].append(by_sessions(week, weeks, vectors, "energy"))
+        truth = 0.0 if not share else true_distance(vectors, share)
+        covered.append(drift.shift.low <= truth <= drift.shift.high)
+    cells = [
+        f"{name} {rate([p <= 0.05 for p in of])} {rate([p <= WEEKLY_LEVEL for p in of])}"
+        for name, of in ps.items()
+    ]
+    row = f"{world:9} {share:4.0%} {sessions:5}: {'; '.join(cells)}"
+    print(f"{row}; covered {rate(covered)}", flush=True)
+
+
+def true_distance(vectors: np.ndarray, share: float) -> float:
+    """The energy distance of the two distributions themselves."""
+    usual = np.concatenate([zipf(TEXTS), np.zeros(NEW)])
+    new = np.concatenate([(1 - share) * zipf(TEXTS), share * zipf(NEW)])
+    squared = 2 - 2 * (vectors @ vectors.T).astype(np.float64)
+    apart = np.sqrt(np.maximum(squared, 0))
+    np.fill_diagonal(apart, 0.0)
+    return float(-(new - usual) @ apart @ (new - usual))
+
+
+def a_year(repeats: int, rng: np.random.Generator, world: str, sessions: int) -> None:
+    """How many years of 52 weeks without a change have an alarm."""
+    years, single = [], []
+    for repeat in range(repeats):
+        vectors = vectors_of(rng)
+        energy = distance_of("energy", vectors)
+        weeks = [made_week(n, sessions, rng, world) for n in range(56)]
+        ps = [DriftTest.of(w, weeks[:4], repeat).drift(vectors, energy).shift.p for w in weeks[4:]]
+        years.append(min(ps) <= WEEKLY_LEVEL)
+        single += [p <= 0.05 for p in ps]
+    print(f"{world}: years with an alarm {rate(years)}; weeks at 5 % {rate(single)}", flush=True)
+
+
+def a_set(repeats: int, rng: np.random.Generator, sessions: int) -> None:
+    """What is said of an evaluation set: drawn at random, each query once, or another distribution.
+
+    The size of its test, the coverage of the distance to it, and what it is worth.
+    """
+    for kind, count in (("random", 50), ("random", 200), ("once", 200), ("weighted", 200)):
+        said, covered, worth = [], [], []
+        for repeat in range(repeats):
+            vectors = vectors_of(rng)
+            week = made_week(0, sessions, rng)
+            chance = zipf(TEXTS)
+            drawn = rng.choice(TEXTS, count, p=chance)
+            weights = np.full(count, 1 / count)
+            if kind != "random":
+                drawn = np.unique(drawn)
+                weights = np.full(len(drawn), 1 / len(drawn))
+            if kind == "weighted":
+                weights = chance[drawn] / chance[drawn].sum()
+            own = EvaluationSet((), frozenset(), vectors[drawn], weights)
+            energy = distance_of("energy", vectors)
+            of = from_set(week, vectors, own, energy, repeat)
+            said.append(of.p <= 0.05)
+            squared = 2 - 2 * (vectors @ vectors.T).astype(np.float64)
+            apart = np.sqrt(np.maximum(squared, 0))
+            np.fill_diagonal(apart, 0.0)
+            signed = np.concatenate([chance, np.zeros(NEW)])
+            np.add.at(signed, drawn, -weights)
+            truth = float(-signed @ apart @ signed)
+            covered.append(of.low <= truth <= of.high)
+            worth.append(1 / of.worth)
+        print(
+            f"{kind} {count}: p at 5 % {rate(said)}; covered {rate(covered)}; worth "
+            f"{1 / np.mean(worth):.0f}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", choices=["size", "power", "year", "set"], default="size")
+    given = parser.parse_args()
+    rng = np.random.default_rng(given.seed)
+    if given.part == "size":
+        print("world, share, sessions a week: test, share of p <= .05, of p <= the weekly level")
+        for world in ("sessions", "hidden", "days", "growth"):
+            tested(given.repeats, rng, world, 0.0, 200)
+        tested(given.repeats, rng, "sessions", 0.0, 30)
+    elif given.part == "power":
+        for sessions in (100, 300, 1000):
+            for share in (0.02, 0.05, 0.1, 0.2):
+                tested(given.repeats, rng, "sessions", share, sessions)
+    elif given.part == "year":
+        for world in ("sessions", "days"):
+            a_year(given.repeats, rng, world, 60)
+    else:
+        a_set(given.repeats, rng, 500)
+
+
+if __name__ == "__main__":
+    main()
