@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from labeler.collection.layout import FOLDERS, Collection
+from labeler.collection.monitoring import read_watch_run, watch_files
 from labeler.collection.problems import Contents, Problems
 from labeler.errors import BadInput
 from labeler.files.arrays import about_arrays
@@ -51,6 +52,18 @@ def check_vectors(_collection: Collection, path: Path, _seen: Contents, problems
             records = count_of(vectors.damaged, "vector is", "vectors are")
             text = f"{records} damaged; the texts are encoded again"
             warn(file, 0, "damaged vectors", text)
+
+
+def check_monitoring(
+    collection: Collection, _path: Path, _seen: Contents, problems: Problems
+) -> None:
+    """What runs of the watch said can be read; the next run passes over a file that cannot."""
+    for file in watch_files(collection):
+        try:
+            read_watch_run(file)
+        except BadInput as error:
+            text = str(error).removeprefix(f"{file}: ")
+            problems.add(file, 0, "runs of the watch", text, level="warning")
 
 
 def check_left_over(

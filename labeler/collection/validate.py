@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labeler.collection.check_card import check_cards
-from labeler.collection.check_derived import check_indexes, check_left_over, check_vectors
+from labeler.collection.check_derived import (
+    check_indexes,
+    check_left_over,
+    check_monitoring,
+    check_vectors,
+)
 from labeler.collection.checks import (
     check_corpus,
     check_dropped,
@@ -107,6 +112,7 @@ Kind = Literal[
     "card",
     "indexes",
     "vectors",
+    "monitoring",
     "parts",
 ]
 
@@ -122,6 +128,7 @@ _CHECKS: dict[Kind, Callable[[Collection, Path, Contents, Problems], None]] = {
     "card": check_cards,
     "indexes": check_indexes,
     "vectors": check_vectors,
+    "monitoring": check_monitoring,
     "parts": check_left_over,
 }
 
@@ -147,6 +154,7 @@ def _steps(collection: Collection) -> Iterator[tuple[Kind, Path]]:
     derived: tuple[tuple[Kind, Path], ...] = (
         ("indexes", collection.indexes),
         ("vectors", collection.vectors),
+        ("monitoring", collection.monitoring),
         ("parts", collection.folder),
     )
     yield from ((kind, path) for kind, path in derived if path.is_dir())

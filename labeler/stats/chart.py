@@ -8,6 +8,7 @@ exceed 1, and for the same pairs and the same old grades standing behind every p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -25,6 +26,10 @@ LEVEL = 0.002
 DRAWS = 1999
 REACH = 16
 """Controls that an average goes back to: older ones would weigh less than half a hundredth."""
+
+
+NEAR = 1e-9
+"""What is nearer than this is the same."""
 
 
 class GivenAgain(NamedTuple):
@@ -49,7 +54,7 @@ class Average(NamedTuple):
     @property
     def is_out(self) -> bool:
         """Whether the average lies beyond its limits."""
-        return self.p <= LEVEL
+        return not self.low <= self.value <= self.high
 
 
 class ChartPoint(NamedTuple):
@@ -171,11 +176,14 @@ def _averaged(values: Sequence[Floats]) -> Floats:
 
 
 def _against(value: float, null: Floats, *, two_sided: bool) -> Average:
-    """An average with the limits that so many of the shuffled ones exceed."""
-    tail = LEVEL / 2 if two_sided else LEVEL
-    low = float(np.quantile(null, tail))
-    high = float(np.quantile(null, 1 - tail)) if two_sided else float(null.max(initial=1.0))
-    below = (1 + (null <= value + 1e-9).sum()) / (1 + len(null))
-    above = (1 + (null >= value - 1e-9).sum()) / (1 + len(null))
+    """An average with its limits: beyond them lie so few of the shuffled ones as the level says."""
+    ordered, allowed = np.sort(null), LEVEL * (1 + len(null)) / (2 if two_sided else 1)
+    last = max(round(allowed), 1) - 1  # the last of the shuffled ones that is no chance either
+    low, high = float(ordered[last]), float(ordered[-1 - last])
+    below = (1 + (null <= value + NEAR).sum()) / (1 + len(null))
+    above = (1 + (null >= value - NEAR).sum()) / (1 + len(null))
     p = min(1.0, 2 * min(below, above)) if two_sided else below
-    return Average(value, float(np.median(null)), low, high, float(p))
+    center = float(np.median(null))
+    if round(allowed) < 1:  # so few draws reach no limit
+        low, high = -math.inf, math.inf
+    return Average(value, center, low - NEAR, high + NEAR if two_sided else math.inf, float(p))

@@ -50,6 +50,13 @@ def test_few_pairs_show_nothing_however_far_they_moved() -> None:
     assert point.moved.p > LEVEL
 
 
+def test_an_average_is_out_where_its_p_is_at_most_the_level() -> None:
+    points = [*charted(1, lower=0.4), *charted(2)]
+    for average in (average for point in points for average in (point.agreement, point.moved)):
+        assert average.is_out == (average.p <= LEVEL)
+        assert average.low < average.center < average.high
+
+
 def test_controls_may_hold_other_pairs_each() -> None:
     rng = np.random.default_rng(0)
     old = rng.integers(0, 4, 60).astype(float)

@@ -1,0 +1,1 @@
+"""Corpus drift: documents that changed, came or went since pairs were judged."""

@@ -1,0 +1,1 @@
+"""Judge drift: what the controls of a set of judgements say over time."""

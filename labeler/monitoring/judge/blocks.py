@@ -1,0 +1,92 @@
+"""The charts of an assessor's controls, for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from labeler.messages import count_of
+from labeler.monitoring.judge.controls import ControlRun
+from labeler.monitoring.judge.drift import JudgeDrift
+from labeler.report.charts import Axis, Moment, control
+from labeler.report.page import Block, Chart, Disclosure, FactList, TableBlock
+from labeler.report.table import Ends
+from labeler.stats.chart import DRAWS, LEVEL, WEIGHT, Average, ChartPoint
+from labeler.stats.shares import share_interval
+
+HOW_LIMITS_ARE = (
+    f"The line is a moving average in which the last control counts {WEIGHT:g}. Its limits come "
+    f"from {DRAWS:,} random orders of each pair's own grades, so they allow for the assessor's "
+    f"noise; one that stays as it is crosses them in {LEVEL:.1%} of controls at most."
+)
+
+
+def judge_blocks(drift: JudgeDrift) -> list[Block]:
+    """Agreement, shift and failures over time, then the table of controls."""
+    if not drift.points:
+        return []
+    first, last = drift.charted[0][0], drift.charted[-1][0]
+    facts = [
+        ("judgements", drift.name),
+        ("controls", f"{len(drift.controls):,}, {first.label} to {last.label}"),
+        ("pairs at the last one", f"{len(last.pairs):,}"),
+        ("prompt", last.now[0]),
+        ("model as the server names it", ", ".join(last.names)),
+        ("when the pairs were judged", ", ".join(drift.judged)),
+    ]
+    return [
+        _averaged(drift, "Agreement of old grades and new ones", "kappa", _agreement),
+        _averaged(drift, "Shift of grades", "grades", _moved),
+        _failures(drift),
+        FactList([(name, value) for name, value in facts if value]),
+        Disclosure(
+            f"All controls on the chart: {count_of(len(drift.points), 'control', 'controls')}",
+            [TableBlock(drift.table())],
+        ),
+    ]
+
+
+def _agreement(point: ChartPoint) -> tuple[float, Average]:
+    return point.kappa, point.agreement
+
+
+def _moved(point: ChartPoint) -> tuple[float, Average]:
+    return point.shift, point.moved
+
+
+def _averaged(
+    drift: JudgeDrift,
+    title: str,
+    unit: str,
+    figure: Callable[[ChartPoint], tuple[float, Average]],
+) -> Chart:
+    moments = []
+    for run, label, point in _labeled(drift):
+        value, average = figure(point)
+        limits = Ends(*(end if abs(end) < 1e6 else None for end in (average.low, average.high)))
+        moments.append(Moment(label, value, limits=limits, smoothed=average.value, at=run.time))
+    reference = 0.0 if unit == "grades" else None
+    axis = Axis(unit, format="+.2f" if unit == "grades" else ".2f", reference=reference)
+    return Chart(control(f"{drift.name}: {title.lower()}", moments, axis), HOW_LIMITS_ARE)
+
+
+def _labeled(drift: JudgeDrift) -> Sequence[tuple[ControlRun, str, ChartPoint]]:
+    """The controls on the chart, each with its day, and its hour where a day has several."""
+    days = [run.label for run, _ in drift.charted]
+    return [
+        (run, run.label if days.count(run.label) == 1 else run.time.strftime("%m-%d %H:%M"), point)
+        for run, point in drift.charted
+    ]
+
+
+def _failures(drift: JudgeDrift) -> Chart:
+    """The share of new replies without a grade, with its interval."""
+    moments = []
+    for run, label, _ in _labeled(drift):
+        shares = np.array([each.new.count(None) / len(each.new) for each in run.pairs if each.new])
+        interval = Ends(*share_interval(shares))  # two replies of a pair may fail together
+        moments.append(Moment(label, float(shares.mean()), interval, at=run.time))
+    axis = Axis("replies without a grade", format=".1%", least=0.0)
+    caption = "The band is the 95 % interval of each share."
+    return Chart(control(f"{drift.name}: replies without a grade", moments, axis), caption)

@@ -1,0 +1,147 @@
+"""`monitor`: whether yesterday's evaluation still describes today's search, once a week or so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.lock import locked
+from labeler.collection.monitoring import WatchRun, read_watch_runs, write_watch_run
+from labeler.errors import Misuse
+from labeler.messages import count_of
+from labeler.models.control import Control
+from labeler.monitoring.corpus.blocks import corpus_blocks
+from labeler.monitoring.corpus.drift import corpus_drift
+from labeler.monitoring.corpus.result import CorpusWatch
+from labeler.monitoring.judge.blocks import judge_blocks
+from labeler.monitoring.judge.drift import controlled_sets, judge_drift
+from labeler.monitoring.result import Monitoring
+from labeler.monitoring.watched import Watched
+from labeler.report.finding import Finding, Setting
+
+Paths = str | Path | Iterable[str | Path]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class MonitorOptions:
+    """What is watched, and from where on it alarms.
+
+    `names` are the sets of judgements whose controls count; without any, all that were controlled.
+    """
+
+    names: tuple[str, ...] = ()
+    corpus: CorpusWatch = field(default_factory=CorpusWatch)
+
+
+def monitor(  # noqa: PLR0913  what is watched, and how
+    collection: Collection | Path | str,
+    documents: Paths = (),
+    *,
+    options: MonitorOptions | None = None,
+    left_out: Sequence[Finding] = (),
+    control: Control | None = None,
+    now: Callable[[], datetime] = _utc_now,
+) -> Monitoring:
+    """Watch over a collection: its assessor by past controls, and its documents.
+
+    Asks no model. What there is no data for is left out, and said. The figures are kept in
+    `monitoring/TIME.json` of the collection, so that the next run can show them over time.
+    `left_out` are findings of a caller about what it did not watch.
+
+    >>> from labeler.judging.drift import drift
+    >>> from labeler.judging.judge import judge
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection, mild = small_collection(), fake_model('{"grade": 2}')
+    >>> first = judge(collection, model=mild, name="first")
+    >>> check = drift(collection, "first", model=mild, pairs=4, fixed=True)
+    >>> monitor(collection)
+    Monitoring(1 watch, no alarm)
+    """
+    opened, control = open_collection(collection), control or Control()
+    options, time = options or MonitorOptions(), now().astimezone(UTC)
+    history, problems = read_watch_runs(opened)
+    missing = [*left_out, *(Finding(f"passed over: {problem}") for problem in problems)]
+    parts = [*_judges(opened, options, missing)]
+    parts += _documents(opened, documents, options, (history, time, missing, control))
+    if not parts:
+        problem = "nothing to watch: no set was controlled, and no documents are named"
+        raise Misuse(f"{opened.folder}: {problem}")
+    run = Monitoring(opened.folder, time, tuple(parts), tuple(missing), tuple(history))
+    with locked(opened, control.note):
+        write_watch_run(opened, time, run.kept())
+    return run
+
+
+def _judges(
+    collection: Collection, options: MonitorOptions, missing: list[Finding]
+) -> Iterator[Watched]:
+    """The watch over each assessor."""
+    names = options.names or controlled_sets(collection)
+    if not names:
+        setting = Setting("control", 50)
+        text = f"judge drift: no set of judgements was ever controlled; {setting} does so"
+        missing.append(Finding(text, settings=(setting,), level="note"))
+    for name in names:
+        drift = judge_drift(collection, name)
+        if not drift.controls:
+            missing.extend(drift.left_out)
+            text = f"judge drift of {name}: no control of it is comparable"
+            missing.append(Finding(text, level="note"))
+            continue
+        first, last = drift.controls[0], drift.controls[-1]
+        controls = count_of(len(drift.controls), "control", "controls")
+        yield Watched(
+            f"judge {name}",
+            f"Judge drift: {name}",
+            f"{controls} of {name}, {first.label} to {last.label}",
+            drift.alarms(),
+            drift.findings(),
+            judge_blocks(drift),
+            drift.as_json(),
+        )
+
+
+_Around = tuple[Sequence[WatchRun], datetime, list[Finding], Control]
+
+
+def _documents(
+    collection: Collection, documents: Paths, options: MonitorOptions, around: _Around
+) -> Iterator[Watched]:
+    """The watch over the documents."""
+    history, time, missing, control = around
+    several = [documents] if isinstance(documents, str | Path) else list(documents)
+    if not several:
+        text = "corpus drift: where the documents are now was not said"
+        missing.append(Finding(text, settings=(Setting("documents"),), level="note"))
+        return
+    drift = corpus_drift(several, collection, options.corpus, control)
+    earlier = [
+        (run.time, float(share))
+        for run in history
+        if (figures := _figures(run, "corpus")).get("qrels") == drift.qrels
+        and isinstance(share := figures.get("stale_share"), int | float)
+    ]
+    passages = count_of(sum(drift.passages.values()), "passage", "passages")
+    yield Watched(
+        "corpus",
+        "Corpus drift",
+        f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}",
+        drift.alarms(),
+        drift.findings(),
+        corpus_blocks(drift, [*earlier, (time, drift.share)]),
+        drift.as_json(),
+    )
+
+
+def _figures(run: WatchRun, key: str) -> dict[str, object]:
+    """What an earlier run kept of a watch; empty where it kept nothing of it."""
+    watches = run.content.get("watches")
+    figures = watches.get(key) if isinstance(watches, dict) else None
+    return figures if isinstance(figures, dict) else {}
