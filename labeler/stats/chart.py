@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
+from labeler.stats.resampling import BLOCK
 
 WEIGHT = 0.3
 """What the newest control counts in the moving average (lambda), each earlier one 0.7 of the next.
@@ -23,13 +24,17 @@ Roberts (1959), Technometrics 1(3).
 """
 LEVEL = 0.002
 """The chance of a false alarm of each of the two averages at one control, at most."""
-DRAWS = 1999
-REACH = 16
-"""Controls that an average goes back to: older ones would weigh less than half a hundredth."""
+DRAWS = 999
+REACH = 12
+"""Controls that an average goes back to: older ones would weigh a hundredth in all."""
 
 
 NEAR = 1e-9
 """What is nearer than this is the same."""
+
+
+REFERENCE = 6
+"""The first controls, with whose grades those of later ones are compared, too."""
 
 
 class GivenAgain(NamedTuple):
@@ -58,7 +63,7 @@ class Average(NamedTuple):
 
 
 class ChartPoint(NamedTuple):
-    """One control: kappa and mean shift of the new grades against the old, and both averages."""
+    """One control: kappa and mean shift of its grades against earlier ones, and both averages."""
 
     kappa: float
     shift: float
@@ -72,10 +77,14 @@ class ChartPoint(NamedTuple):
 
 
 class _Slots(NamedTuple):
-    """Grades as places in `levels`, `(pairs, 1 + controls)`, the old first; -1 stands for none."""
+    """Grades as places in `levels`, `(pairs, slots)` with -1 for none; slot 0 has the old ones.
+
+    `compared` names for each control that is averaged its slot and those of its reference.
+    """
 
     codes: Integers
     levels: Floats
+    compared: list[tuple[int, list[int]]]
 
 
 def chart(
@@ -83,25 +92,30 @@ def chart(
 ) -> tuple[ChartPoint, ...]:
     """The last `points` of a chart, one a control, each with limits from what was known by then.
 
-    `old` is `(pairs,)`. Agreement is Cohen's kappa of old grades and new ones, which is beyond its
-    limits where it is low; the shift is that of their means, and may go either way.
+    `old` is `(pairs,)`. A control is held against earlier grades of its pairs: half against the old
+    ones, which stand in the qrels, half against those of the first controls, which have less noise
+    together. Agreement is Cohen's kappa, and beyond its limit where it is low; the shift is that of
+    mean grades, and may go either way.
     """
     first = 0 if points is None else max(0, len(controls) - points)
-    return tuple(
-        _point(_slots(old, controls[max(0, at + 1 - REACH) : at + 1]), at, draws)
-        for at in range(first, len(controls))
-    )
+    return tuple(_point(_slots(old, controls, at), at, draws) for at in range(first, len(controls)))
 
 
-def _slots(old: Floats, controls: Sequence[GivenAgain]) -> _Slots:
-    pairs = np.unique(np.concatenate([control.pairs for control in controls]))
-    grades = np.full((len(pairs), 1 + len(controls)), np.nan)
+def _slots(old: Floats, controls: Sequence[GivenAgain], at: int) -> _Slots:
+    recent = range(max(0, at + 1 - REACH), at + 1)
+    used = sorted({*range(min(at, REFERENCE)), *recent})
+    pairs = np.unique(np.concatenate([controls[each].pairs for each in used]))
+    grades = np.full((len(pairs), 1 + len(used)), np.nan)
     grades[:, 0] = old[pairs]
-    for slot, control in enumerate(controls, start=1):
-        grades[np.searchsorted(pairs, control.pairs), slot] = control.grades
+    for slot, each in enumerate(used, start=1):
+        grades[np.searchsorted(pairs, controls[each].pairs), slot] = controls[each].grades
     levels = np.unique(grades[~np.isnan(grades)])
-    codes = np.where(np.isnan(grades), -1, np.searchsorted(levels, grades))
-    return _Slots(codes.astype(np.int64), levels)
+    codes = np.where(np.isnan(grades), -1, np.searchsorted(levels, grades)).astype(np.int64)
+    slot_of = {each: slot for slot, each in enumerate(used, start=1)}
+    compared = [
+        (slot_of[each], [slot_of[e] for e in range(min(each, REFERENCE))]) for each in recent
+    ]
+    return _Slots(codes, levels, compared)
 
 
 def _point(slots: _Slots, at: int, draws: int) -> ChartPoint:
@@ -110,12 +124,10 @@ def _point(slots: _Slots, at: int, draws: int) -> ChartPoint:
     varied: Flags = codes.max(axis=1) > lowest
     # pairs whose grades are all alike give the same tables however they are shuffled
     shuffled = _shuffled(codes[varied], draws, np.random.default_rng([at, len(codes)]))
-    controls = range(1, codes.shape[1])
-    observed = [_tables(codes[None], slot, size) for slot in controls]
-    null = [
-        _tables(codes[None, ~varied], slot, size) + _tables(shuffled, slot, size)
-        for slot in controls
-    ]
+    observed = _tables(codes[None], slots.compared, size)
+    settled = _tables(codes[None, ~varied], slots.compared, size)
+    blocks = np.array_split(shuffled, max(1, shuffled.size * size // BLOCK + 1))
+    null = settled + np.concatenate([_tables(b, slots.compared, size) for b in blocks], axis=1)
     agreement, null_agreement = (_averaged([_kappa(t) for t in each]) for each in (observed, null))
     moved, null_moved = (
         _averaged([_shift(t, slots.levels) for t in each]) for each in (observed, null)
@@ -141,13 +153,28 @@ def _shuffled(codes: Integers, draws: int, rng: np.random.Generator) -> Integers
     return shuffled
 
 
-def _tables(codes: Integers, slot: int, size: int) -> Floats:
-    """Counts of old grades in rows and a control's in columns, `(draws, k, k)`."""
-    old, new = codes[:, :, 0], codes[:, :, slot]
-    offsets = (np.arange(len(codes)) * size * size)[:, None]
-    cells = (old * size + new + offsets)[new >= 0]
-    counts = np.bincount(cells, minlength=len(codes) * size * size)
-    return counts.reshape(len(codes), size, size).astype(np.float64)
+def _tables(codes: Integers, compared: Sequence[tuple[int, list[int]]], size: int) -> Floats:
+    """Earlier grades in rows and a control's in columns, `(controls, draws, k, k)`.
+
+    A pair counts 1 in a table: half of that its old grade, half those of the reference; all of it
+    the old grade where the reference has none.
+    """
+    given = (codes[..., None] == np.arange(size)).astype(np.float64)  # (draws, pairs, slots, k)
+    present = codes[0] >= 0  # gaps stay where they are in every draw
+    tables = np.empty((len(compared), len(codes), size, size))
+    references = [tuple(reference) for _, reference in compared]
+    for reference in dict.fromkeys(references):
+        places = [at for at, each in enumerate(references) if each == reference]
+        earlier = present[:, reference].sum(axis=1)[:, None]
+        of_others = np.where(present[:, reference], 0.5 / np.maximum(earlier, 1), 0.0)
+        weights = np.hstack([np.where(earlier > 0, 0.5, 1.0), of_others]).astype(np.float64)
+        before = np.einsum("ps,dpsk->dkp", weights, given[:, :, [0, *reference]])
+        now = given[:, :, [compared[at][0] for at in places]]
+        counts = before @ now.reshape(
+            *now.shape[:2], len(places) * size
+        )  # (draws, k, controls * k)
+        tables[places] = counts.reshape(len(codes), size, len(places), size).transpose(2, 0, 1, 3)
+    return tables
 
 
 def _kappa(tables: Floats) -> Floats:
