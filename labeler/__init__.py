@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from labeler.exchange.qrels import read_qrels as read_qrels
     from labeler.exchange.queries import read_query_list as read_query_list
     from labeler.exchange.runs import read_run as read_run
+    from labeler.judging.drift import ControlPairs as ControlPairs
     from labeler.judging.drift import adrift as adrift
     from labeler.judging.drift import drift as drift
     from labeler.judging.judge import ajudge as ajudge
@@ -65,6 +66,11 @@ if TYPE_CHECKING:
     from labeler.judging.session import JudgeOptions as JudgeOptions
     from labeler.models.control import Control as Control
     from labeler.models.limits import Limits as Limits
+    from labeler.monitoring.corpus.drift import corpus_drift as corpus_drift
+    from labeler.monitoring.corpus.result import CorpusWatch as CorpusWatch
+    from labeler.monitoring.judge.drift import judge_drift as judge_drift
+    from labeler.monitoring.monitor import MonitorOptions as MonitorOptions
+    from labeler.monitoring.monitor import monitor as monitor
     from labeler.pipeline.build import abuild as abuild
     from labeler.pipeline.build import build as build
     from labeler.pipeline.options import BuildOptions as BuildOptions
@@ -99,12 +105,15 @@ _PUBLIC = {
     "CascadeOptions": "agreement.cascade.cascade:CascadeOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.control:Control",
+    "ControlPairs": "judging.drift:ControlPairs",
+    "CorpusWatch": "monitoring.corpus.result:CorpusWatch",
     "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
     "HttpEngine": "runs.engines.http_search:HttpEngine",
     "JudgeOptions": "judging.session:JudgeOptions",
     "LabelerError": "errors:LabelerError",
     "Limits": "models.limits:Limits",
+    "MonitorOptions": "monitoring.monitor:MonitorOptions",
     "ProbeOptions": "judging.probe.probe:ProbeOptions",
     "ProgramEngine": "runs.engines.program:ProgramEngine",
     "RouteOptions": "agreement.route.route:RouteOptions",
@@ -127,6 +136,7 @@ _PUBLIC = {
     "cascade": "agreement.cascade.cascade:cascade",
     "compare": "evaluation.compare:compare",
     "compare_chunkings": "pools.chunk:compare_chunkings",
+    "corpus_drift": "monitoring.corpus.drift:corpus_drift",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",
     "diff_prompts": "prompt.compare:diff_prompts",
@@ -140,9 +150,11 @@ _PUBLIC = {
     "import_qrels": "pools.import_qrels:import_qrels",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
+    "judge_drift": "monitoring.judge.drift:judge_drift",
     "judge_panel": "judging.panel.ask:judge_panel",
     "leaderboard": "evaluation.leaderboard:leaderboard",
     "missed": "pools.missed:missed",
+    "monitor": "monitoring.monitor:monitor",
     "open_collection": "collection.layout:open_collection",
     "panel": "agreement.panel.panel:panel",
     "pool": "pools.pool:pool",

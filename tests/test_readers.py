@@ -27,6 +27,7 @@ from labeler.collection.ids import parse_ids
 from labeler.collection.judgements import grades_of, read_judgements
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
+from labeler.collection.monitoring import read_watch_run
 from labeler.collection.people import read_people, read_sample
 from labeler.collection.pool import pool_pairs, read_pool
 from labeler.collection.queries import read_queries
@@ -292,6 +293,8 @@ PEOPLE = """{"query_id": "q1", "doc_id": "d1", "grade": 2, "assessor": "A", "tim
 FIXED = """{"query_id": "q1", "doc_id": "d1", "sha256": "ab"}
 {"query_id": "q1", "doc_id": "d2"}
 """
+WATCHED = """{"time": "2026-06-01T06:00:00+00:00", "alarms": [], "watches": {}}
+"""
 SAMPLE = """{"row": 1, "query_id": "q1", "doc_id": "d1", "probability": 0.5}
 """
 PROMPT = """+++
@@ -402,6 +405,9 @@ READERS: dict[str, Reader] = {
         PEOPLE,
         lambda p: [(r.grade, r.probability) for r in read_people(p)],
         lambda data: [(r.get("grade"), r["probability"]) for r in plain_rows(data)],
+    ),
+    "run of the watch": Reader(
+        "20260601T060000Z.json", WATCHED, lambda p: dict(read_watch_run(p).content)
     ),
     "card": Reader("card.json", json.dumps(CARD, indent=1), by_card),
     "sheet": Reader(

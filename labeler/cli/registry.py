@@ -135,6 +135,12 @@ COMMANDS: dict[str, Command] = {
     ),
     "missed": Command("missed", MEASURE, "pools.missed", "labeler missed coll/ --qrels llm"),
     "reuse": Command("reuse", MEASURE, "pools.reuse", "labeler reuse coll/ --qrels llm"),
+    "monitor": Command(
+        "monitor",
+        MEASURE,
+        "monitoring.monitor",
+        "labeler monitor coll/ --documents docs/ -o monitor.html",
+    ),
     "power": Command(
         "power",
         MEASURE,

@@ -118,7 +118,7 @@ def _documents(
     history, time, missing, control = around
     several = [documents] if isinstance(documents, str | Path) else list(documents)
     if not several:
-        text = "corpus drift: where the documents are now was not said"
+        text = "corpus drift: no documents are named"
         missing.append(Finding(text, settings=(Setting("documents"),), level="note"))
         return
     drift = corpus_drift(several, collection, options.corpus, control)

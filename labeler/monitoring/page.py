@@ -49,7 +49,7 @@ def _first_screen(run: Monitoring) -> Iterator[Block]:
     looked = "; ".join(watched.looked_at for watched in run.watches)
     if alarms:
         raised = "1 alarm was raised" if len(alarms) == 1 else f"{len(alarms)} alarms were raised"
-        yield Paragraph(f"{raised}.", lead=True)
+        yield Paragraph(f"{raised}: {', '.join(run.kinds)}.", lead=True)
         yield FindingList(alarms)
     else:
         yield Paragraph("Nothing alarming.", lead=True)

@@ -78,6 +78,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "update": ["docs coll", "docs new"],
     "rechunk": ["coll --words 20"],
     "chunk": ["coll --compare 20,40"],
+    "monitor": ["coll --documents docs", "coll --documents docs --require stale-judgements"],
     "init": [""],
 }
 VALUES: dict[str, list[str]] = {

@@ -109,6 +109,7 @@ CASES = {
     "update": Case("update pages cut --dry-run -o OUT", ()),
     "rechunk": Case("rechunk cut --words 60 --dry-run -o OUT", ()),
     "chunk": Case("chunk pages --compare 60 -o OUT", ()),
+    "monitor": Case("monitor cut --documents pages -o OUT", (), ".html"),
     "shift": Case("shift cut -o OUT", ()),
     "judge": Case("judge coll --model similarity --dry-run -o OUT", ()),
     "tune": Case("tune tuned --prompts umbrela,basic --models similarity --dry-run -o OUT", ()),
@@ -180,7 +181,7 @@ def place(
     return tmp_path
 
 
-CUT = ("update", "rechunk", "chunk", "shift", "cascade", "route sheet")
+CUT = ("monitor", "update", "rechunk", "chunk", "shift", "cascade", "route sheet")
 
 
 def files(folder: Path) -> None:

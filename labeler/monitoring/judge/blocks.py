@@ -9,17 +9,21 @@ import numpy as np
 from labeler.messages import count_of
 from labeler.monitoring.judge.controls import ControlRun
 from labeler.monitoring.judge.drift import JudgeDrift
-from labeler.report.charts import Axis, Moment, control
+from labeler.report.charts import Axis, Drawing, Moment, control
 from labeler.report.page import Block, Chart, Disclosure, FactList, TableBlock
 from labeler.report.table import Ends
-from labeler.stats.chart import DRAWS, LEVEL, WEIGHT, Average, ChartPoint
+from labeler.stats.chart import DRAWS, LEVEL, REFERENCE, WEIGHT, Average, ChartPoint
 from labeler.stats.shares import share_interval
 
-HOW_LIMITS_ARE = (
+HOW_IT_IS_MADE = (
+    "The grades of each control are held against earlier ones of the same pairs: half against "
+    f"those in the qrels, half against those of the first {REFERENCE} controls. "
     f"The line is a moving average in which the last control counts {WEIGHT:g}. Its limits come "
     f"from {DRAWS:,} random orders of each pair's own grades, so they allow for the assessor's "
     f"noise; one that stays as it is crosses them in {LEVEL:.1%} of controls at most."
 )
+_KAPPA = Axis("kappa of earlier grades and new ones", format=".2f")
+_SHIFT = Axis("new grades less earlier ones", format="+.2f", reference=0.0)
 
 
 def judge_blocks(drift: JudgeDrift) -> list[Block]:
@@ -36,8 +40,10 @@ def judge_blocks(drift: JudgeDrift) -> list[Block]:
         ("when the pairs were judged", ", ".join(drift.judged)),
     ]
     return [
-        _averaged(drift, "Agreement of old grades and new ones", "kappa", _agreement),
-        _averaged(drift, "Shift of grades", "grades", _moved),
+        Chart(
+            _averaged(drift, "agreement with earlier grades", _KAPPA, _agreement), HOW_IT_IS_MADE
+        ),
+        Chart(_averaged(drift, "shift of grades", _SHIFT, _moved)),
         _failures(drift),
         FactList([(name, value) for name, value in facts if value]),
         Disclosure(
@@ -58,17 +64,15 @@ def _moved(point: ChartPoint) -> tuple[float, Average]:
 def _averaged(
     drift: JudgeDrift,
     title: str,
-    unit: str,
+    axis: Axis,
     figure: Callable[[ChartPoint], tuple[float, Average]],
-) -> Chart:
+) -> Drawing:
     moments = []
     for run, label, point in _labeled(drift):
         value, average = figure(point)
         limits = Ends(*(end if abs(end) < 1e6 else None for end in (average.low, average.high)))
         moments.append(Moment(label, value, limits=limits, smoothed=average.value, at=run.time))
-    reference = 0.0 if unit == "grades" else None
-    axis = Axis(unit, format="+.2f" if unit == "grades" else ".2f", reference=reference)
-    return Chart(control(f"{drift.name}: {title.lower()}", moments, axis), HOW_LIMITS_ARE)
+    return control(f"{drift.name}: {title}", moments, axis)
 
 
 def _labeled(drift: JudgeDrift) -> Sequence[tuple[ControlRun, str, ChartPoint]]:

@@ -92,10 +92,10 @@ class JudgeDrift:
         if moved.is_out:
             limits = f"limits {moved.low:+.2f} to {moved.high:+.2f}"
             way = "higher" if moved.value > 0 else "lower"
-            yield f"grades are {abs(moved.value):.2f} {way} than before ({limits})"
+            yield f"grades are {abs(moved.value):.2f} {way} than earlier ones ({limits})"
         if agreed.is_out:
             limit = f"limit {agreed.low:.2f}"
-            yield f"kappa of old grades and new ones is {agreed.value:.2f} ({limit})"
+            yield f"their kappa with earlier grades is {agreed.value:.2f} ({limit})"
 
     def _named_so_since(self) -> str:
         names, label = set(self.controls[-1].names), self.controls[-1].label

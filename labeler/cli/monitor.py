@@ -1,0 +1,208 @@
+"""`labeler monitor`: whether yesterday's evaluation still describes today's search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labeler.cli import model_options, options
+from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, number
+from labeler.cli.output import deliver, said_to, show, show_json, warn
+from labeler.cli.screen import caution, note, progress, say
+from labeler.cli.signals import run_until_stopped
+from labeler.errors import GateFailed, LabelerError, Misuse
+from labeler.models.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from labeler.collection.outputs import Output
+    from labeler.models.control import Control
+    from labeler.monitoring.result import Monitoring
+    from labeler.report.finding import Finding
+    from labeler.report.forms import FormName
+
+ALARMS, AGAIN = "Alarms", "Judge again"
+PAGES = (".html", ".htm")
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmFlags:
+    """From where on there is an alarm, and which alarms end a run with 5."""
+
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="End with 5 at this alarm alone, as judge-drift; repeatable. Default: at any.",
+            rich_help_panel=ALARMS,
+        ),
+    ] = None
+    stale: Annotated[
+        float,
+        number(
+            SHARE,
+            metavar="SHARE",
+            help="The share of judged pairs that may be stale.",
+            rich_help_panel=ALARMS,
+        ),
+    ] = 0.05
+    fresh: Annotated[
+        float,
+        number(
+            SHARE,
+            metavar="SHARE",
+            help="The share of first places that new documents may take.",
+            rich_help_panel=ALARMS,
+        ),
+    ] = 0.1
+    depth: Annotated[
+        int, number(COUNT, help="So many places of each query are first.", rich_help_panel=ALARMS)
+    ] = 10
+    rel: Annotated[
+        int,
+        number(TOP_GRADE, help="The lowest grade that counts as relevant.", rich_help_panel=ALARMS),
+    ] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class AgainFlags:
+    """Whether fixed pairs are judged again first, and by which model."""
+
+    control: Annotated[
+        int,
+        number(
+            COUNT_OR_NONE,
+            help="Judge so many fixed pairs again first; this asks a model.",
+            rich_help_panel=AGAIN,
+        ),
+    ] = 0
+    model: model_options.ModelName = None
+    base_url: model_options.BaseUrl = None
+
+
+@options.unfolded
+def command(
+    context: typer.Context,
+    folder: options.Folder,
+    *,
+    documents: Annotated[
+        list[str] | None,
+        typer.Option(metavar="INPUT", help="The documents as they are now; repeatable."),
+    ] = None,
+    judgements: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Judgements whose controls count; repeatable. Default: all."
+        ),
+    ] = None,
+    qrels: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Qrels that documents are held against."),
+    ] = None,
+    alarms: AlarmFlags,
+    again: AgainFlags,
+    limits: Limits,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            help="Print alarms and errors alone: nothing where there are none.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = False,
+    output: options.OutputFlags,
+) -> None:
+    """Say whether yesterday's evaluation still describes today's search, once a week or so.
+
+    An output that ends in .html is one page. Ends with 5 where an alarm was raised.
+    """
+    from labeler.collection.layout import open_collection
+    from labeler.models.control import Control
+    from labeler.monitoring.corpus.result import CorpusWatch
+    from labeler.monitoring.kinds import check_kinds
+    from labeler.monitoring.monitor import MonitorOptions, monitor
+
+    gates, collection = check_kinds(alarms.require or ()), open_collection(folder)
+    to = output.made_from(collection.folder)
+    control = Control() if quiet else Control(note=note, progress=progress)
+    failed: list[LabelerError] = []
+    left_out: list[Finding] = []
+    if again.control:
+        try:
+            _judge_again(folder, judgements or (), again, (limits, control))
+        except (Misuse, GateFailed):
+            raise
+        except LabelerError as error:
+            failed.append(error)
+            left_out.append(_without_control(error))
+    watch = CorpusWatch(qrels, alarms.stale, alarms.rel, alarms.depth, alarms.fresh)
+    how = MonitorOptions(tuple(judgements or ()), watch)
+    run = monitor(collection, documents or (), options=how, left_out=left_out, control=control)
+    _show(context, run, output.format, to, quiet=quiet)
+    _end(run, gates, failed)
+
+
+def _without_control(error: LabelerError) -> Finding:
+    from labeler.report.finding import Finding
+
+    return Finding(f"judge drift: the control ended early: {error}")
+
+
+def _judge_again(
+    folder: Path, names: Sequence[str], again: AgainFlags, how: tuple[Limits, Control]
+) -> None:
+    """Control the fixed pairs of a set; whether they drifted is for the chart to say."""
+    from labeler.judging.drift import ControlPairs, adrift
+    from labeler.judging.session import JudgeOptions
+
+    if len(names) > 1:
+        problem = "a control is of one set of judgements; name one"
+        raise Misuse(problem, parameter="judgements")
+    (limits, control), which = how, ControlPairs(again.control, fixed=True)
+    asked = JudgeOptions("", again.model, again.base_url, next(iter(names), None), limits=limits)
+    run_until_stopped(lambda stop: adrift(folder, asked, which, control.with_stop(stop)))
+
+
+def _show(
+    context: typer.Context, run: Monitoring, form: FormName, to: Output | None, *, quiet: bool
+) -> None:
+    """Write the page, and print what there is to say: alarms to stderr, one line each."""
+    is_page = to is not None and to.path.suffix.casefold() in PAGES
+    if is_page:
+        deliver(run.page().html(), to)
+    if not quiet or (to is not None and not is_page):
+        _print(run, form, None if is_page else to)
+    for alarm in run.alarms():
+        caution(alarm)
+    if quiet:
+        return
+    warn(context, run.findings())
+    if to is not None:
+        note(f"wrote {to.path}")
+
+
+def _print(run: Monitoring, form: FormName, to: Output | None) -> None:
+    """The figures for programs; for people sentences, or the page as Markdown."""
+    if form == "json":
+        show_json(run.as_json(), to)
+    elif form == "markdown":
+        deliver(run.page().markdown(), to)
+    elif form == "table":
+        with said_to(to):
+            for sentence in run.sentences():
+                say(sentence)
+    else:
+        show([run.table()], form, to)
+
+
+def _end(run: Monitoring, gates: frozenset[str], failed: Sequence[LabelerError]) -> None:
+    """`GateFailed` where an alarm was raised that a gate is for; else what ended the control."""
+    kinds = [kind for kind in run.kinds if not gates or kind in gates]
+    if kinds:
+        raise GateFailed(f"{run.folder}: {', '.join(kinds)}")
+    if failed:
+        raise failed[0]

@@ -1,0 +1,121 @@
+"""Judge drift: alarms of the controls, and which controls count."""
+
+import json
+import os
+
+import pytest
+from made_controls import MADE_BY, add_control, judged, weekly
+
+from labeler.errors import BadInput
+from labeler.monitoring.judge.blocks import judge_blocks
+from labeler.monitoring.judge.drift import JudgeDrift, judge_drift
+from labeler.report.page import Page
+from labeler.stats.failing import fails_more_p
+
+
+def kinds(drift: JudgeDrift) -> list[str]:
+    return [alarm.about for alarm in drift.alarms()]
+
+
+def test_an_assessor_that_becomes_lenient_is_said_to_since_the_control_that_shows_it() -> None:
+    drift = judge_drift(weekly(judged(), [0, 0, 0, 0.6, 0.6, 0.6]), "llm")
+    assert kinds(drift) == ["judge-drift"]
+    (alarm,) = drift.alarms()
+    assert "the assessor has drifted by the control of 2026-0" in str(alarm)
+    assert "higher than earlier ones (limits" in str(alarm)
+    assert not any(point.is_out for point in drift.points[:3])
+
+
+def test_an_assessor_that_stays_as_it_is_raises_nothing() -> None:
+    drift = judge_drift(weekly(judged(), [0] * 5), "llm")
+    assert kinds(drift) == []
+    assert any("no drift shown by the control of 2026-07-06" in str(f) for f in drift.findings())
+    assert [len(drift.points), len(drift.controls)] == [5, 5]
+
+
+def test_another_name_of_the_model_is_an_alarm_with_its_date() -> None:
+    collection = weekly(judged(), [0, 0])
+    for week in (3, 4):
+        add_control(collection, week, model="fake-2")
+    (alarm,) = judge_drift(collection, "llm").alarms()
+    assert alarm.about == "model-name"
+    said = "the server calls its model fake-2 since the control of 2026-06-22, fake when"
+    assert said in str(alarm)
+
+
+def test_more_failures_than_before_are_an_alarm() -> None:
+    collection = weekly(judged(), [0, 0])
+    add_control(collection, 3, failed=8)
+    assert kinds(judge_drift(collection, "llm")) == ["judge-failures"]
+    add_control(collection, 4, failed=1)
+    assert kinds(judge_drift(collection, "llm")) == []
+
+
+def test_an_edited_prompt_is_an_alarm_and_another_assessor_is_left_out() -> None:
+    collection = weekly(judged(), [0, 0])
+    add_control(collection, 3, made={**MADE_BY, "prompt": "umbrela@2"})
+    assert kinds(judge_drift(collection, "llm")) == ["prompt-edited"]
+    add_control(collection, 4, lenient=1, made={**MADE_BY, "prompt": "basic@2"})
+    add_control(collection, 5, lenient=1, made={**MADE_BY, "model": "other"})
+    drift = judge_drift(collection, "llm")
+    assert len(drift.controls) == 3
+    assert "not on the chart: 2 controls that asked another prompt or model" in str(
+        drift.findings()[0]
+    )
+
+
+def test_controls_of_before_the_pairs_were_judged_anew_do_not_count() -> None:
+    collection = weekly(judged(), [1, 1, 1])
+    assert kinds(judge_drift(collection, "llm")) == ["judge-drift"]
+    path = collection.judgements("llm")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({**row, "grade": 3}) + "\n" for row in rows))
+    add_control(collection, 4)
+    drift = judge_drift(collection, "llm")
+    assert (kinds(drift), len(drift.controls)) == ([], 1)
+    assert "3 controls that were made when the pairs had other grades" in str(drift.findings()[0])
+
+
+def test_a_control_without_a_time_has_that_of_its_file_and_it_is_said() -> None:
+    collection = weekly(judged(), [0])
+    collection.card.unlink()
+    os.utime(collection.controls / "llm.1.jsonl", (0, 0))
+    drift = judge_drift(collection, "llm")
+    assert drift.controls[0].label == "1970-01-01"
+    assert any("has the time of a file" in str(finding) for finding in drift.findings())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"query_id": "q", "doc_id": "d", "old": 1}',
+        '{"query_id": "q", "doc_id": "d", "old": 1, "new": [1.5]}',
+        '{"query_id": "q", "doc_id": "d", "old": 1, "new": [99999999999999]}',
+        '{"query_id": "q", "doc_id": "d", "old": true, "new": [1]}',
+        '{"doc_id": "d", "old": 1, "new": [1]}',
+        "[]",
+    ],
+)
+def test_a_damaged_control_is_one_line_that_names_it(line: str) -> None:
+    collection = weekly(judged(queries=2), [0])
+    path = collection.controls / "llm.1.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(BadInput, match=r"llm\.1\.jsonl:1: "):
+        judge_drift(collection, "llm")
+
+
+def test_the_page_and_the_figures_of_no_control_one_and_many() -> None:
+    collection = judged()
+    assert judge_blocks(judge_drift(collection, "llm")) == []
+    for weeks in (1, 4):
+        weekly(collection, [0] * weeks)
+        drift = judge_drift(collection, "llm")
+        html = Page("x", judge_blocks(drift)).html()
+        assert "llm: shift of grades" in html
+        assert "NaN" not in json.dumps(drift.as_json(), allow_nan=False)
+
+
+def test_failures_are_held_against_earlier_ones_exactly() -> None:
+    assert abs(fails_more_p((0, 10), (5, 10)) - 1.0) < 1e-9
+    assert abs(fails_more_p((3, 3), (0, 3)) - 1 / 20) < 1e-12  # 1 of 20 ways to choose 3 of 6
+    assert fails_more_p((1, 1), (0, 0)) == 1.0

@@ -1,0 +1,140 @@
+"""`monitor`: runs of the watch, their history, their page, and how the command ends."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from made_controls import START, add_control, judged, weekly
+
+from labeler.cli import execute
+from labeler.collection.layout import Collection
+from labeler.collection.monitoring import read_watch_runs
+from labeler.collection.validate import validate
+from labeler.errors import Misuse
+from labeler.monitoring.kinds import KINDS
+from labeler.monitoring.monitor import monitor
+from labeler.monitoring.result import Monitoring
+from labeler.monitoring.weeks import joined_weeks, with_gaps
+
+
+def watched(collection: Collection, week: int = 0) -> Monitoring:
+    return monitor(collection, now=lambda: START + timedelta(weeks=week))
+
+
+def run(collection: Collection, *more: str) -> int:
+    return execute(["monitor", str(collection.folder), *more])
+
+
+def test_a_quiet_run_ends_with_0_and_says_what_it_looked_at(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    collection = weekly(judged(), [0, 0])
+    assert run(collection) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == "nothing alarming"
+    assert "looked at: 2 controls of llm, 2026-06-08 to 2026-06-15" in out
+    assert "corpus drift: no --documents are named" in err
+    assert run(collection, "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_alarm_is_one_line_each_and_ends_with_5_unless_another_was_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    collection = weekly(judged(), [0, 0, 0.7, 0.7, 0.7])
+    page = tmp_path / "watch.html"
+    assert run(collection, "--quiet", "-o", str(page)) == 5
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 2)
+    assert err.splitlines()[0].startswith("warning: llm: the assessor has drifted by")
+    assert err.splitlines()[1] == f"labeler: {collection.folder}: judge-drift"
+    assert "1 alarm was raised: judge-drift." in page.read_text()
+    assert run(collection, "--require", "stale-judgements") == 0
+    assert run(collection, "--require", "judge-drift", "--json") == 5
+    shown = json.loads(capsys.readouterr().out.partition("\n{")[2].join(["{", ""]))
+    assert [alarm["kind"] for alarm in shown["alarms"]] == ["judge-drift"]
+    assert run(collection, "--require", "judge-drfit") == 2
+    assert "--require: no alarm 'judge-drfit'; there are: judge-drift" in capsys.readouterr().err
+
+
+def test_nothing_to_watch_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    collection = judged(queries=2)
+    assert run(collection) == 2
+    assert "nothing to watch" in capsys.readouterr().err
+    assert not collection.monitoring.exists()
+
+
+def test_runs_of_one_second_keep_a_file_each_and_damaged_ones_are_passed_over() -> None:
+    collection = weekly(judged(), [0])
+    threads = [Thread(target=watched, args=(collection,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    names = sorted(path.name for path in collection.monitoring.iterdir())
+    stem = "20260601T060000Z"
+    assert names == [f"{stem}-2.json", f"{stem}-3.json", f"{stem}.json"]
+    (collection.monitoring / names[0]).write_text('{"time": ')
+    (collection.monitoring / names[1]).write_text('{"time": "yesterday"}')
+    last = watched(collection, 1)
+    assert len(last.history) == 1
+    assert sum("passed over" in str(finding) for finding in last.left_out) == 2
+    problems = validate(collection).problems
+    assert [problem.level for problem in problems] == ["warning", "warning"]
+    assert len(read_watch_runs(collection)[0]) == 2
+
+
+@pytest.mark.parametrize("runs", [1, 2, 60])
+def test_the_page_tells_of_all_runs_whatever_their_gaps(runs: int) -> None:
+    collection = weekly(judged(queries=4), [0, 0])
+    for number in range(runs):
+        content = {"time": (START + timedelta(weeks=number**2)).isoformat(), "alarms": []}
+        collection.monitoring.mkdir(exist_ok=True)
+        (collection.monitoring / f"{number}.json").write_text(json.dumps(content))
+    add_control(collection, 9)
+    page = watched(collection, 4000).page()
+    assert f"This is run {runs + 1}; the first was on 2026-06-01." in page.html()
+    assert "Nothing alarming." in page.markdown()
+
+
+@pytest.mark.parametrize(
+    "content", [{"alarms": 3, "watches": [], "weekly": 7}, {"alarms": [None], "weekly": {"x": 1}}]
+)
+def test_a_history_that_somebody_changed_breaks_nothing(content: dict[str, object]) -> None:
+    collection = weekly(judged(queries=4), [0])
+    collection.monitoring.mkdir()
+    whole = {"time": START.isoformat(), **content}
+    (collection.monitoring / "a.json").write_text(json.dumps(whole))
+    assert "This is run 2" in watched(collection, 1).page().html()
+
+
+def test_the_same_log_read_twice_counts_once_and_a_whole_week_replaces_a_part() -> None:
+    part = {"2026-06-01": {"searches": 10, "ctr": 0.5}, "2026-06-08": {"searches": 3, "ctr": 0.1}}
+    whole = {"2026-06-08": {"searches": 9, "ctr": 0.4}, "2026-06-29": {"searches": 5, "ctr": None}}
+    cut_off = {"2026-06-01": {"searches": 2, "ctr": 0.9}}
+    joined = joined_weeks([part, part, whole, cut_off, None, {"x": {}, "2026-06-01": 3}])
+    assert {monday: week["searches"] for monday, week in joined.items()} == {
+        "2026-06-01": 10,
+        "2026-06-08": 9,
+        "2026-06-29": 5,
+    }
+    assert [len(week) for _, week in with_gaps(joined)] == [2, 2, 0, 2]
+
+
+def test_every_alarm_is_of_a_kind_that_is_listed() -> None:
+    collection = weekly(judged(), [0, 0, 0.8, 0.8])
+    add_control(collection, 5, lenient=0.8, failed=9, model="other")
+    kinds = {alarm.about for alarm in watched(collection).alarms()}
+    assert kinds == {"judge-drift", "judge-failures", "model-name"}
+    assert kinds <= KINDS.keys()
+
+
+def test_sets_to_watch_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    collection = weekly(judged(), [0])
+    assert run(collection, "--judgements", "llm") == 0
+    assert run(collection, "--judgements", "other") == 2
+    assert "has no judgements 'other'" in capsys.readouterr().err
+    with pytest.raises(Misuse):
+        monitor(judged(queries=2))
