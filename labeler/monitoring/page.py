@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
 
 from labeler import __version__
+from labeler.collection.monitoring import WatchRun
 from labeler.messages import count_of
-from labeler.monitoring.result import Monitoring
 from labeler.monitoring.watched import Watched
-from labeler.monitoring.weeks import SEARCHES, with_gaps
+from labeler.monitoring.weeks import SEARCHES, Weeks, with_gaps
 from labeler.report.charts import Axis, Moment, control
+from labeler.report.finding import Finding
 from labeler.report.page import (
     Block,
     Chart,
@@ -21,12 +25,54 @@ from labeler.report.page import (
     Paragraph,
     TableBlock,
 )
+from labeler.report.table import Table
 
 MOST_RUNS = 100
 """Runs that the page lists."""
 
 
-def monitoring_page(run: Monitoring) -> Page:
+class ShownRun(Protocol):
+    """What the page shows of a run, and of the runs before it."""
+
+    @property
+    def folder(self) -> Path:
+        """The collection."""
+
+    @property
+    def time(self) -> datetime:
+        """When the run was."""
+
+    @property
+    def watches(self) -> Sequence[Watched]:
+        """Each watch."""
+
+    @property
+    def left_out(self) -> Sequence[Finding]:
+        """What was not watched."""
+
+    @property
+    def history(self) -> Sequence[WatchRun]:
+        """The earlier runs, the oldest first."""
+
+    @property
+    def name(self) -> str:
+        """The collection's name."""
+
+    @property
+    def kinds(self) -> Mapping[str, int]:
+        """The kinds of alarms."""
+
+    def alarms(self) -> list[Finding]:
+        """All alarms."""
+
+    def weeks(self, key: str) -> Weeks:
+        """The weeks of a watch over all runs."""
+
+    def runs_table(self, most: int | None = None) -> Table:
+        """The runs with their alarms."""
+
+
+def monitoring_page(run: ShownRun) -> Page:
     """Alarms or that there are none, each watch, what was left out, and where figures come from."""
     blocks: list[Block] = [*_first_screen(run)]
     blocks += [PageSection(watched.heading, list(_part(run, watched))) for watched in run.watches]
@@ -43,7 +89,7 @@ def monitoring_page(run: Monitoring) -> Page:
     return Page(f"Watch over {run.name}", blocks, subtitle=when)
 
 
-def _first_screen(run: Monitoring) -> Iterator[Block]:
+def _first_screen(run: ShownRun) -> Iterator[Block]:
     """What is wrong, or that nothing is, and what was looked at."""
     alarms = run.alarms()
     looked = "; ".join(watched.looked_at for watched in run.watches)
@@ -56,7 +102,7 @@ def _first_screen(run: Monitoring) -> Iterator[Block]:
     yield Paragraph(f"Looked at: {looked}.")
 
 
-def _part(run: Monitoring, watched: Watched) -> Iterator[Block]:
+def _part(run: ShownRun, watched: Watched) -> Iterator[Block]:
     """What a watch says, its own charts, and its weeks over all runs."""
     if watched.alarms or watched.findings:
         yield FindingList([*watched.alarms, *watched.findings])
@@ -70,7 +116,7 @@ def _part(run: Monitoring, watched: Watched) -> Iterator[Block]:
         yield Disclosure(title, [*charts[len(searches) :], *charts[: len(searches)]])
 
 
-def _weekly(run: Monitoring, watched: Watched, name: str) -> Chart:
+def _weekly(run: ShownRun, watched: Watched, name: str) -> Chart:
     """A figure of each week; a line breaks where weeks are missing."""
     weeks = with_gaps(run.weeks(watched.key))
     moments = [Moment(monday.isoformat(), week.get(name), at=monday) for monday, week in weeks]
@@ -78,7 +124,7 @@ def _weekly(run: Monitoring, watched: Watched, name: str) -> Chart:
     return Chart(control(f"{watched.heading}: {axis.label}", moments, axis))
 
 
-def _runs(run: Monitoring) -> Iterator[Block]:
+def _runs(run: ShownRun) -> Iterator[Block]:
     """When the watch ran, and which alarms each run raised."""
     if not run.history:
         yield Paragraph("This is the first run; the next ones show figures over time.")

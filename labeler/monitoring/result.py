@@ -12,6 +12,7 @@ from typing import Any
 from labeler.collection.monitoring import WatchRun
 from labeler.files.paths import true_path
 from labeler.messages import count_of
+from labeler.monitoring.page import monitoring_page
 from labeler.monitoring.watched import Watched
 from labeler.monitoring.weeks import joined_weeks
 from labeler.report.finding import Finding
@@ -115,8 +116,6 @@ class Monitoring:
 
     def page(self) -> Page:
         """One page for people."""
-        from labeler.monitoring.page import monitoring_page  # what programs need not load
-
         return monitoring_page(self)
 
     def __repr__(self) -> str:
