@@ -221,7 +221,7 @@ def _given(run: ControlRun) -> list[tuple[Pair, int, int]]:
 
 def _points(runs: Sequence[ControlRun]) -> tuple[ChartPoint, ...]:
     old = {pair: grade for run in runs for pair, grade, _ in _given(run)}
-    places = {pair: place for place, pair in enumerate(sorted(old))}
+    places = {pair: number for number, pair in enumerate(sorted(old))}
     controls = []
     for run in runs:
         given = sorted((places[pair], new) for pair, _, new in _given(run))
