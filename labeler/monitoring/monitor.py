@@ -75,7 +75,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
         raise Misuse(f"{opened.folder}: {problem}")
     run = Monitoring(opened.folder, time, tuple(parts), tuple(missing), tuple(history))
     with locked(opened, control.note):
-        write_watch_run(opened, time, run.kept())
+        write_watch_run(opened, time, run.as_history())
     return run
 
 

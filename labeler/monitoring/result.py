@@ -72,11 +72,11 @@ class Monitoring:
         weekly = run.content.get("weekly")
         return weekly.get(key) if isinstance(weekly, dict) else None
 
-    def kept(self) -> dict[str, Any]:
+    def as_history(self) -> dict[str, Any]:
         """What the history of runs keeps: alarms, and the figures that are drawn over time."""
         return {
             "alarms": self._alarms_json(),
-            "watches": {watched.key: watched.kept() for watched in self.watches},
+            "watches": {watched.key: watched.as_history() for watched in self.watches},
             "weekly": {watched.key: watched.weekly for watched in self.watches if watched.weekly},
         }
 

@@ -27,7 +27,7 @@ class Watched:
     figures: Mapping[str, Any] = field(default_factory=dict)
     weekly: Weeks = field(default_factory=dict)
 
-    def kept(self) -> dict[str, Any]:
+    def as_history(self) -> dict[str, Any]:
         """The figures that the history of runs keeps: numbers and short texts, no lists."""
         return {
             name: value
