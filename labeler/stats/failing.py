@@ -31,5 +31,5 @@ def fails_more_p(now: tuple[int, int], before: tuple[int, int]) -> float:
     )
 
 
-def _log_choose(total: int, chosen: int) -> float:
-    return lgamma(total + 1) - lgamma(chosen + 1) - lgamma(total - chosen + 1)
+def _log_choose(total: int, part: int) -> float:
+    return lgamma(total + 1) - lgamma(part + 1) - lgamma(total - part + 1)
