@@ -92,6 +92,13 @@ def test_the_message_of_intervals_is_read_from_the_numbers() -> None:
     )
 
 
+def test_rows_of_one_value_have_no_highest_and_no_lowest() -> None:
+    rows = [NamedValue(name, 0.0) for name in ("a", "b", "c")]
+    share = Axis("share unjudged", ".0%")
+    for drawing in (intervals("t", rows, share), bars("t", rows, share)):
+        assert drawing.message == "share unjudged is 0% in all 3 rows."
+
+
 def test_an_interval_that_holds_the_reference_is_hollow_and_said_to_be_unclear() -> None:
     rows = [NamedValue("a", 0.05, 0.01, 0.09), NamedValue("b", 0.02, -0.03, 0.07)]
     drawing = intervals("Gains", rows, Axis("gain", "+.3f", reference=0.0))

@@ -9,6 +9,7 @@ from labeler.report.charts.drawing import (
     Axis,
     Drawing,
     NamedValue,
+    all_equal,
     drawing,
     is_number,
     undefined_text,
@@ -45,6 +46,8 @@ def _message(rows: Sequence[NamedValue], axis: Axis) -> str:
     ordered = sorted(defined, key=lambda row: -(row.value or 0.0))
     first, last = (f"{row.name}, {axis.text(row.value)}" for row in (ordered[0], ordered[-1]))
     words = f"{axis.label} of {first}."
-    if len(defined) > 1:
+    if equal := all_equal(defined, axis):
+        words = equal
+    elif len(defined) > 1:
         words = f"Most {axis.label}: {first}; least: {last}; {len(defined):,} in all."
     return words + undefined_text(len(rows) - len(defined))

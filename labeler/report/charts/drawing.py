@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from labeler.report.charts.svg import svg
@@ -100,6 +100,14 @@ def counted(number: int, thing: str, things: str = "") -> str:
 def undefined_text(number: int) -> str:
     """The last sentence of a message, where values are undefined."""
     return f" {counted(number, 'value')} undefined." if number else ""
+
+
+def all_equal(rows: Sequence[NamedValue], axis: Axis) -> str:
+    """The message of several rows that all have one value, else nothing."""
+    texts = {axis.text(row.value) for row in rows}
+    if len(rows) < 2 or len(texts) > 1:
+        return ""
+    return f"{axis.label} is {texts.pop()} in all {len(rows):,} rows."
 
 
 def percent(part: float, whole: float) -> str:

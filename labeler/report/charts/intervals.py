@@ -9,6 +9,7 @@ from labeler.report.charts.drawing import (
     Axis,
     Drawing,
     NamedValue,
+    all_equal,
     counted,
     drawing,
     is_number,
@@ -120,7 +121,9 @@ def intervals_message(rows: Sequence[NamedValue], axis: Axis) -> str:
         for row in (ordered[0], ordered[-1])
     )
     words = f"{axis.label} of {first}."
-    if len(defined) > 1:
+    if equal := all_equal(defined, axis):
+        words = equal
+    elif len(defined) > 1:
         words = f"Highest {axis.label}: {first}; lowest: {last}; {len(defined):,} in all."
     return words + _clear(defined, axis) + undefined_text(len(rows) - len(defined))
 

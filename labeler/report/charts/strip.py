@@ -71,9 +71,8 @@ def _stacks(row: NamedValues, made: Frame, size: float) -> Stacks:
     """The values that share a column of dots of a size, by the column's number."""
     stacks: Stacks = {}
     for name, value in row.defined:
-        stacks.setdefault(int((made.scale(value) - made.scale.start) // size), []).append(
-            (name, value)
-        )
+        number = round((made.scale(value) - made.scale.start) / size)
+        stacks.setdefault(number, []).append((name, value))
     return stacks
 
 
@@ -112,7 +111,7 @@ def _centers(
 ) -> Iterator[tuple[tuple[str, float], tuple[float, float]]]:
     """Each value with the center of its dot."""
     for number, stack in stacks.items():
-        x = made.scale.start + (number + 0.5) * size
+        x = made.scale.start + number * size
         for level, pair in enumerate(stack):
             yield pair, (x, base - (level + 0.5) * size)
 
@@ -125,7 +124,7 @@ def _columns(stacks: Stacks, base: float, made: Frame, how: tuple[Axis, float]) 
         height = _HEIGHT * len(stack) / highest
         ends = axis.text(stack[0][1]), axis.text(stack[-1][1])
         tip = f"{len(stack):,} from {ends[0]} to {ends[1]}"
-        corner = (made.scale.start + number * size, base - height)
+        corner = (made.scale.start + (number - 0.5) * size, base - height)
         yield rectangle("bar", corner, (size - 0.5, height), tip)
 
 
