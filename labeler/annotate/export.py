@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from labeler.annotate.answers import AnswersGiven
 from labeler.annotate.journal import read_journal
 from labeler.annotate.samples import purposes
+from labeler.annotate.texts import PageTexts
 from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
@@ -45,7 +46,9 @@ class AnswersExported:
 
     `cannot_judge` and `open` count the pairs of the sample without a grade. `changed` counts grades
     that were changed or taken back after the assessor's had been shown: of a random sample the
-    blind one counts all the same, of routed pairs the last one.
+    blind one counts all the same, of routed pairs the last one. `gone` counts answers to pairs that
+    left the sample with their query or document, and `outdated` grades of texts that were changed
+    since, which are kept.
     """
 
     name: str
@@ -56,6 +59,8 @@ class AnswersExported:
     cannot_judge: int
     open: int
     changed: int = 0
+    gone: int = 0
+    outdated: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The counts by name."""
@@ -93,18 +98,16 @@ def export_answers(
         raise Misuse(f"{rater} has graded nothing; there are answers of {known_raters}")
     own = which.sample or _only_sample(opened, which, rows)
     sampled = {str(row.number): row for row in read_sample(sample_path(opened.folder, own))}
-    given = AnswersGiven(lambda row: row.sample == own and row.item in sampled)
-    for row in rows:
-        given.take(row)
+    given, gone = _given([row for row in rows if row.sample == own], sampled)
     is_blind = purposes(opened)[own] == "audit"
     answers, changed = _answers(given, sampled, rater, is_blind)
     _check_scale(opened, own, answers, journal)
     name = name or default_name(opened, rater, own)
     take_in_answers(opened, answers, ImportOptions(name, rater, ""), str(journal), warn)
     graded = sum(answer.grade is not None for answer in answers.values())
-    missing = len(sampled) - len(answers)
-    counts = (graded, len(answers) - graded, missing, changed)
-    return AnswersExported(name, rater, own, "audit" if is_blind else "fix", *counts)
+    counts = (graded, len(answers) - graded, len(sampled) - len(answers), changed, gone)
+    outdated = _outdated(PageTexts(opened), given, sampled)
+    return AnswersExported(name, rater, own, "audit" if is_blind else "fix", *counts, outdated)
 
 
 def default_name(collection: Collection, rater: str, sample: str) -> str:
@@ -131,6 +134,26 @@ def _only_sample(collection: Collection, which: GradedBy, rows: list[JournalRow]
         problem = f"which sample's grades? {which.rater} has graded pairs of these: {listed}"
         raise Misuse(problem, parameter="sample")
     return names[0]
+
+
+def _given(rows: list[JournalRow], sampled: Mapping[str, SampledPair]) -> tuple[AnswersGiven, int]:
+    """The answers to items that the sample still has, and how many there are to others."""
+    given, others = AnswersGiven(lambda row: row.item in sampled), set()
+    for row in rows:
+        given.take(row)
+        others |= {row.item} - sampled.keys()
+    return given, len(others)
+
+
+def _outdated(texts: PageTexts, given: AnswersGiven, sampled: Mapping[str, SampledPair]) -> int:
+    """How many answers are of other texts than those that the collection has now."""
+    rows = [row for item in given.answered if (row := given.row_of(item)) and row.texts]
+    return sum(row.texts != _texts_now(texts, sampled[row.item].pair) for row in rows)
+
+
+def _texts_now(texts: PageTexts, pair: Pair) -> str:
+    is_there = pair.query_id in texts.queries and pair.doc_id in texts.documents
+    return texts.identity(*pair) if is_there else ""
 
 
 def _answers(

@@ -189,6 +189,10 @@ def _counts(done: AnswersExported) -> str:
         counts.append(f"{done.cannot_judge:,} that cannot be judged")
     if done.changed:
         counts.append(f"{done.changed:,} changed after the assessor's grade was shown")
+    if done.gone:
+        counts.append(f"{done.gone:,} answers to pairs that left the collection")
+    if done.outdated:
+        counts.append(f"{done.outdated:,} of texts that were changed since")
     return ", ".join(counts)
 
 

@@ -97,11 +97,14 @@ def journal_names(collection: Collection) -> tuple[str, ...]:
 
 def read_journal(path: Path) -> list[JournalRow]:
     """Read a rater's answers in the order in which they were given; none without a file."""
-    if not path.exists():
-        return []
+    return [row for _, row in numbered_journal(path)] if path.exists() else []
+
+
+def numbered_journal(path: Path) -> Iterator[tuple[int, JournalRow]]:
+    """The answers of a journal with the numbers of their lines."""
     with reading(path) as position:
-        lines = position.follow(numbered_bytes(path))
-        return [row for n, raw in lines for row in journal_rows(path, n, raw)]
+        for number, raw in position.follow(numbered_bytes(path)):
+            yield from ((number, row) for row in journal_rows(path, number, raw))
 
 
 def journal_rows(path: Path, number: int, raw: bytes) -> Iterator[JournalRow]:

@@ -14,7 +14,9 @@ _KEPT = (
     *("corpus.jsonl", "queries.jsonl", "unanswerable.jsonl", "rejected.jsonl", "pool.jsonl"),
     *("dropped.jsonl", "card.json", "README.md"),
 )
-_KEPT_FOLDERS = ("controls", "qrels", "judgements", "repeats", "runs", "people", "samples")
+_KEPT_FOLDERS = (
+    *("annotations", "controls", "qrels", "judgements", "repeats", "runs", "people", "samples"),
+)
 
 
 def states(collection: Collection) -> list[Path]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from labeler.collection.annotations import journal_names, journal_path
+from labeler.collection.check_annotations import check_annotations
 from labeler.collection.check_card import check_cards
 from labeler.collection.check_derived import (
     check_indexes,
@@ -109,6 +111,7 @@ Kind = Literal[
     "judgements",
     "qrels",
     "runs",
+    "annotations",
     "card",
     "indexes",
     "vectors",
@@ -125,6 +128,7 @@ _CHECKS: dict[Kind, Callable[[Collection, Path, Contents, Problems], None]] = {
     "judgements": check_judgements,
     "qrels": check_qrels,
     "runs": check_run,
+    "annotations": check_annotations,
     "card": check_cards,
     "indexes": check_indexes,
     "vectors": check_vectors,
@@ -149,6 +153,8 @@ def _steps(collection: Collection) -> Iterator[tuple[Kind, Path]]:
         yield "qrels", collection.qrels(name)
     for path in collection.run_files().values():
         yield "runs", path
+    for rater in journal_names(collection):
+        yield "annotations", journal_path(collection, rater)
     if collection.card.exists():
         yield "card", collection.card
     derived: tuple[tuple[Kind, Path], ...] = (

@@ -1,0 +1,115 @@
+"""Journals in the life of a collection: checked, kept with its states, and true after changes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from paged import Page
+
+from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+from labeler.annotate.export import export_answers
+from labeler.annotate.journal import RatingJournal, read_journal
+from labeler.collection.corpus import read_corpus
+from labeler.collection.layout import Collection, is_own_file
+from labeler.collection.lock import locked
+from labeler.collection.people import read_people
+from labeler.collection.pool import write_pool
+from labeler.collection.queries import write_queries
+from labeler.collection.validate import validate
+from labeler.corpus.ingest import ingest
+from labeler.corpus.update import update
+from labeler.data import Pair, Pooled, Query
+from labeler.testing import small_collection
+
+
+@pytest.fixture
+def coll(tmp_path: Path) -> Collection:
+    return small_collection(tmp_path / "coll")
+
+
+def page_of(collection: Collection) -> Page:
+    return Page(rating_sessions(collection, AnnotateOptions(("anna",)))[0])
+
+
+def append(collection: Collection, **changes: object) -> None:
+    path = collection.annotations / "anna.jsonl"
+    row = replace(read_journal(path)[0], **changes)  # type: ignore[arg-type]
+    journal = RatingJournal(path)
+    with journal.held():
+        journal.append(row)
+
+
+def test_validate_finds_nothing_wrong_with_what_the_page_writes(coll: Collection) -> None:
+    page_of(coll).grade(2)
+    found_valid = validate(coll)
+    assert (found_valid.problems, found_valid.checked["annotations"]) == ((), 1)
+
+
+def test_validate_names_the_line_of_an_answer_that_fits_nothing(coll: Collection) -> None:
+    page_of(coll).grade(2)
+    append(coll, grade=7)
+    append(coll, sample="s0")
+    path = coll.annotations / "anna.jsonl"
+    with path.open("ab") as file:
+        file.write(b'{"task": "gr')
+    assert [(str(p), p.level) for p in validate(coll).problems] == [
+        (f"{path}:2: the grade 7 is none of the sample's [0, 1, 2, 3]", "error"),
+        (
+            f"{path}:3: the sample 's0' is not in the collection, so that no qrels take it",
+            "warning",
+        ),
+        (
+            f"{path}: the last line was cut short, and was confirmed to nobody;"
+            " the next answer ends it",
+            "warning",
+        ),
+    ]
+
+
+def test_no_command_writes_its_output_onto_a_journal(coll: Collection) -> None:
+    page_of(coll).grade(2)
+    assert is_own_file(coll.annotations / "anna.jsonl")
+
+
+def test_a_grade_of_a_text_that_was_changed_since_is_counted(coll: Collection) -> None:
+    page_of(coll).grade(2)
+    assert export_answers(coll, "anna").outdated == 0
+    coll.corpus.write_text(
+        coll.corpus.read_text().replace("piano", "oven").replace("fin,", "tail,")
+    )
+    done = export_answers(coll, "anna")
+    assert (done.graded, done.outdated) == (1, 1)
+
+
+CATS = "Cats sleep anywhere: on any table, on any chair, on the top of a piano, on a window ledge."
+FISH = "Fish never close their eyes, since they have no lids to close, and rest without a move."
+
+
+def test_an_update_of_the_documents_leaves_the_journal_and_the_grades_true(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "cats.md").write_text(f"# Cats\n\n{CATS}\n")
+    (docs / "fish.md").write_text(f"# Fish\n\n{FISH}\n")
+    collection = Collection(tmp_path / "coll")
+    ingest([docs], collection)
+    ids = {doc.title: doc.id for doc in read_corpus(collection.corpus).values()}
+    with locked(collection):
+        write_queries(collection.queries, [Query("q1", "where do cats sleep")])
+        write_pool(collection.pool, [Pooled(Pair("q1", doc_id)) for doc_id in ids.values()])
+    page = page_of(collection)
+    for _ in ids:
+        page.grade(3 if page.get("api/item")["item"]["document"]["id"] == ids["Cats"] else 0)
+    journal = (collection.annotations / "anna.jsonl").read_bytes()
+    (docs / "cats.md").rename(docs / "felines.md")
+    (docs / "fish.md").unlink()
+    update([docs], collection)
+    assert (collection.annotations / "anna.jsonl").read_bytes() == journal
+    assert (collection.folder / "history" / "1" / "annotations" / "anna.jsonl").exists()
+    done = export_answers(collection, "anna")
+    (new_id,) = read_corpus(collection.corpus)
+    rows = read_people(collection.folder / "people" / "anna.jsonl")
+    assert [(row.pair, row.grade) for row in rows] == [(Pair("q1", new_id), 3)]
+    assert (done.graded, done.open, done.gone, done.outdated) == (1, 0, 1, 0)
+    assert new_id != ids["Cats"]
+    assert page_of(collection).get("api/item")["progress"]["done"] == 1
+    assert validate(collection).errors == 0
