@@ -65,10 +65,16 @@ def apart(of: BlockSums, first: Floats, second: Floats) -> Floats:
     first_of, second_of = first @ sums, second @ sums
     n, m = first @ of.mass, second @ of.mass
     # (rows,): mean distances across, and of different blocks inside
-    across = (first_of * second).sum(axis=1) / (n * m)
-    inside_first = (first_of * first).sum(axis=1) / (n * n - first @ squares)
-    inside_second = (second_of * second).sum(axis=1) / (m * m - second @ squares)
+    across = _mean((first_of * second).sum(axis=1), n * m)
+    inside_first = _mean((first_of * first).sum(axis=1), n * n - first @ squares)
+    inside_second = _mean((second_of * second).sum(axis=1), m * m - second @ squares)
     return np.asarray(2 * across - inside_first - inside_second, dtype=np.float64)
+
+
+def _mean(sums: Floats, pairs: Floats) -> Floats:
+    """The sums over pairs; nan where there are none, as of a sample of one block."""
+    means: Floats = np.divide(sums, pairs, out=np.full(len(sums), math.nan), where=pairs > 0)
+    return means
 
 
 class SampleShift(NamedTuple):
@@ -94,7 +100,8 @@ def shift(of: BlockSums, sides: BlockSides, level: float = SIGNIFICANT) -> Sampl
     value = float(apart(of, sides.observed, 1 - sides.observed)[0])
     by_chance = sides.by_chance(lambda drawn: apart(of, drawn, 1 - drawn))
     low, high = interval_apart(of, sides.first) or (None, None)
-    p, limit = sides.p(value, by_chance), float(np.quantile(by_chance, 1 - level, method="higher"))
+    limit = float(np.quantile(by_chance, 1 - level, method="higher"))
+    p = sides.p(value, by_chance) if math.isfinite(value) else 1.0
     return SampleShift(value, low, high, p, sides.smallest_p, limit)
 
 
@@ -197,8 +204,8 @@ def _to_fixed(
     """Distances to the fixed points for each row of blocks, and mean distances inside."""
     n = rows @ sample.mass
     pairs = n * n - rows @ sample.mass**2
-    inside = ((rows @ sample.between) * rows).sum(axis=1) / pairs
-    return 2 * (rows @ to_blocks) / n - within - inside, inside
+    inside = _mean(((rows @ sample.between) * rows).sum(axis=1), pairs)
+    return 2 * _mean(rows @ to_blocks, n) - within - inside, inside
 
 
 def _drawn_p(of: BlockSums, fixed: Flags, seed: int, rounds: int) -> float:

@@ -25,12 +25,13 @@ class BlockSides:
 
     Where nothing differs, blocks of one stratum, as days of the week, could be either: as many of
     each stratum as are in the first sample. Without `strata` all blocks could. `seed` decides which
-    assignments are drawn, where there are too many for all of them.
+    `rounds` assignments are drawn, where there are more of them.
     """
 
     first: Flags
     strata: Integers | None = None
     seed: int = 0
+    rounds: int = ROUNDS
 
     @property
     def observed(self) -> Floats:
@@ -51,10 +52,11 @@ class BlockSides:
     @property
     def smallest_p(self) -> float:
         """The least that a test of these blocks can say."""
-        return 1 / min(self.ways, ROUNDS + 1)
+        return 1 / min(self.ways, self.rounds + 1)
 
-    def assigned(self, rounds: int = ROUNDS) -> Iterator[Floats]:
+    def assigned(self, most: int = ROUNDS) -> Iterator[Floats]:
         """Assignments, `(rows, blocks)` of zeros and ones: all where there are few, else drawn."""
+        rounds = min(most, self.rounds)
         if self.ways <= rounds:
             yield self._all()
             return

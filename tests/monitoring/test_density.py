@@ -1,6 +1,7 @@
 """How well a corpus covers users' queries, on made logs whose drift is known."""
 
 import json
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -11,10 +12,13 @@ from labeler.errors import BadInput, Misuse
 from labeler.monitoring.density.clusters import Typed, grouped
 from labeler.monitoring.density.coverage import Threshold
 from labeler.monitoring.density.density import density
+from labeler.monitoring.density.evaluation_set import EvaluationSet
 from labeler.monitoring.density.options import DensityOptions
+from labeler.monitoring.density.proposal import distance_of_set, weighted
 from labeler.monitoring.density.result import QueryDensity
 from labeler.monitoring.density.searches import Search, by_week
 from labeler.report.page import Page
+from labeler.stats.distances import distance_of
 from tests.monitoring.made_log import LOCKS, MONDAY, made_collection, made_log
 
 
@@ -63,7 +67,7 @@ def test_queries_that_make_the_set_current_hold_the_new_topic(drifted: QueryDens
     proposal = drifted.proposal
     assert proposal is not None
     assert sum(query.text in LOCKS for query in proposal.queries) >= 5
-    assert proposal.falls[-1].distance < 0.3 * proposal.falls[0].distance
+    assert proposal.falls[-1].weighted < 0.3 * proposal.falls[0].as_it_is
     assert proposal.weights.keys() >= {query.id for query in proposal.queries}
     assert sum(proposal.weights.values()) == pytest.approx(1)
 
@@ -106,7 +110,13 @@ def test_of_a_week_with_few_searches_nothing_is_said(tmp_path: Path) -> None:
     row = result.weeks[-1]
     assert (row.searches, row.is_told, row.uncovered, row.drift) == (19, False, None, None)
     assert result.figures.last is result.weeks[-2]
-    assert result.table().texts()[-1][-1] == "too few searches"
+    assert result.table().texts()[-1][-1] == "too few sessions"
+
+
+def test_a_person_who_searches_much_is_one_person(tmp_path: Path) -> None:
+    log = [*made_log(3, 40), *(Search(date(2024, 2, 5), text, "same") for text in LOCKS * 3)]
+    result = density(made_collection(tmp_path / "made"), log, DensityOptions(add=0))
+    assert (result.weeks[-1].is_told, result.alarms()) == (False, [])
 
 
 def test_a_collection_without_grades_says_what_it_takes_for_covered(tmp_path: Path) -> None:
@@ -159,6 +169,20 @@ def test_what_few_people_typed_is_neither_shown_nor_proposed(tmp_path: Path) -> 
     assert "mustermann" not in told
     assert "example.org" not in told
     assert "50 mail address" in told
+
+
+def test_the_proposed_weights_are_the_best_there_are() -> None:
+    rng = np.random.default_rng(1)
+    points = rng.standard_normal((40, 6)).astype(np.float32)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    times = rng.integers(1, 9, 40).astype(np.float64)
+    typed = Typed([str(n) for n in range(40)], points, times, times.astype(int), times.astype(int))
+    own = EvaluationSet(("a", "b", "c"), frozenset(), points[:3] * 1, np.full(3, 1 / 3))
+    energy = distance_of("energy", points)
+    best = distance_of_set(weighted(own, typed, energy), typed, energy)
+    grid = [np.array([a, b, 20 - a - b]) / 20 for a in range(1, 19) for b in range(1, 20 - a)]
+    others = [distance_of_set(replace(own, weights=w), typed, energy) for w in grid]
+    assert best <= min(others) + 1e-6
 
 
 def test_a_busy_week_is_sampled_by_whole_sessions() -> None:

@@ -85,6 +85,14 @@ def test_equal_points_in_both_samples_have_p_of_one() -> None:
     assert (tested.value, tested.p, tested.low) == (0.0, 1.0, 0.0)
 
 
+def test_of_one_block_there_is_nothing_to_say() -> None:
+    points, blocks = points_of(9), np.repeat([0, 1, 2], 3)
+    sums = block_sums(points, np.ones(9), blocks, distance_of("energy", points))
+    tested = shift(sums, BlockSides(np.array([True, False, False])))
+    assert math.isnan(tested.value)
+    assert (tested.p, tested.low) == (1.0, None)
+
+
 def test_drawn_assignments_hold_the_level_where_nothing_differs() -> None:
     rng, rejected = np.random.default_rng(5), 0
     for world in range(100):

@@ -128,8 +128,8 @@ class _Look:
         )
 
     def _large_enough(self) -> list[Week]:
-        """The weeks with enough searches to say something of them."""
-        return [week for week in self.log.weeks if len(week.query) >= self.options.fewest]
+        """The weeks with sessions enough to say something of them."""
+        return [week for week in self.log.weeks if week.people >= self.options.fewest]
 
     def _reference(self) -> list[Week]:
         """The first weeks, as many as are set; half of the weeks where the log has too few."""
@@ -149,7 +149,7 @@ class _Look:
 
     def _week(self, week: Week, is_reference: bool, test: DriftTest | None) -> WeekDensity:
         counts = week.monday, week.searches, len(week.query), week.days, is_reference
-        if len(week.query) < self.options.fewest:
+        if week.people < self.options.fewest:
             return WeekDensity(*counts)
         rows = rows_of(week, [], self.options.seed)
         limit = self.threshold.value

@@ -21,7 +21,8 @@ class DensityOptions:
 
     A query's distance to the corpus is the mean of those to its first `passages` passages. Weeks
     are compared with the first `reference_weeks` of the log; `recent_weeks` are what queries are
-    proposed from. A week with fewer than `fewest` searches is shown, and nothing is said of it. Of
+    proposed from. Of a week with fewer than
+    `fewest` sessions nothing is said; a search without a session counts as one. Of
     each week at most `searches` are looked at, whole sessions at random. A query is shown, counted
     apart or proposed only where it was searched for `min_count` times, in so many sessions where
     the log has some. `add` is how many queries are proposed.
@@ -42,7 +43,7 @@ class DensityOptions:
             if getattr(self, name) < 1:
                 raise Misuse(f"{name} counts from 1", parameter=name)
         if self.fewest < 10:
-            problem = "a week of fewer than 10 searches says nothing; expected 10 or more"
+            problem = "a week of fewer than 10 sessions says nothing; expected 10 or more"
             raise Misuse(problem, parameter="fewest")
         if self.searches < 100:
             raise Misuse("expected 100 searches of a week or more", parameter="searches")

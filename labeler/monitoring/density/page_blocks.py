@@ -92,8 +92,8 @@ def _tables(of: DensityFigures) -> Iterator[Block]:
         words = f"Queries that would make the set current ({len(proposal.queries)})"
         inside: list[Block] = [
             Paragraph(
-                f"Queries of {few} people or more that the set lacks, the most useful first. A "
-                "query's weight is the share of recent searches to which it is nearest."
+                f"Queries of {few} people or more that the set lacks, the most useful first. With "
+                "their weights all queries together are as near to recent searches as can be."
             ),
             TableBlock(queries_table(proposal)),
         ]

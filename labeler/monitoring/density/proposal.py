@@ -3,9 +3,8 @@
 At each step that query of the log is taken that brings the recent searches nearest to the set: the
 mean distance of a search to the nearest query falls most (facility location; taken greedily, it
 falls at least 1 - 1/e as much as it could: Nemhauser, Wolsey and Fisher 1978, Mathematical
-Programming 14). Each query of the set then stands for the searches that are nearest to it, and has
-their share as its weight: the weights with which the set is as near to the traffic as it can be, in
-the Wasserstein distance.
+Programming 14). The weights proposed for all queries are those with which the set's energy distance
+to the recent searches is smallest.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from labeler.arrays import Floats, Integers
 from labeler.data import Query
 from labeler.monitoring.density.clusters import Typed
-from labeler.monitoring.density.evaluation_set import EvaluationSet, Vectors
+from labeler.monitoring.density.evaluation_set import EvaluationSet
 from labeler.monitoring.density.options import DensityOptions
 from labeler.queries.traffic import STRATA
 from labeler.stats.distances import Distance, cross, distance_of, mean_distances
@@ -30,23 +29,35 @@ from labeler.stats.distances import Distance, cross, distance_of, mean_distances
 MOST_CANDIDATES = 2000
 """Of more candidates those with the most searches."""
 LEAST_WEIGHT = 0.01
-"""A query that no search is nearest to has this part of the mean weight: none may be 0."""
+"""The least weight is this part of the mean one: none may be 0."""
 
-_STEPS = (0, 5, 10, 20, 40, 80)
+_SIZES = (0, 5, 10, 20, 40, 80)
+_STEPS_OF_WEIGHTS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Fall:
     """The set's distance to the traffic with so many of the proposed queries added to it.
 
-    `worth` is nan where the distance cannot be told from 0. `weighted` says that its queries have
-    the proposed weights; else they count as they do now.
+    `as_it_is` is that of queries that count as they do now, where an added one counts as the others
+    on average; `weighted` that with the proposed weights. `inside` is the mean distance of two
+    searches.
     """
 
     added: int
-    weighted: bool
-    distance: float
-    worth: float
+    as_it_is: float
+    weighted: float
+    inside: float
+
+    @property
+    def worth(self) -> float:
+        """As many searches drawn at random would be as near to the traffic."""
+        return self.inside / self.as_it_is if self.as_it_is > 0 else math.nan
+
+    @property
+    def weighted_worth(self) -> float:
+        """The same with the proposed weights; nan where the distance cannot be told from 0."""
+        return self.inside / self.weighted if self.weighted > 0 else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,7 @@ def propose(
     may, too_rare = _candidates(own, every, options.min_count)
     taken = greedy(own, every, may, options.add)
     queries = _as_queries(own, every, taken)
-    weights = _weighted(own, every, taken).weights.tolist()
+    weights = weighted(_with(own, every, taken), every, distance).weights.tolist()
     by_id = dict(zip([*own.ids, *(query.id for query in queries)], weights, strict=True))
     rows = tuple(replace(q, metadata={**q.metadata, "weight": by_id[q.id]}) for q in queries)
     return Proposal(rows, by_id, _falls(own, days, options, distance), len(may), too_rare)
@@ -115,7 +126,7 @@ def greedy(own: EvaluationSet, typed: Typed, candidates: Integers, add: int) -> 
     euclidean = distance_of("energy", typed.vectors)
     searched = np.flatnonzero(typed.times)
     points, times = typed.vectors[searched], typed.times[searched].astype(np.float32)
-    nearest = _nearest(points, own.vectors, euclidean)[0]
+    nearest = cross(points, own.vectors, euclidean).min(axis=1)
     away = cross(typed.vectors[candidates], points, euclidean)
     taken: list[int] = []
     left = np.ones(len(candidates), dtype=bool)
@@ -138,26 +149,46 @@ def _gains(
         yield float(np.maximum(nearest - row, 0.0) @ times)
 
 
-def _nearest(
-    points: Vectors, centers: Vectors, distance: Distance
-) -> tuple[NDArray[np.float32], Integers]:
-    """The distance of each point to the nearest center, and which one that is."""
-    away, which = [np.zeros(0, dtype=np.float32)], [np.zeros(0, dtype=np.int64)]
-    for first in range(0, len(points), 1024):
-        block = cross(points[first : first + 1024], centers, distance)
-        which.append(np.argmin(block, axis=1))
-        away.append(block.min(axis=1))
-    return np.concatenate(away), np.concatenate(which)
-
-
-def _weighted(own: EvaluationSet, typed: Typed, taken: Sequence[int]) -> EvaluationSet:
-    """The set with queries added, weighted by the searches that are nearest to each."""
+def _with(own: EvaluationSet, typed: Typed, taken: Sequence[int]) -> EvaluationSet:
+    """The set with queries added, each of which counts as the others do on average."""
+    n, more = len(own.weights), len(taken)
     vectors = np.concatenate([own.vectors, typed.vectors[list(taken)]])
+    weights = np.concatenate([own.weights * n, np.ones(more)]) / (n + more)
+    return replace(own, vectors=vectors, weights=weights)
+
+
+def weighted(own: EvaluationSet, typed: Typed, distance: Distance) -> EvaluationSet:
+    """The set with the weights that bring it nearest to the traffic, all of them above 0.
+
+    By accelerated projected gradients (Beck and Teboulle 2009, SIAM J. on Imaging Sciences 2(1)).
+    """
     searched = np.flatnonzero(typed.times)
-    _, which = _nearest(typed.vectors[searched], vectors, distance_of("energy", vectors))
-    shares = np.bincount(which, weights=typed.times[searched], minlength=len(vectors))
-    weights = np.maximum(shares / shares.sum(), LEAST_WEIGHT / len(vectors))
-    return replace(own, vectors=vectors, weights=weights / weights.sum())
+    shares, points = typed.times[searched] / typed.times.sum(), typed.vectors[searched]
+    away = mean_distances(own.vectors, points, shares, distance)
+    inside = cross(own.vectors, own.vectors, distance).astype(np.float64)
+    # the distance is 2 w'a - w'Dw and more; among weights of one sum its slope 2 (a - Dw) changes
+    # by twice the largest value of D without the means of its rows and columns
+    means = inside.mean(axis=0)
+    centered = inside - means - means[:, None] + means.mean()
+    step = 0.5 / float(np.abs(np.linalg.eigvalsh(centered)).max() + 1e-9)
+    weights = ahead = own.weights
+    pace = 1.0
+    for _ in range(_STEPS_OF_WEIGHTS):
+        new = _on_simplex(ahead - step * 2 * (away - inside @ ahead))
+        faster = (1 + math.sqrt(1 + 4 * pace * pace)) / 2
+        ahead = new + (pace - 1) / faster * (new - weights)
+        weights, pace = new, faster
+    least = LEAST_WEIGHT / len(weights)
+    weights = np.maximum(weights, least)
+    return replace(own, weights=weights / weights.sum())
+
+
+def _on_simplex(values: Floats) -> Floats:
+    """The nearest weights that sum to 1 and are not below 0."""
+    ordered = np.sort(values)[::-1]
+    over = (np.cumsum(ordered) - 1) / np.arange(1, len(values) + 1)
+    largest = int(np.flatnonzero(ordered > over)[-1])
+    return np.asarray(np.maximum(values - over[largest], 0.0), dtype=np.float64)
 
 
 def _inside(typed: Typed, distance: Distance) -> float:
@@ -169,7 +200,7 @@ def _inside(typed: Typed, distance: Distance) -> float:
     return mean * total / max(total - 1, 1.0)
 
 
-def _distance(own: EvaluationSet, typed: Typed, distance: Distance) -> float:
+def distance_of_set(own: EvaluationSet, typed: Typed, distance: Distance) -> float:
     """The energy distance of a set to searches."""
     searched = np.flatnonzero(typed.times)
     shares, points = typed.times[searched] / typed.times.sum(), typed.vectors[searched]
@@ -195,12 +226,13 @@ def _falls(
     most = min(map(len, orders))
     inside = float(np.mean([_inside(measured, distance) for _, measured in ways]))
     falls = []
-    for size, weighted in [(0, False), *((n, True) for n in _STEPS if n < most), (most, True)]:
-        away = 0.0
+    for size in [*(n for n in _SIZES if n < most), most]:
+        away = np.zeros(2)
         for (learnt, measured), order in zip(ways, orders, strict=True):
-            some = _weighted(own, learnt, order[:size]) if weighted else own
-            away += _distance(some, measured, distance) / len(ways)
-        falls.append(Fall(size, weighted, away, inside / away if away > 0 else math.nan))
+            some = _with(own, learnt, order[:size])
+            for number, each in enumerate((some, weighted(some, learnt, distance))):
+                away[number] += distance_of_set(each, measured, distance) / len(ways)
+        falls.append(Fall(size, float(away[0]), float(away[1]), inside))
     return tuple(falls)
 
 

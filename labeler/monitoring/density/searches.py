@@ -47,6 +47,11 @@ class Week:
     searches: int
 
     @property
+    def people(self) -> int:
+        """How many sessions it has; a search without a session counts as one."""
+        return len(np.unique(self.session))
+
+    @property
     def days(self) -> int:
         """How many of its days have a search."""
         return len(np.unique(self.day))

@@ -17,7 +17,7 @@ Note = partial(Finding, level="note")
 
 
 def alarms(of: DensityFigures) -> list[Finding]:
-    """What is wrong in the last week with searches enough."""
+    """What is wrong in the last week with sessions enough."""
     last, raised = of.last, list[Finding]()
     if last is None:
         return raised
@@ -40,7 +40,7 @@ def findings(of: DensityFigures) -> Iterator[Finding]:
     last = of.last
     if last is None:
         few = of.options.fewest
-        yield Finding(f"No week has {few} searches or more, so that nothing is said of any.")
+        yield Finding(f"No week has {few} sessions or more, so that nothing is said of any.")
         return
     yield from _of_tests(of, last)
     yield from _of_changes(of)
@@ -55,7 +55,7 @@ def findings(of: DensityFigures) -> Iterator[Finding]:
 def _of_tests(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
     if last.is_reference or last.drift is None:
         yield Finding(
-            "The log has too few weeks with searches enough to compare one with another: "
+            "The log has too few weeks with sessions enough to compare one with another: "
             "two are needed, and five are better."
         )
         return
@@ -146,7 +146,7 @@ def _of_set(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
     between = f" [{_worth(ends[0])}, {_worth(ends[1])}]" if ends else ""
     text = (
         f"As a picture of the searches of {_week(last)}, the {count} worth {worth}{between} "
-        f"searches drawn at random, {_p(last.own.p)} of a set so drawn."
+        f"searches drawn at random. A set so drawn is as far from them with {_p(last.own.p)}."
     )
     yield Finding(text) if last.own.worth < of.queries / 2 else Note(text)
 
@@ -156,16 +156,18 @@ def _of_proposal(of: DensityFigures, proposal: Proposal) -> Iterator[Finding]:
         whose = f"none that the set lacks was searched for by {of.options.min_count} people"
         yield Note(f"No query is proposed: {whose}.")
         return
+    if proposal.too_rare:
+        rare = count_of(proposal.too_rare, "query", "queries")
+        yield Note(f"{rare} of fewer than {of.options.min_count} people could not be proposed.")
     if not proposal.falls:
         return
     first, last = proposal.falls[0], proposal.falls[-1]
-    plain = next(fall for fall in proposal.falls if fall.weighted)
     count = count_of(last.added, "query", "queries")
     yield Note(
-        f"The set's distance to recent searches is {first.distance:.3f}; {plain.distance:.3f} with "
-        "each query weighted by the searches that it is nearest to, and "
-        f"{max(last.distance, 0):.3f} with {count} of the log added, too: measured on days that "
-        "chose neither queries nor weights."
+        f"The set's distance to recent searches is {first.as_it_is:.3f}; {first.weighted:.3f} with "
+        f"the proposed weights alone; {last.as_it_is:.3f} with {count} of the log added, and "
+        f"{max(last.weighted, 0):.3f} with both: measured on days that chose neither queries nor "
+        "weights."
     )
 
 

@@ -50,7 +50,7 @@ def weeks_table(of: DensityFigures) -> Table:
 def _row(week: WeekDensity) -> Row:
     drift = None if week.drift is None else week.drift.shift
     alarm = "reference" if week.is_reference else "yes" if week.is_alarm else ""
-    alarm = alarm if week.is_told else "too few searches"
+    alarm = alarm if week.is_told else "too few sessions"
     return [
         week.monday.isoformat(),
         week.searches,
@@ -128,22 +128,18 @@ def falls_table(proposal: Proposal) -> Table:
     """A row for the set as it is, and for some numbers of added queries."""
     columns = [
         Column("added"),
-        Column("weights", align="left"),
         Column("distance", format=".4f"),
         Column("worth", format=".0f"),
+        Column("weighted distance", "distance, weighted", ".4f"),
+        Column("weighted worth", "worth, weighted", ".0f"),
     ]
     rows: list[Row] = [
-        [
-            fall.added,
-            "by nearest searches" if fall.weighted else "as they are",
-            max(fall.distance, 0.0),
-            fall.worth,
-        ]
+        [fall.added, fall.as_it_is, fall.worth, max(fall.weighted, 0.0), fall.weighted_worth]
         for fall in proposal.falls
     ]
     note = (
-        "distance of the set to recent searches, and as how many random ones it is worth, on days "
-        "that chose neither queries nor weights"
+        "distance of the set to recent searches, and as how many random ones it is worth; "
+        "weighted: with the proposed weights; on days that chose neither queries nor weights"
     )
     return Table("with queries added", columns, rows, note=note)
 
