@@ -56,10 +56,17 @@ def parquet_columns(path: Path) -> tuple[tuple[str, ...], frozenset[str]]:
     return tuple(field.name for field in fields), nested
 
 
-def batches_of_parquet(path: Path, names: Sequence[str]) -> Iterator[Any]:
-    """Some columns of a file of Parquet in pyarrow's batches, of which one is held."""
-    arrow, _ = _pyarrow()
-    with file_problems(path), _problems(path), _opened(path) as file:
+def batches_of_parquet(
+    path: Path, names: Sequence[str], *, is_shared: bool = True
+) -> Iterator[Any]:
+    """Some columns of a file of Parquet in pyarrow's batches, of which one is held.
+
+    Where texts are shared, a batch holds each text of its group of rows once, however many there
+    are; else those of its own rows.
+    """
+    arrow, parquet = _pyarrow()
+    opened = _opened if is_shared else lambda path: parquet.ParquetFile(file_of(path))
+    with file_problems(path), _problems(path), opened(path) as file:
         size = 0
         _check_size(path, sum(group.total_byte_size for group in _groups(file)))
         is_nested = any(map(arrow.types.is_nested, file.schema_arrow.types))

@@ -294,8 +294,14 @@ def test_user_behavior_insights_are_read_as_they_are_exported() -> None:
         reading = log.reading
         assert (reading.searches, reading.impressions, reading.clicks) == (200, 1000, 60)
         assert {rank for rank, _, _ in shown(log)} == {1, 2, 3, 4, 5}
-    with pytest.raises(LabelerError, match="no application 'shop'; there are Chorus"):
-        open_log(path, LogOptions(application="shop"))
+
+
+def test_an_application_that_a_log_does_not_name_is_refused(tmp_path: Path) -> None:
+    text = "application,query\nshop,lcd\nhelp,dvd\n"
+    with log_of(tmp_path / "log.csv", text, LogOptions(application="shop")) as log:
+        assert queries(log) == ["lcd"]
+    with pytest.raises(LabelerError, match="no application 'wiki'; there are help, shop"):
+        log_of(tmp_path / "log.csv", text, LogOptions(application="wiki"))
 
 
 def test_documents_that_a_query_returned_count_where_none_are_said_to_be_shown(

@@ -44,13 +44,16 @@ def cleaned(
     for reason, flags in reasons.items():
         _dropped(rows, is_person & flags, reason, tally)
         is_person &= ~flags
-    rows, search = rows[is_person], search[is_person]
+    if not is_person.all():
+        rows, search = rows[is_person], search[is_person]
     left, numbers = np.unique(search, return_inverse=True)
     return CleanRows(rows, numbers.astype(np.int64), text[left], texts)
 
 
 def _dropped(rows: Rows, flags: Flags, reason: str, tally: RowTally) -> Rows:
     """The rows without the flagged ones, which are counted; one that was made of another is not."""
+    if not flags.any():
+        return rows
     lost = rows[flags & (rows["kind"] != RETURNED)]
     for file in np.unique(lost["file"]).tolist():
         tally.add_rows(reason, file, lost["line"][lost["file"] == file])
@@ -136,6 +139,8 @@ def _with_queries(rows: Rows, search: Integers, tally: RowTally) -> tuple[Rows, 
     nameless = ~flags & (text[search] < 0)
     _dropped(rows, nameless, "no query", tally)
     keep = ~flags & ~nameless
+    if keep.all():
+        return rows, search, text
     return rows[keep], search[keep], text
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
@@ -46,7 +46,7 @@ def open_log(
 ) -> EventLog:
     """Read one log, in one file or several: CSV, TSV, JSON Lines, Parquet, or their gzip.
 
-    Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 78 bytes
+    Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 85 bytes
     and the query's text each; the log holds it until it is closed. `progress` hears how many rows
     were read. Raises `BadInput` where a file is no log at all, or no date in it can be read.
 
@@ -76,6 +76,7 @@ class EventLog:
     _reader: Reader = field(init=False)
     _spool: Spool = field(default_factory=Spool)
     _sources: list[LogSource] = field(default_factory=list)
+    _reading: LogReading | None = None
 
     def __post_init__(self) -> None:
         self._reader = Reader(self.options)
@@ -151,8 +152,16 @@ class EventLog:
         return {part: name for source in self._sources for part, name in source.columns.items()}
 
     def parts(self) -> Iterator[LogPart]:
-        """The log in 64 parts or fewer, each with all searches of some users."""
-        yield from self._parts(RowTally())
+        """The log in parts, each with all searches of some users."""
+        own = self._reader.tally
+        tally = RowTally(dict(own.counts), dict(own.first))
+        total = _Totals()
+        for clean in self.clean_parts(tally):
+            if len(clean.text):
+                part = part_of_log(clean, self.is_from_0)
+                total.add(part)
+                yield part
+        self._reading = self._read(tally, total)
 
     def searches(self) -> Iterator[Searches]:
         """The searches of each part, in the order of their times within it."""
@@ -164,19 +173,15 @@ class EventLog:
         for rows, texts in self._spool.parts():
             yield cleaned(rows, texts, self.options, self._reader.has_clicks, tally)
 
-    def _parts(self, tally: RowTally) -> Iterator[LogPart]:
-        for clean in self.clean_parts(tally):
-            if len(clean.text):
-                yield part_of_log(clean, self.is_from_0)
-
-    @cached_property
+    @property
     def reading(self) -> LogReading:
-        """What was read, and what was left out and why; goes through the whole log."""
-        own = self._reader.tally
-        tally = RowTally(dict(own.counts), dict(own.first))
-        total = _Totals()
-        for part in self._parts(tally):
-            total.add(part)
+        """What was read, and what was left out and why; goes through the log if nobody has."""
+        if self._reading is None:
+            deque(self.parts(), maxlen=0)
+        assert self._reading is not None, "who goes through all parts leaves it behind"
+        return self._reading
+
+    def _read(self, tally: RowTally, total: _Totals) -> LogReading:
         files = tuple(map(str, self.files))
         return LogReading(
             files,

@@ -100,7 +100,7 @@ def source_of_parquet(path: Path, fields: EventFields) -> LogSource:
 
     def blocks() -> Iterator[RawBlock]:
         above = 0
-        for batch in batches_of_parquet(path, sorted(set(columns.values()))):
+        for batch in batches_of_parquet(path, sorted(set(columns.values())), is_shared=False):
             coded = {part: _of_arrow(batch.column(name)) for part, name in columns.items()}
             yield RawBlock(np.arange(above + 1, above + 1 + len(batch)), coded)
             above += len(batch)

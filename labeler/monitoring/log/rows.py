@@ -37,14 +37,14 @@ ROW = np.dtype(
         *(("line", "u4"), ("file", "u2"), ("time", "f8"), ("client", "i8"), ("session", "i8")),
         *(("search", "i8"), ("document", "i8"), ("text", "i4"), ("rank", "i4"), ("times", "f8")),
         *(("clicks", "f4"), ("dwell", "f4"), ("delay", "f4"), ("kind", "u1"), ("personal", "u1")),
-        *(("variant", "i2"), ("team", "i2"), ("bot", "u1"), ("part", "u1"), ("group", "u2")),
+        *(("variant", "i2"), ("team", "i2"), ("bot", "u1"), ("part", "u2"), ("group", "u2")),
     ]
 )
-"""A row in 78 bytes: what has a name is its hash, 0 where there is none."""
+"""A row in 85 bytes: what has a name is its hash, 0 where there is none."""
 
 Rows = NDArray[Any]
-PARTS = 64
-"""A log is read part by part, each with all rows of a 64th of the users."""
+PARTS = 256
+"""Rows are kept in so many parts, each with all rows of a 256th of the users."""
 GROUPS = 400
 """Users stand in so many groups, at random; figures are resampled by group."""
 KINDS_OF_PERSONAL = (

@@ -13,6 +13,9 @@ import numpy as np
 from labeler.files.temporary import scratch_file
 from labeler.monitoring.log.rows import PARTS, ROW, Rows
 
+AT_ONCE = 1 << 17
+"""Rows that are worth reading together."""
+
 
 class _Segment(NamedTuple):
     """Where rows of one part stand in the file, and the texts of their queries below them."""
@@ -54,9 +57,18 @@ class Spool:
                 self._size += file.write(own.tobytes()) + file.write(words)
 
     def parts(self) -> Iterator[tuple[Rows, list[str]]]:
-        """The rows of each part in the order in which they were added, and their texts."""
+        """The rows of some users at a time in the order in which they were added, and their texts.
+
+        Small parts are read together.
+        """
+        held: list[_Segment] = []
         for part in sorted(self._segments):
-            yield self._part(self._segments[part])
+            held += self._segments[part]
+            if sum(segment.rows for segment in held) >= AT_ONCE:
+                yield self._part(sorted(held))
+                held = []
+        if held:
+            yield self._part(sorted(held))
 
     def _part(self, segments: Sequence[_Segment]) -> tuple[Rows, list[str]]:
         file, held = self._opened(), []

@@ -1,0 +1,1 @@
+"""Online measures: what users clicked, read with their attention to ranks in mind."""
