@@ -21,17 +21,20 @@ class BlockShare(NamedTuple):
     high: float
 
 
-def block_share(counts: Floats, mass: Floats) -> BlockShare:
+def block_share(counts: Floats, mass: Floats, units: float | None = None) -> BlockShare:
     """The share of all points that so many of each block have, `(blocks,)` of `mass`.
 
     Wilson's interval of as many points as the spread over blocks is worth, and no more than there
-    are points: Korn and Graubard (1998), Survey Methodology 24.
+    are points: Korn and Graubard (1998), Survey Methodology 24. Where all points are alike, that is
+    as many as there are independent `units` in the blocks, as sessions; None are the blocks.
     """
     total = float(mass.sum())
     if not total > 0:
         return BlockShare(math.nan, math.nan, math.nan)
     share = float(counts.sum()) / total
-    low, high = wilson(np.array([share]), _worth(counts, mass, share))
+    is_alike = units is not None and not 0 < share < 1
+    worth = units if is_alike and units else _worth(counts, mass, share)
+    low, high = wilson(np.array([share]), worth)
     return BlockShare(share, float(low[0]), float(high[0]))
 
 

@@ -150,15 +150,13 @@ def changes(test: DriftTest, texts: Sequence[str], min_count: int, seed: int = 0
     places, query = np.unique(test.rows.query, return_inverse=True)
     times = np.bincount(query).astype(np.float64)
     features = Features.of([texts[index] for index in places], times, min_count)
-    block, blocks = test.block, len(test.sides.first)
-    # (blocks, features): searches of each block that have the feature
+    rows, block, blocks = test.rows, test.block, len(test.sides.first)
     cell, count = np.unique(block * len(places) + query, return_counts=True)
-    counts = np.zeros((blocks, len(features.names)))
-    np.add.at(counts, cell // len(places), features.values[cell % len(places)] * count[:, None])
     mass = np.bincount(block, minlength=blocks).astype(np.float64)
     searches = _Searches(cell // len(places), cell % len(places), count.astype(np.float64))
     area, changed = _told_apart(searches, features.values, mass, test.sides)
-    named = _named(features, counts, mass, test.sides)
+    counts = _counts(features, rows.block, query, len(rows.day))
+    named = _named(features, counts, test)
     return Changes(area, changed, named, len(features.names))
 
 
@@ -171,18 +169,31 @@ class _Searches:
     count: Floats
 
 
-def _named(
-    features: Features, counts: Floats, mass: Floats, sides: BlockSides
-) -> tuple[FeatureChange, ...]:
+def _counts(features: Features, block: Integers, query: Integers, blocks: int) -> Floats:
+    """How many searches of each block have each feature, `(blocks, features)`."""
+    texts = len(features.values)
+    cell, count = np.unique(block * texts + query, return_counts=True)
+    counts = np.zeros((blocks, len(features.names)))
+    np.add.at(counts, cell // texts, features.values[cell % texts] * count[:, None])
+    return counts
+
+
+def _named(features: Features, counts: Floats, test: DriftTest) -> tuple[FeatureChange, ...]:
+    """The features that moved: tested by the blocks that move, with intervals over sessions."""
     if not features.names:
         return ()
-    moved = shares_moved(counts, mass, sides)
+    rows, blocks = test.rows, len(test.sides.first)
+    member = np.zeros((blocks, len(rows.day)))
+    member[test.moved, np.arange(len(rows.day))] = 1.0
+    moved = shares_moved(member @ counts, member @ rows.mass, test.sides)
     sure = [index for index in range(len(moved.p)) if moved.p[index] <= SIGNIFICANT]
     sure.sort(key=lambda index: (moved.p[index], -abs(moved.first[index] - moved.second[index])))
-    first = sides.first
     named = []
     for index in sure[:MOST_NAMED]:
-        now, before = (block_share(counts[side, index], mass[side]) for side in (first, ~first))
+        now, before = (
+            block_share(counts[side, index], rows.mass[side], float(rows.people[side].sum()))
+            for side in (rows.first, ~rows.first)
+        )
         low, high = difference_interval(now, before)
         kind, name = features.names[index]
         named.append(FeatureChange(kind, name, before, now, low, high, float(moved.p[index])))

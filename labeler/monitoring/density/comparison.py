@@ -23,13 +23,15 @@ BLOCKS_OF_A_WEEK = 56
 class BlockRows:
     """Searches of some weeks, each in a block of a few sessions of one day.
 
-    `first` says which blocks are of the week that is looked at, `day` which day each block is of.
+    `first` says which blocks are of the week that is looked at, `day` which day each block is of,
+    `people` how many sessions it has.
     """
 
     query: Integers
     block: Integers
     day: Integers
     first: Flags
+    people: Floats
 
     @property
     def mass(self) -> Floats:
@@ -53,7 +55,8 @@ def rows_of(week: Week, others: Sequence[Week], seed: int = 0) -> BlockRows:
     weeks = [week, *others]
     counts = [len(np.unique(each.session)) for each in weeks]
     size = max(1.0, float(np.median(counts)) / BLOCKS_OF_A_WEEK)
-    query, block, day, first = [], [], [], list[bool]()
+    query, block, people = [], [], []
+    day, first = list[int](), list[bool]()
     for number, each in enumerate(weeks):
         rng = np.random.default_rng((seed, each.monday.toordinal()))
         for this in np.unique(each.day):
@@ -61,12 +64,14 @@ def rows_of(week: Week, others: Sequence[Week], seed: int = 0) -> BlockRows:
             _, session = np.unique(each.session[inside], return_inverse=True)
             sessions = int(session.max()) + 1
             blocks = max(1, round(sessions / size))
-            dealt = (rng.permutation(sessions) % blocks)[session]
+            dealt = rng.permutation(sessions) % blocks
             query.append(each.query[inside])
-            block.append(len(first) + dealt)
+            block.append(len(first) + dealt[session])
+            people.append(np.bincount(dealt, minlength=blocks).astype(np.float64))
             day += [int(this)] * blocks
             first += [number == 0] * blocks
-    return BlockRows(np.concatenate(query), np.concatenate(block), np.array(day), np.array(first))
+    columns = np.concatenate(query), np.concatenate(block), np.array(day), np.array(first)
+    return BlockRows(*columns, np.concatenate(people))
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ class _Look:
     @staticmethod
     def _share(rows: BlockRows, flags: Flags) -> BlockShare:
         counts = np.bincount(rows.block, weights=flags[rows.query], minlength=len(rows.day))
-        return block_share(counts.astype(np.float64), rows.mass)
+        return block_share(counts.astype(np.float64), rows.mass, float(rows.people.sum()))
 
     def _rise(self, test: DriftTest | None) -> float | None:
         """p of the difference of the shares not covered, now and in the reference weeks."""

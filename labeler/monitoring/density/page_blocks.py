@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from labeler.monitoring.density.figures import DensityFigures, WeekDensity
 from labeler.monitoring.density.tables import (
@@ -31,6 +31,7 @@ def _charts(of: DensityFigures) -> Iterator[Block]:
             "Searches that the corpus does not cover",
             [_uncovered(week) for week in of.weeks],
             Axis("share of searches not covered", ".1%", least=0.0, reference=0.05),
+            _from_to([(week.uncovered.value, week) for week in of.weeks if week.uncovered], ".1%"),
         )
         of_answered = "answered evaluation queries" if of.threshold.answered else "its queries"
         yield Chart(
@@ -43,6 +44,7 @@ def _charts(of: DensityFigures) -> Iterator[Block]:
             "Distance of each week's queries from the first weeks",
             [_drift(week) for week in of.weeks],
             Axis("energy distance" if of.options.distance == "energy" else "kernel distance"),
+            _alarms(of),
         )
         yield Chart(
             drift,
@@ -53,8 +55,24 @@ def _charts(of: DensityFigures) -> Iterator[Block]:
         "Distance of the evaluation's queries from each week's",
         [_own(week) for week in of.weeks],
         Axis("distance to the evaluation set", least=0.0),
+        _from_to([(week.own.value, week) for week in of.weeks if week.own], ".3f"),
     )
     yield Chart(own, "The lower, the more the evaluation's queries are like the week's searches.")
+
+
+def _alarms(of: DensityFigures) -> str:
+    """How many weeks are alarms."""
+    tested = [week for week in of.weeks if week.drift is not None and not week.is_reference]
+    alarms = [week for week in tested if week.is_alarm]
+    last = f", the last in the week of {alarms[-1].monday.isoformat()}" if alarms else ""
+    return f"{len(alarms)} of {len(tested)} weeks are alarms{last}."
+
+
+def _from_to(values: Sequence[tuple[float, WeekDensity]], spec: str) -> str:
+    """The first and the last value, in words."""
+    (first, since), (last, until) = values[0], values[-1]
+    weeks = f"week of {since.monday.isoformat()}", f"week of {until.monday.isoformat()}"
+    return f"{first:{spec}} in the {weeks[0]}, {last:{spec}} in the {weeks[1]}."
 
 
 def _uncovered(week: WeekDensity) -> Moment:
@@ -68,7 +86,7 @@ def _drift(week: WeekDensity) -> Moment:
     if week.drift is None:
         return Moment(week.monday.isoformat(), None, at=week.monday)
     shift = week.drift.shift
-    limits = Ends(None, None if week.is_reference else shift.limit)
+    limits = Ends(None, None) if week.is_reference else Ends(0.0, shift.limit)
     ends = Ends(shift.low, shift.high)
     value = max(shift.value, 0.0)
     return Moment(week.monday.isoformat(), value, ends, limits, at=week.monday)

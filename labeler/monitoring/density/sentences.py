@@ -84,8 +84,8 @@ def _of_changes(of: DensityFigures) -> Iterator[Finding]:
     value, low, high = of.changes.changed
     if low > 0:
         yield Note(
-            f"At least {low:.0%} of the searches are other ones than in {_reference(of)}: a "
-            f"classifier tells {value:.0%} [{low:.0%}, {high:.0%}] more of them apart than it errs."
+            f"At least {value:.0%} [{low:.0%}, {high:.0%}] of the searches are other ones than in "
+            f"{_reference(of)}: by so much more of them a classifier takes for new."
         )
     if of.changes.named:
         named = "; ".join(
@@ -109,7 +109,7 @@ def _of_coverage(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
             f"does not is learnt from {whose}, of which there are {limit.queries}; 19 are needed."
         )
         return
-    if last.uncovered is not None:
+    if last.uncovered is not None and not of.has_risen:
         is_more = last.uncovered.low > 0.05
         text = (
             f"{_share(last.uncovered)} of the searches of {_week(last)} are farther from the "
@@ -122,7 +122,7 @@ def _of_coverage(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
             "count as covered by the corpus."
         )
     far, lacking = float(of.disagreement[1]), float(of.disagreement[2])
-    if far + lacking >= 0.01:
+    if far + lacking >= 0.05:
         yield Note(
             f"Vectors and words disagree on {far + lacking:.0%} of recent searches: {far:.0%} are "
             f"far by vectors though the corpus has their words, {lacking:.0%} are near though it "
