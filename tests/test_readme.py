@@ -51,3 +51,11 @@ def test_the_lines_that_doctor_shows_are_such_a_file(tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
     path.write_text(shown.replace("DAY", "2026-11-01").replace("X", "1.5").replace("Y", "2.0"))
     assert price_of("http://127.0.0.1:1/v1", "my/model", path) == Price(1.5, 2.0, "2026-11-01")
+
+
+def test_each_picture_of_the_pages_is_small_and_shown() -> None:
+    texts = [README, *(p.read_text(encoding="utf-8") for p in (ROOT / "docs").rglob("*.md"))]
+    for picture in (ROOT / "docs" / "pictures").iterdir():
+        assert picture.stat().st_size < 150_000, picture.name
+        shown = re.compile(rf"!\[[^\]]{{20,}}\]\([\w./]*{re.escape(picture.name)}\)")
+        assert any(shown.search(text) for text in texts), picture.name

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from labeler.report.neutral import (
+    html_passage,
     html_text,
     json_text,
     latex_text,
@@ -124,6 +125,15 @@ def test_html_gets_no_element_and_no_attribute(text: str) -> None:
     reader.feed(f'<p title="{html_text(text)}">{html_text(text)}</p>')
     assert reader.tags == ["p"]
     assert active(html_text(text)) == []
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(hostile)
+def test_a_passage_of_html_has_no_element_and_overrides_no_direction(text: str) -> None:
+    reader = _Tags()
+    reader.feed(f'<p title="{html_passage(text)}">{html_passage(text)}</p>')
+    assert reader.tags == ["p"]
+    assert set(active(html_passage(text))) <= set("\xad\u200c\u200d\u200e\u200f")
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
