@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from labeler.annotate.journal import RatingJournal, read_journal
 from labeler.annotate.passages import shown, shown_line
@@ -19,6 +19,7 @@ from labeler.annotate.task import RatingItem, RatingTask
 
 SCALE = {0: "irrelevant", 1: "related", 2: "highly relevant", 3: "perfectly relevant"}
 MEANINGS = "The document holds an answer, but an unclear one, or one hidden among other matter."
+WIDE: ViewportSize = {"width": 1280, "height": 800}
 SOONEST = 250
 """The milliseconds for which a pair that has just appeared takes no answer, as page.js says."""
 Shown = dict[str, Any]
@@ -72,14 +73,10 @@ class Rater:
     """A rater's browser window at their page, and what it was seen to do."""
 
     page: Page
-    address: str
-    journal: Path
+    address: str = ""
+    journal: Path = Path()
     requests: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-
-    def open(self, address: str = "") -> Rater:
-        self.page.goto(address or self.address)
-        return self.ready()
 
     def ready(self) -> Rater:
         """Wait until the pair takes an answer, which a pair that has just appeared does not."""
@@ -121,27 +118,29 @@ document.addEventListener("securitypolicyviolation",
 """
 
 
-class Raters:
-    """Servers and windows of one test, closed at its end."""
+class Windows:
+    """The windows of a module: most tests use one after the other, as each costs a second."""
 
-    def __init__(self, browser: Browser, folder: Path, stack: ExitStack) -> None:
-        self._browser, self._folder, self._stack = browser, folder, stack
+    def __init__(self, browser: Browser) -> None:
+        self._browser, self._idle = browser, list[Rater]()
 
-    def serve(self, task: RatingTask, *names: str) -> list[str]:
-        """The addresses of raters of a task."""
-        sessions = [RatingSession(name, task, RatingJournal(self.journal(name))) for name in names]
-        return list(self._stack.enter_context(served(sessions, ServeOptions(port=0))).addresses)
+    @contextmanager
+    def one(self, address: str, journal: Path, **context: Any) -> Iterator[Rater]:
+        """A window of its own browser profile; one with a `context` of Playwright's is new."""
+        rater = self._idle.pop() if self._idle and not context else self._new(**context)
+        rater.address, rater.journal = address, journal
+        try:
+            yield rater
+        finally:
+            if context:
+                rater.page.context.close()
+            else:
+                self._clean(rater)
 
-    def journal(self, name: str) -> Path:
-        return self._folder / f"{name}.jsonl"
-
-    def window(self, address: str, name: str = "anna", **context: Any) -> Rater:
-        """A window of its own browser profile; `context` is Playwright's."""
-        own = self._browser.new_context(**context)
-        self._stack.callback(own.close)
-        page = own.new_page()
+    def _new(self, **context: Any) -> Rater:
+        page = self._browser.new_context(**context).new_page()
         page.set_default_timeout(10_000)
-        rater = Rater(page, address, self.journal(name))
+        rater = Rater(page)
         page.clock.install()  # which tests turn on rather than wait
         page.add_init_script(VIOLATIONS)
         page.on("request", lambda request: rater.requests.append(request.url))
@@ -150,16 +149,51 @@ class Raters:
         page.on("dialog", lambda dialog: rater.problems.append(f"dialog {dialog.message}"))
         return rater
 
-    def rater(self, task: RatingTask, **context: Any) -> Rater:
-        """The one rater of a task, before the first pair."""
+    def _clean(self, rater: Rater) -> None:
+        """Forget what a test did; the next address has another port, and so no storage yet."""
+        rater.page.unroute_all()
+        rater.page.context.set_offline(False)
+        rater.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        rater.page.goto("about:blank")
+        rater.requests.clear()
+        rater.problems.clear()
+        self._idle.append(rater)
+
+
+class Raters:
+    """Servers and windows of one test."""
+
+    def __init__(self, windows: Windows, folder: Path, stack: ExitStack) -> None:
+        self._windows, self._folder, self._stack = windows, folder, stack
+
+    def serve(self, task: RatingTask, *names: str) -> list[str]:
+        """The addresses of raters of a task."""
+        sessions = [RatingSession(name, task, RatingJournal(self._journal(name))) for name in names]
+        return list(self._stack.enter_context(served(sessions, ServeOptions(port=0))).addresses)
+
+    def _journal(self, name: str) -> Path:
+        return self._folder / f"{name}.jsonl"
+
+    def window(
+        self, address: str, name: str = "anna", size: ViewportSize = WIDE, **context: Any
+    ) -> Rater:
+        """A window of a rater, of a size, at their first pair."""
+        window = self._windows.one(address, self._journal(name), **context)
+        rater = self._stack.enter_context(window)
+        rater.page.set_viewport_size(size)
+        rater.page.goto(address)
+        return rater.ready()
+
+    def rater(self, task: RatingTask, size: ViewportSize = WIDE, **context: Any) -> Rater:
+        """The one rater of a task, at its first pair."""
         (address,) = self.serve(task, "anna")
-        return self.window(address, **context).open()
+        return self.window(address, size=size, **context)
 
 
 @contextmanager
-def raters_of(browser: Browser, folder: Path) -> Iterator[Raters]:
+def raters_of(windows: Windows, folder: Path) -> Iterator[Raters]:
     with ExitStack() as stack:
-        yield Raters(browser, folder, stack)
+        yield Raters(windows, folder, stack)
 
 
 def own_requests(rater: Rater) -> list[str]:

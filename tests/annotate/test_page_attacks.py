@@ -13,8 +13,7 @@ from browser import chromium
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import Browser
-from rated_pages import SCALE, Rater, Raters, document, grading_of, own_requests, raters_of
+from rated_pages import SCALE, Rater, Raters, Windows, document, grading_of, own_requests, raters_of
 
 MARKUP = """\
 <script>document.title = 'taken'; window.taken = 1; alert(1)</script>
@@ -38,19 +37,19 @@ UNSEEN = (
     "\u202eright to left\u202c \u2066isolate \u2067never closed \u200b\u200c\u200d\ufeff\u2060"
     "\U000e0049\U000e0067 \x00\x1b[2J\x07 \x85\u2028\u2029 half \ud83d a\u0300" + "\u0353" * 400
 )
-HUGE = "W" * 20_000 + " https://example.org/" + "a-path/" * 600 + " " + "\u0e01\u0e33" * 3000
+HUGE = "W" * 4000 + " https://example.org/" + "a-path/" * 200 + " " + "\u0e01\u0e33" * 500
 NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty", "%s %d", "null", "undefined"]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def windows() -> Iterator[Windows]:
     with chromium() as browser:
-        yield browser
+        yield Windows(browser)
 
 
 @pytest.fixture
-def raters(browser: Browser, tmp_path: Path) -> Iterator[Raters]:
-    with raters_of(browser, tmp_path) as raters:
+def raters(windows: Windows, tmp_path: Path) -> Iterator[Raters]:
+    with raters_of(windows, tmp_path) as raters:
         yield raters
 
 
@@ -94,7 +93,7 @@ def assert_inert(rater: Rater, grades: int) -> None:
 def test_no_attack_in_a_text_runs_leaves_or_moves_anything(raters: Raters) -> None:
     attacks = [MARKUP, UNSEEN, HUGE, *NAMES]
     items = [BENIGN, BENIGN, *map(attacked, attacks)]
-    rater = raters.rater(grading_of(items), viewport={"width": 1280, "height": 800})
+    rater = raters.rater(grading_of(items))
     expected = widths(rater.press("0", "a"))  # of the second pair, from which one can go back
     for number, _attack in enumerate(attacks, 1):
         assert widths(rater.press("0", "a")) == expected, number

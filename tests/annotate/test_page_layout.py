@@ -1,4 +1,4 @@
-"""The page as raters see, hear and touch it: widths, colours, focus, directions, sizes of texts."""
+"""The page as raters see, hear and touch it: widths, colors, focus, directions, sizes of texts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from browser import chromium
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import Browser, ViewportSize, expect
-from rated_pages import Rater, Raters, document, grading_of, pair, pairs, raters_of
+from playwright.sync_api import ViewportSize, expect
+from rated_pages import WIDE, Rater, Raters, Windows, document, grading_of, pair, pairs, raters_of
 
-WIDE: ViewportSize = {"width": 1280, "height": 800}
+STATIC = files("labeler.annotate").joinpath("static")
 PHONE: ViewportSize = {"width": 360, "height": 740}
 ZOOMED: ViewportSize = {"width": 640, "height": 400}
 """1280 by 800 pixels at 200 %."""
@@ -32,14 +32,14 @@ SIZES: list[ViewportSize] = [{"width": 320, "height": 640}, PHONE, ZOOMED, WIDE]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def windows() -> Iterator[Windows]:
     with chromium() as browser:
-        yield browser
+        yield Windows(browser)
 
 
 @pytest.fixture
-def raters(browser: Browser, tmp_path: Path) -> Iterator[Raters]:
-    with raters_of(browser, tmp_path) as raters:
+def raters(windows: Windows, tmp_path: Path) -> Iterator[Raters]:
+    with raters_of(windows, tmp_path) as raters:
         yield raters
 
 
@@ -70,7 +70,7 @@ def test_no_text_makes_the_page_wider_than_its_window(raters: Raters) -> None:
 
 def test_every_button_is_in_reach_of_a_thumb(raters: Raters) -> None:
     rater = raters.rater(
-        grading_of([*pairs(1), wild_pair(), *pairs(1)]), viewport=PHONE, has_touch=True
+        grading_of([*pairs(1), wild_pair(), *pairs(1)]), size=PHONE, has_touch=True
     )
     rater.page.get_by_role("button", name="2 highly relevant").tap()
     rater.ready()
@@ -112,7 +112,7 @@ def test_the_focus_goes_from_the_top_through_the_text_to_the_answers(raters: Rat
 
 
 def test_what_a_screen_reader_says(raters: Raters) -> None:
-    rater = raters.rater(grading_of(pairs(3), gold=[1]), viewport=WIDE)
+    rater = raters.rater(grading_of(pairs(3), gold=[1]), size=WIDE)
     expect(rater.page.locator("body")).to_match_aria_snapshot("""
       - link "To the answers"
       - banner:
@@ -191,9 +191,9 @@ def test_a_text_of_a_megabyte_takes_keys_at_once(raters: Raters) -> None:
     rater.press("2").says("Saved: 2")
 
 
-def colours(scheme: str) -> dict[str, str]:
-    """The colours of the style sheet by name, as they are in a light or a dark scheme."""
-    css = files("labeler.annotate").joinpath("static", "page.css").read_text(encoding="utf-8")
+def colors(scheme: str) -> dict[str, str]:
+    """The colors of the style sheet by name, as they are in a light or a dark scheme."""
+    css = STATIC.joinpath("page.css").read_text(encoding="utf-8")
     light, dark = re.findall(r":root \{([^}]*--paper[^}]*)\}", css)
     pattern = r"--([a-z-]+): (#[0-9a-f]{6});"
     return dict(re.findall(pattern, light)) | (
@@ -202,10 +202,10 @@ def colours(scheme: str) -> dict[str, str]:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colours, from 1 to 21; WCAG 2.2, relative luminance."""
+    """The contrast of two colors, from 1 to 21; WCAG 2.2, relative luminance."""
 
-    def luminance(colour: str) -> float:
-        parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    def luminance(color: str) -> float:
+        parts = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -224,7 +224,7 @@ EDGES = [(edge, under) for under in ("paper", "panel") for edge in ("line", "acc
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_has_contrast_enough_to_be_read(scheme: str) -> None:
-    values = colours(scheme)
+    values = colors(scheme)
     assert {
         name: contrast(*(values[n] for n in name))
         for name in TEXTS
@@ -241,3 +241,14 @@ def test_every_text_has_contrast_enough_to_be_read(scheme: str) -> None:
 def test_the_contrast_of_black_and_white_is_that_of_the_standard() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+
+
+def test_the_page_has_no_script_or_style_within_itself_and_asks_nobody_else() -> None:
+    sources = {f.name: f.read_text(encoding="utf-8") for f in STATIC.iterdir()}
+    assert not re.search(r"<style|<script(?![^>]* src=)|\son[a-z]+=|\sstyle=", sources["page.html"])
+    assert {
+        name for name, text in sources.items() if re.search("https?:|//[a-z]+[.]", text)
+    } == set()
+    markup = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function"
+    assert {name for name, text in sources.items() if re.search(markup, text)} == set()
+    assert max(len(text.splitlines()) for text in sources.values()) <= 300

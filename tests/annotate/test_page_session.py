@@ -10,19 +10,19 @@ from browser import chromium
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import Browser, Route, expect
-from rated_pages import Raters, document, grading_of, pair, pairs, raters_of
+from playwright.sync_api import Route, expect
+from rated_pages import Raters, Windows, document, grading_of, pair, pairs, raters_of
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def windows() -> Iterator[Windows]:
     with chromium() as browser:
-        yield browser
+        yield Windows(browser)
 
 
 @pytest.fixture
-def raters(browser: Browser, tmp_path: Path) -> Iterator[Raters]:
-    with raters_of(browser, tmp_path) as raters:
+def raters(windows: Windows, tmp_path: Path) -> Iterator[Raters]:
+    with raters_of(windows, tmp_path) as raters:
         yield raters
 
 
@@ -68,7 +68,7 @@ def test_whatever_a_rater_can_do_has_a_key(raters: Raters) -> None:
 def test_two_raters_at_once_keep_their_own_answers(raters: Raters) -> None:
     names = ("anna", "ben")
     addresses = raters.serve(grading_of(pairs(4)), *names)
-    windows = [raters.window(a, n).open() for a, n in zip(addresses, names, strict=True)]
+    windows = [raters.window(a, n) for a, n in zip(addresses, names, strict=True)]
     for anna, ben in zip("0123", "3210", strict=True):
         windows[0].press(anna)
         windows[1].press(ben)
@@ -113,6 +113,7 @@ def test_a_second_key_on_a_pair_that_has_only_appeared_is_said_not_to_count(rate
     rater.at("new")
     page.keyboard.press("2")
     rater.says("Not counted")
+    page.clock.resume()
     rater.press("1").says("Saved: 1")
     assert [row.grade for row in rater.answers] == [2, 1]
 
@@ -121,6 +122,7 @@ def test_a_key_that_is_held_down_answers_one_pair(raters: Raters) -> None:
     rater = raters.rater(grading_of(pairs(3)))
     rater.ready().page.keyboard.down("2")
     rater.asks("where does cat 1 sleep").ready().page.keyboard.down("2")  # repeats
+    rater.page.keyboard.up("2")
     assert len(rater.answers) == 1
 
 
@@ -162,7 +164,7 @@ def test_a_failed_save_says_why_and_stays(raters: Raters) -> None:
 
 def test_an_answer_given_in_another_window_is_not_given_twice(raters: Raters) -> None:
     (address,) = raters.serve(grading_of(pairs(3)), "anna")
-    one, other = raters.window(address).open(), raters.window(address).open()
+    one, other = raters.window(address), raters.window(address)
     one.press("1").says("Saved: 1")
     other.press("3").warns("was answered in another window").ready().asks("where does cat 1 sleep")
     assert [row.grade for row in one.answers] == [1]
