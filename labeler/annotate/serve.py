@@ -48,6 +48,16 @@ class PageServer:
             self._thread.join(0.5)
 
 
+def check_installed() -> None:
+    """Raise `Misconfigured` where the extra that serves pages is missing."""
+    try:
+        import starlette
+        import uvicorn
+    except ImportError as error:
+        raise Misconfigured(missing_extra("annotate", "the page to grade on needs")) from error
+    del starlette, uvicorn
+
+
 @contextmanager
 def served(
     sessions: Sequence[RatingSession], options: ServeOptions, on_bug: Any = lambda _error: None
@@ -57,14 +67,13 @@ def served(
     `on_bug` is given exceptions that nobody expected. Raises `Misconfigured` where the extra is
     missing, `Misuse` where the port is in use.
     """
-    try:
-        import uvicorn
+    check_installed()
+    import uvicorn
 
-        from labeler.annotate.app import RaterPage
-        from labeler.annotate.guard import PageGuard
-        from labeler.annotate.patience import impatient_protocol
-    except ImportError as error:
-        raise Misconfigured(missing_extra("annotate", "the page to grade on needs")) from error
+    from labeler.annotate.app import RaterPage
+    from labeler.annotate.guard import PageGuard
+    from labeler.annotate.patience import impatient_protocol
+
     tokens = [secrets.token_urlsafe(24) for _ in sessions]
     pages = (RaterPage(session, on_bug).application() for session in sessions)
     guard = PageGuard(dict(zip(tokens, pages, strict=True)), options.host)

@@ -15,7 +15,7 @@ from typing import Any
 from labeler.annotate.answers import AnswersGiven
 from labeler.annotate.journal import JournalRow, RatingJournal
 from labeler.annotate.pace import seconds_left
-from labeler.annotate.task import RaterAnswer, RatingItem, RatingTask
+from labeler.annotate.task import RaterAnswer, RatingItem, RatingTask, Shown
 from labeler.errors import Misuse, NotCurrent
 
 Clock = Callable[[], datetime]
@@ -37,6 +37,7 @@ class RatingSession:
         self._first = 0
         self._given = AnswersGiven(self._is_of_task)
         self._goto: str | None = None
+        self._last_shown: tuple[str, Shown] = ("", {})
         self._lock = threading.Lock()
 
     def _is_of_task(self, row: JournalRow) -> bool:
@@ -176,9 +177,10 @@ class RatingSession:
     def _shown(self, item: RatingItem) -> dict[str, Any]:
         row = self._given.row_of(item.id)
         previous = None if row is None else {key: getattr(row, key) for key in _SHOWN_OF_ANSWER}
-        shown = self.task.show(item)
+        if self._last_shown[0] != item.id:  # a long text takes a second
+            self._last_shown = item.id, self.task.show(item)
         training = item.purpose == "gold"
-        return {"id": item.id, "training": training, **shown, "previous": previous}
+        return {"id": item.id, "training": training, **self._last_shown[1], "previous": previous}
 
     def _progress(self) -> dict[str, Any]:
         items = len(self.task.items) - len(self._gold)

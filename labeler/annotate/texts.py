@@ -58,7 +58,9 @@ def _lines(text: Any) -> str:
 
 
 def _path(document: Document) -> str:
-    """Where a document comes from: its file, and the headings above it."""
+    """Where a document comes from: its file, and the headings that its title does not hold."""
     source, headings = document.metadata.get("source"), document.metadata.get("headings")
-    steps = [source, *(headings if isinstance(headings, list) else [])]
+    listed = headings if isinstance(headings, list) else []
+    in_title = bool(listed) and isinstance(listed[-1], str) and listed[-1] in document.title
+    steps = [source, *([] if in_title else listed)]
     return " › ".join(shown_line(step) for step in steps if isinstance(step, str) and step)

@@ -142,9 +142,10 @@ def _serve(
 ) -> None:
     from labeler.annotate.annotate import rating_sessions
     from labeler.annotate.hosts import is_loopback
-    from labeler.annotate.serve import ServeOptions, served
+    from labeler.annotate.serve import ServeOptions, check_installed, served
     from labeler.cli.bugs import report_bug
 
+    check_installed()
     sessions = rating_sessions(folder, options, caution)
     try:
         with served(sessions, ServeOptions(*where), report_bug) as server:

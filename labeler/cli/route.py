@@ -82,6 +82,7 @@ def command(
         if result.collection is not None:
             (name,) = free_names(result.collection, 1)
             note(f"when graded: labeler import-labels {to_sheet.path} {sources[0]} --as {name}")
+            note(f"or on a page: labeler annotate {sources[0]} --sample {sample.id}")
     if drawing is not None:
         from labeler.agreement.route.plot import plot_route
 

@@ -75,3 +75,5 @@ def command(
         say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {queries_drawn}")
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
         note(f"when graded: labeler import-labels {sheet} {folder} --as {name}")
+    if len(samples) == 1:
+        note(f"or on a page: labeler annotate {folder} --sample {samples[0].id}")

@@ -210,3 +210,18 @@ def test_ctrl_c_keeps_the_grades_as_qrels_and_says_in_one_line_how_to_go_on(
 def client_sample(coll: Collection) -> str:
     (path,) = (coll.folder / "samples").iterdir()
     return path.stem
+
+
+def test_without_the_extra_one_line_says_what_to_install_and_nothing_is_drawn(
+    coll: Collection,
+) -> None:
+    asked = ["annotate", str(coll.folder)]
+    absent = "import sys; sys.modules['uvicorn'] = None"
+    code = f"{absent}; from labeler.cli import execute; sys.exit(execute({asked!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (78, "")
+    assert done.stderr == (
+        "labeler: the page to grade on needs the 'annotate' extra:"
+        " pip install 'ir-labeler[annotate]'\n"
+    )
+    assert not (coll.folder / "samples").exists()
