@@ -18,7 +18,14 @@ from datetime import date
 
 import numpy as np
 
-from labeler.monitoring.density.comparison import DriftTest, from_set, rows_of, sums_of
+from labeler.monitoring.density.changes import MovedFeatures
+from labeler.monitoring.density.comparison import (
+    DriftTest,
+    WeekDrift,
+    from_set,
+    rows_of,
+    sums_of,
+)
 from labeler.monitoring.density.evaluation_set import EvaluationSet
 from labeler.monitoring.density.options import WEEKLY_LEVEL
 from labeler.monitoring.density.searches import Week
@@ -28,17 +35,24 @@ from labeler.stats.sides import BlockSides
 
 MONDAY = date(2024, 1, 1).toordinal()
 TEXTS, NEW = 1000, 60
+WEEKS = 8
+"""Reference weeks, as many as the command takes."""
 DIMENSIONS = 64
-ROUNDS = 2000
-"""Assignments drawn by each test: a fifth of those that the command draws."""
+ROUNDS = 8000
+"""Assignments drawn by each test: a few less than the command draws."""
 
 
 def vectors_of(rng: np.random.Generator) -> np.ndarray:
     """Unit vectors around topics: 40 of the usual texts, 3 of the new ones."""
     topics = rng.standard_normal((43, DIMENSIONS))
-    of = np.concatenate([rng.integers(0, 40, TEXTS), rng.integers(40, 43, NEW)])
+    of = np.concatenate([np.arange(TEXTS) % 40, 40 + np.arange(NEW) % 3])
     vectors = topics[of] + 0.7 * rng.standard_normal((TEXTS + NEW, DIMENSIONS))
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+WORDS = [f"t{n % 40} w{n % 170} v{n}" for n in range(TEXTS)]
+NEW_WORDS = [f"n{n % 3} w{n % 170} u{n}" for n in range(NEW)]
+"""Each text has the word of its topic, one that other topics have too, and one of its own."""
 
 
 def zipf(count: int) -> np.ndarray:
@@ -97,21 +111,26 @@ def rate(flags: Sequence[bool]) -> str:
 
 def tested(repeats: int, rng: np.random.Generator, world: str, share: float, sessions: int) -> None:
     """A row: how often either test says so, at 5 % and at the weekly level."""
-    ps: dict[str, list[float]] = {"days": [], "sessions": [], "gaussian, days": []}
+    names = ("vectors", "features", "both", "by sessions", "gaussian")
+    ps: dict[str, list[float]] = {name: [] for name in names}
     covered = []
     for repeat in range(repeats):
         vectors = vectors_of(rng)
-        weeks = [made_week(n, sessions, rng, world) for n in range(4)]
-        week = made_week(4, sessions, rng, world, share)
+        weeks = [made_week(n, sessions, rng, world) for n in range(WEEKS)]
+        week = made_week(WEEKS, sessions, rng, world, share)
         test = quick(week, weeks, repeat)
-        drift = test.drift(vectors, distance_of("energy", vectors))
-        ps["days"].append(drift.shift.p)
+        drift = test.shift(vectors, distance_of("energy", vectors))
+        features = MovedFeatures.of(test, WORDS + NEW_WORDS, 5).p
+        ps["vectors"].append(drift.p)
+        ps["features"].append(features)
+        ps["both"].append(WeekDrift(drift, features, by_days=True).p)
         if share:
             gaussian = distance_of("gaussian", vectors)
-            ps["gaussian, days"].append(test.drift(vectors, gaussian).shift.p)
-        ps["sessions"].append(by_sessions(week, weeks, vectors, "energy"))
+            ps["gaussian"].append(test.shift(vectors, gaussian).p)
+        else:
+            ps["by sessions"].append(by_sessions(week, weeks, vectors, "energy"))
         truth = 0.0 if not share else true_distance(vectors, share)
-        covered.append(drift.shift.low <= truth <= drift.shift.high)
+        covered.append(drift.low <= truth <= drift.high)
     cells = [
         f"{name} {rate([p <= 0.05 for p in of])} {rate([p <= WEEKLY_LEVEL for p in of])}"
         for name, of in ps.items()
@@ -137,8 +156,8 @@ def a_year(repeats: int, rng: np.random.Generator, world: str, sessions: int) ->
     for repeat in range(repeats):
         vectors = vectors_of(rng)
         energy = distance_of("energy", vectors)
-        weeks = [made_week(n, sessions, rng, world) for n in range(56)]
-        ps = [quick(w, weeks[:4], repeat).drift(vectors, energy).shift.p for w in weeks[4:]]
+        weeks = [made_week(n, sessions, rng, world) for n in range(WEEKS + 52)]
+        ps = [quick(w, weeks[:WEEKS], repeat).shift(vectors, energy).p for w in weeks[WEEKS:]]
         years.append(min(ps) <= WEEKLY_LEVEL)
         single += [p <= 0.05 for p in ps]
     print(f"{world}: years with an alarm {rate(years)}; weeks at 5 % {rate(single)}", flush=True)
@@ -194,7 +213,7 @@ def main() -> None:
             tested(given.repeats, rng, world, 0.0, 200)
         tested(given.repeats, rng, "sessions", 0.0, 30)
     elif given.part == "power":
-        for sessions in (100, 300, 1000):
+        for sessions in (100, 400):
             for share in (0.05, 0.1, 0.2):
                 tested(given.repeats, rng, "sessions", share, sessions)
     elif given.part == "year":

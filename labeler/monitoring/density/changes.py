@@ -17,7 +17,14 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.monitoring.density.comparison import DriftTest
 from labeler.queries.kinds import is_question, kind_of
-from labeler.stats.blocked import BlockShare, Separation, block_share, separation, shares_moved
+from labeler.stats.blocked import (
+    BlockShare,
+    Separation,
+    SharesMoved,
+    block_share,
+    separation,
+    shares_moved,
+)
 from labeler.stats.levels import SIGNIFICANT
 from labeler.stats.logistic import linear_scores, logistic
 from labeler.stats.shares import difference_interval
@@ -135,7 +142,7 @@ def _terms(texts: Sequence[str], times: Floats, min_count: int) -> list[tuple[st
             if not (held := inside.setdefault(term, [])) or held[-1] != index:
                 held.append(index)
             forms.setdefault(term, Counter())[word] += max(1, int(times[index]))
-    counts = {term: float(times[places].sum()) for term, places in inside.items()}
+    counts = {term: float(times[shown].sum()) for term, shown in inside.items()}
     often = [t for t in counts if counts[t] >= max(min_count, 5) and not _is_long_number(t)]
     ordered = sorted(often, key=lambda t: (-counts[t], t))[:MOST_TERMS]
     return [(t, forms[t].most_common(1)[0][0], inside[t]) for t in ordered]
@@ -145,19 +152,59 @@ def _is_long_number(term: str) -> bool:
     return term.isdigit() and len(term) > 4
 
 
-def changes(test: DriftTest, texts: Sequence[str], min_count: int, seed: int = 0) -> Changes:
-    """What tells the week of a test from its reference weeks; `texts` are those of the log."""
-    places, query = np.unique(test.rows.query, return_inverse=True)
-    times = np.bincount(query).astype(np.float64)
-    features = Features.of([texts[index] for index in places], times, min_count)
-    rows, block, blocks = test.rows, test.block, len(test.sides.first)
-    cell, count = np.unique(block * len(places) + query, return_counts=True)
-    mass = np.bincount(block, minlength=blocks).astype(np.float64)
-    searches = _Searches(cell // len(places), cell % len(places), count.astype(np.float64))
-    area, changed = _told_apart(searches, features.values, mass, test.sides)
-    counts = _counts(features, rows.block, query, len(rows.day))
-    named = _named(features, counts, test)
-    return Changes(area, changed, named, len(features.names))
+@dataclass(frozen=True, eq=False)
+class MovedFeatures:
+    """Features of the searches of a test, and which of them moved, `(features,)`."""
+
+    test: DriftTest
+    features: Features
+    query: Integers
+    counts: Floats
+    moved: SharesMoved
+
+    @classmethod
+    def of(cls, test: DriftTest, texts: Sequence[str], min_count: int) -> MovedFeatures:
+        """The features of the texts of a log that are in the test."""
+        rows, blocks = test.rows, len(test.sides.first)
+        shown, query = np.unique(rows.query, return_inverse=True)
+        times = np.bincount(query).astype(np.float64)
+        features = Features.of([texts[number] for number in shown], times, min_count)
+        counts = _counts(features, rows.block, query, len(rows.day))
+        member = np.zeros((blocks, len(rows.day)))
+        member[test.moved, np.arange(len(rows.day))] = 1.0
+        moved = shares_moved(member @ counts, member @ rows.mass, test.sides)
+        return cls(test, features, query, counts, moved)
+
+    @property
+    def p(self) -> float:
+        """The smallest p of all features."""
+        return float(self.moved.p.min(initial=1.0))
+
+    def changes(self) -> Changes:
+        """What tells the week of the test from its reference weeks."""
+        test, shown = self.test, len(self.features.values)
+        cell, count = np.unique(test.block * shown + self.query, return_counts=True)
+        searches = _Searches(cell // shown, cell % shown, count.astype(np.float64))
+        area, changed = _told_apart(searches, self.features.values, test)
+        return Changes(area, changed, self._named(), len(self.features.names))
+
+    def _named(self) -> tuple[FeatureChange, ...]:
+        """The features that moved, with intervals over sessions."""
+        moved, rows = self.moved, self.test.rows
+        sure = [index for index in range(len(moved.p)) if moved.p[index] <= SIGNIFICANT]
+        apart = np.abs(moved.first - moved.second)
+        sure.sort(key=lambda index: (moved.p[index], -apart[index]))
+        sides = [(side, float(rows.people[side].sum())) for side in (rows.first, ~rows.first)]
+        named = []
+        for index in sure[:MOST_NAMED]:
+            now, before = (
+                block_share(self.counts[side, index], rows.mass[side], people)
+                for side, people in sides
+            )
+            low, high = difference_interval(now, before)
+            kind, name = self.features.names[index]
+            named.append(FeatureChange(kind, name, before, now, low, high, float(moved.p[index])))
+        return tuple(named)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,32 +225,12 @@ def _counts(features: Features, block: Integers, query: Integers, blocks: int) -
     return counts
 
 
-def _named(features: Features, counts: Floats, test: DriftTest) -> tuple[FeatureChange, ...]:
-    """The features that moved: tested by the blocks that move, with intervals over sessions."""
-    if not features.names:
-        return ()
-    rows, blocks = test.rows, len(test.sides.first)
-    member = np.zeros((blocks, len(rows.day)))
-    member[test.moved, np.arange(len(rows.day))] = 1.0
-    moved = shares_moved(member @ counts, member @ rows.mass, test.sides)
-    sure = [index for index in range(len(moved.p)) if moved.p[index] <= SIGNIFICANT]
-    sure.sort(key=lambda index: (moved.p[index], -abs(moved.first[index] - moved.second[index])))
-    named = []
-    for index in sure[:MOST_NAMED]:
-        now, before = (
-            block_share(counts[side, index], rows.mass[side], float(rows.people[side].sum()))
-            for side in (rows.first, ~rows.first)
-        )
-        low, high = difference_interval(now, before)
-        kind, name = features.names[index]
-        named.append(FeatureChange(kind, name, before, now, low, high, float(moved.p[index])))
-    return tuple(named)
-
-
 def _told_apart(
-    searches: _Searches, features: Floats, mass: Floats, sides: BlockSides
+    searches: _Searches, features: Floats, test: DriftTest
 ) -> tuple[Separation, tuple[float, float, float]]:
     """How well each half of the blocks is told apart by what is learnt from the other half."""
+    sides = test.sides
+    mass = np.bincount(test.block, minlength=len(sides.first)).astype(np.float64)
     halves = _halves(sides)
     areas, taken = [], np.zeros(len(mass))
     for learnt in (halves, ~halves):

@@ -76,19 +76,26 @@ def rows_of(week: Week, others: Sequence[Week], seed: int = 0) -> BlockRows:
 
 @dataclass(frozen=True, slots=True)
 class WeekDrift:
-    """How far a week is from the reference weeks.
+    """How far a week is from the reference weeks, by vectors and by features such as words.
 
-    `by_days` says that whole days changed sides in the test, so that days may differ among each
-    other; else sessions did, or single searches where the log has no sessions.
+    `features_p` is the smallest p of all features, which allows for their number. `by_days` says
+    that whole days changed sides in the tests, so that days may differ among each other; else
+    sessions did, or single searches where the log has no sessions.
     """
 
     shift: SampleShift
+    features_p: float
     by_days: bool
+
+    @property
+    def p(self) -> float:
+        """The p of both tests together (Bonferroni)."""
+        return min(1.0, 2 * min(self.shift.p, self.features_p))
 
     @property
     def is_alarm(self) -> bool:
         """Whether chance would do so in one year of fifty-two weeks in twenty at most."""
-        return self.shift.p <= WEEKLY_LEVEL
+        return self.p <= WEEKLY_LEVEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +126,10 @@ class DriftTest:
         moved: Integers = self.moved[self.rows.block]
         return moved
 
-    def drift(self, vectors: Vectors, distance: Distance) -> WeekDrift:
+    def shift(self, vectors: Vectors, distance: Distance) -> SampleShift:
         """The distance of the week, with its interval and test."""
         sums = sums_of(self.rows.query, self.rows.block, vectors, distance).merged(self.moved)
-        return WeekDrift(shift(sums, self.sides, WEEKLY_LEVEL), self.by_days)
+        return shift(sums, self.sides, WEEKLY_LEVEL / 2)
 
 
 def sums_of(query: Integers, block: Integers, vectors: Vectors, distance: Distance) -> BlockSums:

@@ -16,9 +16,15 @@ from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.monitoring.density.changes import Changes, changes
+from labeler.monitoring.density.changes import Changes, MovedFeatures
 from labeler.monitoring.density.clusters import Cluster, Typed, clusters
-from labeler.monitoring.density.comparison import BlockRows, DriftTest, from_set, rows_of
+from labeler.monitoring.density.comparison import (
+    BlockRows,
+    DriftTest,
+    WeekDrift,
+    from_set,
+    rows_of,
+)
 from labeler.monitoring.density.coverage import CorpusDistance, Threshold, corpus_distance
 from labeler.monitoring.density.evaluation_set import EvaluationSet, Vectors, answered_queries
 from labeler.monitoring.density.figures import DensityFigures, WeekDensity
@@ -158,8 +164,12 @@ class _Look:
         distances = self.corpus.distances[rows.query]
         median = BlockShare(*block_quantile(distances, np.ones(len(rows.query)), rows.block))
         own = from_set(week, self.vectors, self.own, self.distance, self.options.seed)
-        drift = None if test is None else test.drift(self.vectors, self.distance)
+        drift = None if test is None else self._drift(test)
         return WeekDensity(*counts, uncovered, lacking, median, own, drift)
+
+    def _drift(self, test: DriftTest) -> WeekDrift:
+        features = MovedFeatures.of(test, self.log.texts, self.options.min_count)
+        return WeekDrift(test.shift(self.vectors, self.distance), features.p, test.by_days)
 
     @staticmethod
     def _share(rows: BlockRows, flags: Flags) -> BlockShare:
@@ -178,7 +188,7 @@ class _Look:
     def _changes(self, test: DriftTest | None) -> Changes | None:
         if test is None:
             return None
-        return changes(test, self.log.texts, self.options.min_count, self.options.seed)
+        return MovedFeatures.of(test, self.log.texts, self.options.min_count).changes()
 
     def _typed(self, weeks: Sequence[Week]) -> Typed:
         """The queries of some weeks with their searches in the sample."""

@@ -63,7 +63,14 @@ class WeekDensity:
             "own": None if own is None else {**own._asdict(), "worth": own.worth},
             "drift": None
             if drift is None
-            else {**drift.shift._asdict(), "by_days": drift.by_days, "alarm": self.is_alarm},
+            else {
+                **drift.shift._asdict(),
+                "p": drift.p,
+                "vectors_p": drift.shift.p,
+                "features_p": drift.features_p,
+                "by_days": drift.by_days,
+                "alarm": self.is_alarm,
+            },
         }
 
 

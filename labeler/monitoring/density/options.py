@@ -29,7 +29,7 @@ class DensityOptions:
     """
 
     passages: int = 3
-    reference_weeks: int = 4
+    reference_weeks: int = 8
     recent_weeks: int = 4
     fewest: int = 20
     searches: int = 3000

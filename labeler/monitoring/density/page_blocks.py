@@ -48,8 +48,8 @@ def _charts(of: DensityFigures) -> Iterator[Block]:
         )
         yield Chart(
             drift,
-            "Above its dashed limit a week is an alarm: chance gets there in one year out of "
-            "twenty. The first weeks are each compared with the others of them, and are no alarm.",
+            "Above its dashed limit a week is an alarm; so is one whose words or forms changed. "
+            "The first weeks are each compared with the others of them, and are no alarm.",
         )
     own = control(
         "Distance of the evaluation's queries from each week's",

@@ -23,7 +23,7 @@ def alarms(of: DensityFigures) -> list[Finding]:
         return raised
     if last.is_alarm and last.drift is not None:
         words = f"{_week(last)} differ from those of {_reference(of)}"
-        size = f"energy distance {_distance(last.drift.shift)}, {_p(last.drift.shift.p)}"
+        size = f"energy distance {_distance(last.drift.shift)}, {_p(last.drift.p)}"
         size = size if of.options.distance == "energy" else size.replace("energy", "kernel", 1)
         raised.append(Finding(f"Queries of {words}: {size}.", about="query-drift"))
     if of.has_risen and last.uncovered is not None and of.rise_p is not None:
@@ -56,7 +56,7 @@ def _of_tests(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
     if last.is_reference or last.drift is None:
         yield Finding(
             "The log has too few weeks with sessions enough to compare one with another: "
-            "two are needed, and five are better."
+            "two are needed, and sixteen are better."
         )
         return
     if not last.is_alarm:
@@ -64,7 +64,7 @@ def _of_tests(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
         at_most = f", at most {shift.high:.3f}" if shift.high else ""
         yield Note(
             f"Queries of {_week(last)} cannot be told from those of {_reference(of)}: "
-            f"energy distance {max(shift.value, 0):.3f}{at_most}, {_p(shift.p)}."
+            f"energy distance {max(shift.value, 0):.3f}{at_most}, {_p(last.drift.p)}."
         )
     earlier = [week for week in of.weeks if week.is_alarm and week is not last]
     if earlier:

@@ -48,7 +48,7 @@ def weeks_table(of: DensityFigures) -> Table:
 
 
 def _row(week: WeekDensity) -> Row:
-    drift = None if week.drift is None else week.drift.shift
+    drift = week.drift
     alarm = "reference" if week.is_reference else "yes" if week.is_alarm else ""
     alarm = alarm if week.is_told else "too few sessions"
     return [
@@ -57,7 +57,7 @@ def _row(week: WeekDensity) -> Row:
         *(_interval(share) for share in (week.uncovered, week.lacking, week.median)),
         _interval(week.own),
         _worth(week.own),
-        _interval(drift),
+        _interval(None if drift is None else drift.shift),
         None if drift is None or week.is_reference else drift.p,
         alarm,
     ]
