@@ -1,0 +1,59 @@
+"""Texts of a report without what belongs to the machine that it was made on, or to its owner."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from labeler.report.table import Table
+
+_USER_OF_ADDRESS = re.compile(r"(?<=://)[^/\s@]*@")
+_SECRET_OF_ADDRESS = re.compile(r"(?i)([?&](?:api[-_]?key|key|token|secret|sig|password)=)[^&\s]*")
+_KEY = re.compile(r"\b(?:sk|pk|hf|gsk|xai|ghp|AKIA)[-_][A-Za-z0-9_-]{12,}|\bAIza[A-Za-z0-9_-]{20,}")
+_ABSOLUTE = re.compile(r"(?<![\w:/.<>-])(?:~|[A-Za-z]:[\\/]|/)(?:[^\s/\\:,;'\"()<>]+[\\/])+([^\s/\\:,;'\"()<>]*)")
+HIDDEN = "[hidden]"
+
+
+class Private:
+    """Hides keys, and shortens paths to what stands behind the collection's folder.
+
+    >>> private = Private(Path("/data/coll"))
+    >>> private("/data/coll/runs/a.trec: 3 ties, read from /home/me/docs/a.md")
+    'runs/a.trec: 3 ties, read from a.md'
+    >>> private("http://me:secret@localhost:8000/v1?api_key=abc gpt")
+    'http://localhost:8000/v1?api_key=[hidden] gpt'
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        spellings = {
+            spelling
+            for folder in folders
+            for spelling in (os.fspath(folder), os.path.abspath(folder), os.path.realpath(folder))
+        }
+        longest_first = sorted(spellings - {"."}, key=len, reverse=True)
+        self._inside = [re.compile(rf"(?<![\w/.-]){re.escape(f)}/") for f in longest_first]
+
+    def __call__(self, text: str) -> str:
+        """The text, fit for a page that others read."""
+        for inside in self._inside:
+            text = inside.sub("", text)
+        text = _USER_OF_ADDRESS.sub("", text)
+        text = _SECRET_OF_ADDRESS.sub(rf"\1{HIDDEN}", text)
+        text = _KEY.sub(HIDDEN, text)
+        return _ABSOLUTE.sub(lambda match: match[1] or "…", text)
+
+    def table(self, table: Table) -> Table:
+        """A table with all its texts so."""
+        rows = [[self(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows]
+        return replace(table, rows=rows)
+
+    def of_json(self, value: Any) -> Any:
+        """A value of JSON with all its texts so; names of members stay."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, dict):
+            return {name: self.of_json(inner) for name, inner in value.items()}
+        return [self.of_json(inner) for inner in value] if isinstance(value, list) else value

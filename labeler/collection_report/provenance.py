@@ -1,0 +1,162 @@
+"""What made a collection: prompts in full, models, versions, seeds, and hashes of its files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from labeler.collection.card import card_section
+from labeler.collection.datasheet import datasheet
+from labeler.collection.people import people_path, read_people
+from labeler.collection_report.contents import CollectionContents
+from labeler.errors import LabelerError
+from labeler.files.cache import sha256_of
+from labeler.judging.status import prompt_source
+from labeler.prompt import find_prompt
+from labeler.report.printable import flat
+from labeler.report.table import Cell, Column, Table
+
+
+@dataclass(frozen=True)
+class UsedPrompt:
+    """A prompt that was used, with its text; that is empty where it is not found as it was."""
+
+    id: str
+    use: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What made a collection, as far as its card and its files tell.
+
+    `facts` are names and values; `lines` those of its datasheet; `assessors` has a row for each set
+    of judgements; `hashes` are the SHA-256 of files by their names in the collection.
+    """
+
+    facts: tuple[tuple[str, str], ...]
+    lines: tuple[str, ...]
+    assessors: Table
+    prompts: tuple[UsedPrompt, ...]
+    hashes: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it by name; prompts in full."""
+        return {
+            "facts": dict(self.facts),
+            "datasheet": list(self.lines),
+            "assessors": self.assessors.records(),
+            "prompts": [{"id": p.id, "use": p.use, "text": p.text} for p in self.prompts],
+            "sha256": dict(self.hashes),
+        }
+
+
+def provenance_of(contents: CollectionContents) -> Provenance:
+    """What the card and the files tell of how the collection was made."""
+    card = contents.card
+    origins = Counter(str(q.metadata.get("origin") or "unknown") for q in contents.queries.values())
+    return Provenance(
+        tuple(_facts(contents, origins)),
+        tuple(line for line in _datasheet(card, origins)),
+        _assessors(card),
+        tuple(_prompts(card)),
+        dict(_hashes(contents)),
+    )
+
+
+def _datasheet(card: Mapping[str, Any], origins: Counter[str]) -> Iterator[str]:
+    """The lines of the datasheet, without those that only part and title them."""
+    lines = datasheet(card, origins, lambda value: flat(str(value)))
+    return (line.removeprefix("- ") for line in lines if line.startswith("- "))
+
+
+def _facts(contents: CollectionContents, origins: Counter[str]) -> Iterator[tuple[str, str]]:
+    card = contents.card
+    fetched = card_section(card, "fetch")
+    for name in ("recipe", "licence", "citation", "homepage"):
+        if fetched.get(name):
+            yield name, flat(str(fetched[name]))
+    if versions := sorted(set(_versions(card))):
+        yield "labeler", ", ".join(versions)
+    if contents.queries:
+        yield "queries by origin", ", ".join(f"{n:,} {name}" for name, n in origins.most_common())
+    generated = card_section(card, "generate")
+    for name in ("model", "prompt", "seed"):
+        if name in generated:
+            yield f"queries written: {name}", flat(str(generated[name]))
+    pooled = card_section(card, "pool")
+    if "depth" in pooled:
+        yield "pool depth", flat(str(pooled["depth"]))
+    for name, tag in card_section(pooled, "runs").items():
+        yield f"run {flat(name)}", flat(str(tag))
+    for name in contents.people:
+        if dates := _dates(contents, name):
+            yield f"{name}: judged", dates
+
+
+def _versions(value: object) -> Iterator[str]:
+    """Every version of this program that a card names."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name == "labeler" and isinstance(inner, str):
+                yield flat(inner)
+            else:
+                yield from _versions(inner)
+
+
+def _dates(contents: CollectionContents, name: str) -> str:
+    """From when to when people judged, where their answers say so."""
+    path = people_path(contents.collection.folder, name)
+    if not path.is_file():
+        return ""
+    days = sorted({answer.time[:10] for answer in read_people(path) if answer.time})
+    return " to ".join(dict.fromkeys([flat(days[0]), flat(days[-1])])) if days else ""
+
+
+def _assessors(card: Mapping[str, Any]) -> Table:
+    judged = card_section(card, "judge")
+    rows: list[list[Cell]] = []
+    for name in sorted(judged):
+        entry = card_section(judged, name)
+        served = entry.get("served")
+        names = ", ".join(map(str, served)) if isinstance(served, list) else ""
+        parameters = card_section(entry, "parameters")
+        settings = ", ".join(f"{key} {value}" for key, value in parameters.items())
+        rows.append([name, *(flat(str(entry.get(k, ""))) for k in ("prompt", "model")), names, settings])
+    titles = ("set", "prompt", "model as asked", "model as served", "parameters")
+    return Table("assessors", [Column(title, align="left") for title in titles], rows)
+
+
+def _prompts(card: Mapping[str, Any]) -> Iterator[UsedPrompt]:
+    uses: dict[str, list[str]] = {}
+    generated = card_section(card, "generate").get("prompt")
+    if isinstance(generated, str) and generated:
+        uses.setdefault(generated, []).append("wrote queries")
+    judged = card_section(card, "judge")
+    for name in sorted(judged):
+        identity = card_section(judged, name).get("prompt")
+        if isinstance(identity, str) and "@" in identity:
+            uses.setdefault(identity, []).append(f"judged {name}")
+    for identity, names in uses.items():
+        yield UsedPrompt(flat(identity), ", ".join(names), _text_of(identity))
+
+
+def _text_of(identity: str) -> str:
+    """The text of a prompt; empty where it is not found here as it was."""
+    try:
+        prompt = find_prompt(prompt_source(identity), None)
+    except LabelerError:
+        return ""
+    return prompt.text if prompt.id == identity else ""
+
+
+def _hashes(contents: CollectionContents) -> Iterator[tuple[str, str]]:
+    collection = contents.collection
+    files = [collection.corpus, collection.queries, collection.pool]
+    files += [collection.qrels(name) for name in contents.qrels]
+    files += contents.runs.values()
+    for path in files:
+        if path.is_file():
+            yield path.relative_to(collection.folder).as_posix(), sha256_of(path)

@@ -1,0 +1,60 @@
+"""The scores of a collection's systems, as `evaluate` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from labeler.collection_report.contents import CollectionContents
+from labeler.collection_report.options import ReportOptions
+from labeler.data import Query
+from labeler.errors import Misuse
+from labeler.evaluation.evaluate import report_on
+from labeler.evaluation.options import EvaluationOptions, Grouping
+from labeler.evaluation.score_report import Report
+
+GROUPS = ("origin", "kind")
+"""The fields of queries by whose values scores and grades are shown apart."""
+
+
+def runs_to_report(contents: CollectionContents, names: Sequence[str]) -> Mapping[str, Path]:
+    """The runs of these names, by default all; `Misuse` lists those there are."""
+    for name in names:
+        if name not in contents.runs:
+            listed = ", ".join(contents.runs) or "none"
+            folder = contents.collection.folder
+            raise Misuse(f"no run {name!r} in {folder}; there are: {listed}", parameter="runs")
+    return {name: contents.runs[name] for name in names} if names else contents.runs
+
+
+def scores_of_systems(
+    contents: CollectionContents, scoring: str | None, options: ReportOptions
+) -> Report | None:
+    """The scores by a set of grades; None where there is no run, or no grade."""
+    runs = runs_to_report(contents, options.runs)
+    if not runs or scoring is None:
+        if options.baseline is not None:
+            problem = "no system is scored, so that none is a baseline"
+            raise Misuse(problem, parameter="baseline")
+        return None
+    how = EvaluationOptions(
+        options.measures,
+        baseline=options.baseline,
+        seed=options.seed,
+        grouping=Grouping(tuple(fields_with_groups(contents.queries, contents.qrels[scoring]))),
+        progress=options.progress,
+    )
+    return report_on(contents.collection.qrels(scoring), dict(runs), how)
+
+
+def fields_with_groups(queries: Mapping[str, Query], judged: Sequence[str] | Mapping[str, object]) -> Iterator[str]:
+    """Those of `GROUPS` in which queries with a judgement have more than one value."""
+    for field in GROUPS:
+        values = {group_of(queries[query], field) for query in judged if query in queries}
+        if len(values) > 1 and all(isinstance(value, str) for value in values):
+            yield field
+
+
+def group_of(query: Query, field: str) -> object:
+    """A query's value of a field of its metadata; empty where it has none."""
+    return query.metadata.get(field) or ""
