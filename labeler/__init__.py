@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from labeler.collection.layout import Collection as Collection
     from labeler.collection.layout import open_collection as open_collection
     from labeler.collection.validate import validate as validate
+    from labeler.collection_report.options import ReportOptions as ReportOptions
+    from labeler.collection_report.report import compared_report_of as compared_report_of
+    from labeler.collection_report.report import report_of as report_of
     from labeler.corpus.ingest import ingest as ingest
     from labeler.corpus.rechunk import rechunk as rechunk
     from labeler.corpus.update import update as update
@@ -116,6 +119,7 @@ _PUBLIC = {
     "MonitorOptions": "monitoring.monitor:MonitorOptions",
     "ProbeOptions": "judging.probe.probe:ProbeOptions",
     "ProgramEngine": "runs.engines.program:ProgramEngine",
+    "ReportOptions": "collection_report.options:ReportOptions",
     "RouteOptions": "agreement.route.route:RouteOptions",
     "TuneOptions": "agreement.tune.asking:TuneOptions",
     "abuild": "pipeline.build:abuild",
@@ -135,6 +139,7 @@ _PUBLIC = {
     "check_prompt": "prompt.check:check_prompt",
     "cascade": "agreement.cascade.cascade:cascade",
     "compare": "evaluation.compare:compare",
+    "compared_report_of": "collection_report.report:compared_report_of",
     "compare_chunkings": "pools.chunk:compare_chunkings",
     "corpus_drift": "monitoring.corpus.drift:corpus_drift",
     "correct": "evaluation.correct:correct",
@@ -166,6 +171,7 @@ _PUBLIC = {
     "realism": "queries.realism:realism",
     "rechunk": "corpus.rechunk:rechunk",
     "relabel": "judging.relabel:relabel",
+    "report_of": "collection_report.report:report_of",
     "retest_of": "agreement.retest:retest_of",
     "retrieve_run": "runs.retrieve_run:retrieve_run",
     "reuse": "pools.reuse:reuse",

@@ -134,6 +134,9 @@ COMMANDS: dict[str, Command] = {
         "labeler leaderboard human.qrels llm.qrels runs/*.trec",
     ),
     "missed": Command("missed", MEASURE, "pools.missed", "labeler missed coll/ --qrels llm"),
+    "report": Command(
+        "report", MEASURE, "collection_report", "labeler report coll/ -o report.html"
+    ),
     "reuse": Command("reuse", MEASURE, "pools.reuse", "labeler reuse coll/ --qrels llm"),
     "monitor": Command(
         "monitor",

@@ -11,14 +11,13 @@ from labeler.collection_report.options import ReportOptions
 from labeler.errors import Misuse
 from labeler.report.finding import Finding
 
-
 TIMES = 2
 """People's grades score the systems, unless another set holds more than so many times as many."""
 
 
 @dataclass(frozen=True)
 class ChosenSets:
-    """The set that scores systems, people's sets, and the assessors beside them, the main one first.
+    """The set that scores systems, people's sets, and the assessors, the main one first.
 
     `rule` says why this set scores the systems.
     """

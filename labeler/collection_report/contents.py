@@ -72,17 +72,17 @@ class CollectionContents:
             yield NextStep("There are no documents.", f"labeler ingest DOCUMENTS -o {folder}")
         if not self.queries:
             text = "There are no queries."
-            yield NextStep(text, f"labeler generate {folder} --queries 50")
+            yield NextStep(text, f"labeler generate {folder}")
         if not self.runs:
             text = "There is no run, so that no system can be scored."
             yield NextStep(text, f"labeler pool {folder}")
         elif not self.pool and not self.qrels:
             yield NextStep("There is no pool of pairs to judge.", f"labeler pool {folder}")
         if not self.qrels:
-            yield NextStep("No pair has a grade.", f"labeler judge {folder} --as first")
+            yield NextStep("No pair has a grade.", f"labeler judge {folder}")
         elif not self.people:
             text = "No person has judged a pair."
-            command = f"labeler sample {folder} --pairs 200 -o sheet.csv"
+            command = f"labeler sample {folder} -o sheet.csv"
             yield NextStep(text, command)
 
 

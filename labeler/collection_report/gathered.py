@@ -18,12 +18,12 @@ from labeler.collection_report.options import ReportOptions
 from labeler.collection_report.private import Private
 from labeler.collection_report.provenance import Provenance, provenance_of
 from labeler.collection_report.returned import (
-    Graded,
+    GradesAndReasons,
+    ReasonsAndFailures,
     ReportedQuery,
-    SaidOfPairs,
     first_documents,
+    reasons_in,
     reported_queries,
-    said_of_pairs,
 )
 from labeler.collection_report.sentences import three_sentences
 from labeler.collection_report.systems import runs_to_report, scores_of_systems
@@ -46,7 +46,7 @@ class GatheredReport:
     grades: tuple[GradesOfGroup, ...]
     judged: tuple[SetStatus, ...]
     queries: tuple[ReportedQuery, ...]
-    said: SaidOfPairs
+    reasons: ReasonsAndFailures
     provenance: Provenance
     scale_names: Mapping[int, str]
     private: Private
@@ -61,8 +61,8 @@ class GatheredReport:
         """The reasons that the main assessor gave."""
         main = self.agreement.main
         if main is None or main.assessor == self.sets.scoring:
-            return self.said.reasons
-        return said_of_pairs(self.contents.collection.judgements(main.assessor)).reasons
+            return self.reasons.reasons
+        return reasons_in(self.contents.collection.judgements(main.assessor)).reasons
 
     @property
     def sentences(self) -> tuple[str, str, str]:
@@ -101,7 +101,7 @@ class GatheredReport:
             yield Finding(text)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything but the documents, by name; figures as the commands that give them say them."""
+        """Everything but the documents, by name; figures as their commands give them."""
         reports = self.agreement.reports
         return {
             "title": self.contents.title,
@@ -124,13 +124,20 @@ def _importance(finding: Finding) -> tuple[bool, bool]:
     return finding.level != "warning", bool(finding.each)
 
 
-_WORDS = {"scenarios": "see Unjudged documents", "own_pools": "as each has them"}
+_WORDS = {"scenarios": "see Unjudged documents", "own_pools": "the leaderboard with its own pools"}
 
 
 def _shown(finding: Finding, private: Private) -> str:
     """A finding's text for a reader who has no settings, and another folder."""
-    bare = finding.without_advice()
-    return private(bare.worded(lambda setting: _WORDS.get(setting.parameter, setting.parameter)))
+    return private(words_without_settings(finding))
+
+
+def words_without_settings(finding: Finding) -> str:
+    """A finding's text without its advice, and with words in place of settings."""
+    text = finding.text.replace(finding.advice, "")
+    for setting in finding.settings:
+        text = text.replace(str(setting), _WORDS.get(setting.parameter, setting.parameter))
+    return text
 
 
 def gathered(
@@ -145,9 +152,9 @@ def gathered(
     agreement = agreement_with_people(contents, sets, how)
     scoring = contents.qrels.get(sets.scoring or "", {})
     human = contents.qrels.get(sets.human or "", {}) if sets.human != sets.scoring else {}
-    said = said_of_pairs(opened.judgements(sets.scoring)) if sets.scoring else SaidOfPairs()
+    reasons = reasons_in(opened.judgements(sets.scoring)) if sets.scoring else ReasonsAndFailures()
     tops = first_documents(runs_to_report(contents, how.runs), how.top, how.progress)
-    graded = Graded(scoring, human, said)
+    graded = GradesAndReasons(scoring, human, reasons)
     return GatheredReport(
         contents,
         sets,
@@ -157,7 +164,7 @@ def gathered(
         grades_by_group(scoring, contents.queries) if scoring else (),
         tuple(status(opened)),
         tuple(reported_queries(contents, graded, tops, scores, how.top)),
-        said,
+        reasons,
         provenance_of(contents),
         grade_names(opened, sets.scoring) if sets.scoring else {},
         Private(opened.folder),

@@ -75,7 +75,13 @@ def grades_table(groups: Sequence[GradesOfGroup], names: Mapping[int, str]) -> T
     rows: list[list[Cell]] = []
     for group in groups:
         total = sum(group.grades.values())
-        cells: list[Cell] = [group.field or "-", group.group, group.queries, group.without_relevant, total]
+        cells: list[Cell] = [
+            group.field or "-",
+            group.group,
+            group.queries,
+            group.without_relevant,
+            total,
+        ]
         for grade in grades:
             count = group.grades.get(grade, 0)
             cells += [count, f"{count:,} ({count / total:.0%})" if count else "0"]

@@ -17,10 +17,10 @@ class ReportOptions:
     """Which grades score which systems, by which measures, and what is shown of each query.
 
     `qrels` names the set that scores the systems; without it these are people's grades, or, where
-    another set holds more than twice as many, the set with most. `humans` are people's qrels: assessors
-    are compared with the first, and the others add how far people agree among themselves; without
-    any that is `human`, else the only set of people's. `runs` are names of runs of the collection,
-    all by default. Of each system the first `top` documents are shown.
+    another set holds more than twice as many, the set with most. `humans` are people's qrels:
+    assessors are compared with the first, and the others add how far people agree among themselves.
+    Without any that is `human`, else the first set of people's by name. `runs` are names of runs of
+    the collection, all by default. Of each system the first `top` documents are shown.
     """
 
     qrels: str | None = None

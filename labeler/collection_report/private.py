@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from labeler.report.table import Table
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/\s@]*@")
 _SECRET_OF_ADDRESS = re.compile(r"(?i)([?&](?:api[-_]?key|key|token|secret|sig|password)=)[^&\s]*")
 _KEY = re.compile(r"\b(?:sk|pk|hf|gsk|xai|ghp|AKIA)[-_][A-Za-z0-9_-]{12,}|\bAIza[A-Za-z0-9_-]{20,}")
-_ABSOLUTE = re.compile(r"(?<![\w:/.<>-])(?:~|[A-Za-z]:[\\/]|/)(?:[^\s/\\:,;'\"()<>]+[\\/])+([^\s/\\:,;'\"()<>]*)")
+_WORD = re.compile(r"[^\s'\"()<>,;]+")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 HIDDEN = "[hidden]"
 
 
@@ -43,12 +45,11 @@ class Private:
         text = _USER_OF_ADDRESS.sub("", text)
         text = _SECRET_OF_ADDRESS.sub(rf"\1{HIDDEN}", text)
         text = _KEY.sub(HIDDEN, text)
-        return _ABSOLUTE.sub(lambda match: match[1] or "…", text)
+        return _WORD.sub(lambda match: _without_folders(match[0]), text)
 
     def table(self, table: Table) -> Table:
         """A table with all its texts so."""
-        rows = [[self(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows]
-        return replace(table, rows=rows)
+        return reworded(table, self)
 
     def of_json(self, value: Any) -> Any:
         """A value of JSON with all its texts so; names of members stay."""
@@ -57,3 +58,25 @@ class Private:
         if isinstance(value, dict):
             return {name: self.of_json(inner) for name, inner in value.items()}
         return [self.of_json(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _without_folders(word: str) -> str:
+    """A word, where it is an absolute path without the folders that the file lies in."""
+    bare = word.lstrip("=[{|`")
+    if _DRIVE.match(bare):
+        return re.split(r"[\\/]", bare)[-1]
+    path, colon, rest = bare.partition(":")
+    if not path.startswith(("/", "~/")) or path.startswith("//") or path.count("/") < 2:
+        return word
+    return path.rstrip("/").rpartition("/")[2] + colon + rest
+
+
+def reworded(table: Table, words: Callable[[str], str]) -> Table:
+    """A table whose title, note, headers and texts are put into other words."""
+    rows = [[words(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows]
+    columns = [
+        replace(column, title=words(column.title or column.name)) for column in table.columns
+    ]
+    return replace(
+        table, columns=columns, rows=rows, title=words(table.title), note=words(table.note)
+    )

@@ -18,6 +18,9 @@ from labeler.prompt import find_prompt
 from labeler.report.printable import flat
 from labeler.report.table import Cell, Column, Table
 
+NOBODY = "no person has judged a pair"
+"""What a datasheet says where the card knows of no person; grades may stand beside it."""
+
 
 @dataclass(frozen=True)
 class UsedPrompt:
@@ -59,7 +62,9 @@ def provenance_of(contents: CollectionContents) -> Provenance:
     origins = Counter(str(q.metadata.get("origin") or "unknown") for q in contents.queries.values())
     return Provenance(
         tuple(_facts(contents, origins)),
-        tuple(line for line in _datasheet(card, origins)),
+        tuple(
+            line for line in _datasheet(card, origins) if not (contents.people and NOBODY in line)
+        ),
         _assessors(card),
         tuple(_prompts(card)),
         dict(_hashes(contents)),
@@ -82,6 +87,14 @@ def _facts(contents: CollectionContents, origins: Counter[str]) -> Iterator[tupl
         yield "labeler", ", ".join(versions)
     if contents.queries:
         yield "queries by origin", ", ".join(f"{n:,} {name}" for name, n in origins.most_common())
+    yield from _steps(card)
+    for name in contents.people:
+        if dates := _dates(contents, name):
+            yield f"{name}: judged", dates
+
+
+def _steps(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """How the queries were written, and what the pool was filled with."""
     generated = card_section(card, "generate")
     for name in ("model", "prompt", "seed"):
         if name in generated:
@@ -91,9 +104,6 @@ def _facts(contents: CollectionContents, origins: Counter[str]) -> Iterator[tupl
         yield "pool depth", flat(str(pooled["depth"]))
     for name, tag in card_section(pooled, "runs").items():
         yield f"run {flat(name)}", flat(str(tag))
-    for name in contents.people:
-        if dates := _dates(contents, name):
-            yield f"{name}: judged", dates
 
 
 def _versions(value: object) -> Iterator[str]:
@@ -124,7 +134,9 @@ def _assessors(card: Mapping[str, Any]) -> Table:
         names = ", ".join(map(str, served)) if isinstance(served, list) else ""
         parameters = card_section(entry, "parameters")
         settings = ", ".join(f"{key} {value}" for key, value in parameters.items())
-        rows.append([name, *(flat(str(entry.get(k, ""))) for k in ("prompt", "model")), names, settings])
+        rows.append(
+            [name, *(flat(str(entry.get(k, ""))) for k in ("prompt", "model")), names, settings]
+        )
     titles = ("set", "prompt", "model as asked", "model as served", "parameters")
     return Table("assessors", [Column(title, align="left") for title in titles], rows)
 

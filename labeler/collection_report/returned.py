@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,19 +57,19 @@ class ReportedQuery:
     @property
     def mean(self) -> float | None:
         """The mean of the systems' scores; None where no system is scored."""
-        defined = [score for score in self.scores.values() if score == score]  # not nan
+        defined = [score for score in self.scores.values() if not math.isnan(score)]
         return sum(defined) / len(defined) if defined else None
 
 
 @dataclass(frozen=True)
-class SaidOfPairs:
+class ReasonsAndFailures:
     """Reasons and failures of a set of judgements, by pair."""
 
     reasons: Mapping[Pair, str] = field(default_factory=dict)
     failures: Mapping[Pair, str] = field(default_factory=dict)
 
 
-def said_of_pairs(path: Path) -> SaidOfPairs:
+def reasons_in(path: Path) -> ReasonsAndFailures:
     """What a set of judgements says beside its grades; nothing without a file."""
     reasons: dict[Pair, str] = {}
     failures: dict[Pair, str] = {}
@@ -78,7 +79,7 @@ def said_of_pairs(path: Path) -> SaidOfPairs:
             failures[outcome.pair] = outcome.status
         elif outcome.reason:
             reasons[outcome.pair] = outcome.reason
-    return SaidOfPairs(reasons, failures)
+    return ReasonsAndFailures(reasons, failures)
 
 
 Tops = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -102,12 +103,12 @@ def _run(path: Path) -> Run:
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradesAndReasons:
     """The grades that score the systems, people's beside them, and what was said of the pairs."""
 
     scoring: Qrels
     human: Qrels
-    said: SaidOfPairs
+    reasons: ReasonsAndFailures
 
     def document(self, query_id: str, doc_id: str, ranks: Mapping[str, int]) -> ShownDocument:
         """A document of a query, with what is known of the pair."""
@@ -117,8 +118,8 @@ class Graded:
             ranks,
             _judged(self.scoring, pair),
             _judged(self.human, pair),
-            self.said.failures.get(pair, ""),
-            self.said.reasons.get(pair, ""),
+            self.reasons.failures.get(pair, ""),
+            self.reasons.reasons.get(pair, ""),
         )
 
 
@@ -128,7 +129,11 @@ def _judged(qrels: Qrels, pair: Pair) -> int | None:
 
 
 def reported_queries(
-    contents: CollectionContents, graded: Graded, tops: Tops, scores: Report | None, top: int
+    contents: CollectionContents,
+    graded: GradesAndReasons,
+    tops: Tops,
+    scores: Report | None,
+    top: int,
 ) -> Iterator[ReportedQuery]:
     """The queries in the order of the collection, then those that stand in the grades alone."""
     by_system = _scores_by_query(scores)
@@ -139,7 +144,7 @@ def reported_queries(
         grades = graded.scoring.get(query_id, {})
         relevant = [doc_id for doc_id, grade in grades.items() if grade > 0]
         if not tops:
-            ranks = dict.fromkeys(_best_graded(grades, top), {})
+            ranks = {doc_id: {} for doc_id in _best_graded(grades, top)}
         yield ReportedQuery(
             query,
             {name: row[query_id] for name, row in by_system.items() if query_id in row},
@@ -178,13 +183,15 @@ def _scores_by_query(scores: Report | None) -> dict[str, dict[str, float]]:
     }
 
 
-def documents_shown(contents: CollectionContents, ids: Iterable[str], longest: int) -> dict[str, Document]:
+def documents_shown(
+    contents: CollectionContents, ids: Iterable[str], longest: int
+) -> dict[str, Document]:
     """Those documents of the corpus that have one of the ids, with their texts cut."""
-    wanted = frozenset(ids)
+    needed = frozenset(ids)
     if not contents.collection.corpus.is_file():
         return {}
     return {
         document.id: Document(document.id, document.text[:longest], document.title)
         for document in distinct_documents(contents.collection.corpus)
-        if document.id in wanted
+        if document.id in needed
     }

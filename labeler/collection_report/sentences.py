@@ -1,4 +1,4 @@
-"""Three sentences: what was measured, which system leads and how sure that is, whether people agree."""
+"""Three sentences: what was measured, how sure that is, and whether people agree."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def giver(contents: CollectionContents, sets: ChosenSets) -> str:
     if name in contents.people or name in (sets.human, *sets.more_humans):
         return "people" if name == "human" else f"people ({name})"
     models = made_by(contents.collection, name).models
-    return f"the assessor {name} ({models[-1]})" if models else f"the assessor {name}"
+    model = models[-1] if models else name
+    return f"the assessor {name}" + (f" ({model})" if model != name else "")
 
 
 def _leading(contents: CollectionContents, scores: Report | None) -> str:
@@ -73,10 +74,7 @@ def _agreeing(sets: ChosenSets, agreement: AgreementWithPeople) -> str:
     if sets.scoring is None:
         return "Nobody has judged a pair, so that nothing is known of agreement with people."
     if sets.human is None:
-        return (
-            "No person has judged a pair: "
-            "how far these grades agree with people's is not known."
-        )
+        return "No person has judged a pair: how far these grades agree with people's is not known."
     if not sets.assessors:
         return "The grades are people's; no model has judged a pair."
     return "People and the assessor judged no pair in common: nobody knows whether they agree."

@@ -47,7 +47,9 @@ def scores_of_systems(
     return report_on(contents.collection.qrels(scoring), dict(runs), how)
 
 
-def fields_with_groups(queries: Mapping[str, Query], judged: Sequence[str] | Mapping[str, object]) -> Iterator[str]:
+def fields_with_groups(
+    queries: Mapping[str, Query], judged: Sequence[str] | Mapping[str, object]
+) -> Iterator[str]:
     """Those of `GROUPS` in which queries with a judgement have more than one value."""
     for field in GROUPS:
         values = {group_of(queries[query], field) for query in judged if query in queries}

@@ -31,6 +31,7 @@ REASONS = {
     "--from": "something is made from qrels, judgements, a format or a prompt",
     "--only": "it leaves out retrieving, or pairs of a set",
     "--to": "something becomes a format of runs, of qrels or of a collection",
+    "--format": "it is a form of tables, or a page",
     "--human": "it is one set of qrels, or one more",
     "--compare": "it names lengths of passages, or systems",
     "--dry-run": "it asks nothing, or writes nothing",

@@ -80,6 +80,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "chunk": ["coll --compare 20,40"],
     "monitor": ["coll --documents docs", "coll --documents docs --require stale-judgements"],
     "init": [""],
+    "report": ["coll", "coll --compare first first", "coll --compare first human"],
 }
 VALUES: dict[str, list[str]] = {
     "measure": MEASURES,

@@ -86,6 +86,7 @@ CASES = {
     "pool": Case("pool coll --qrels a.qrels --only -o OUT", ("a.qrels",)),
     "missed": Case("missed sampled --qrels human -o OUT", ()),
     "reuse": Case("reuse coll --qrels human -o OUT", ()),
+    "report": Case("report coll -o OUT", ()),
     "import-qrels": Case("import-qrels a.qrels coll --as human3 -o OUT", ("a.qrels",)),
     "status": Case("status coll -o OUT", ()),
     "calibrate": Case("calibrate b.qrels --people a.qrels -o OUT", ("a.qrels",)),

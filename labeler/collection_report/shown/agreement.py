@@ -13,7 +13,7 @@ from labeler.agreement.tables import confusion_table, detail_tables
 from labeler.collection_report.agreed import FarPair
 from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.shown.queries import TEXT, QueryBlocks, cut_text
-from labeler.report.charts import Axis, NamedValues, matrix, strip
+from labeler.report.charts import Axis, Drawing, NamedValues, matrix, strip
 from labeler.report.page import (
     Block,
     Chart,
@@ -47,7 +47,9 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[Block]:
     names = report.agreement.scale_names
     for sentence in summary(main):
         for line in sentence.split("\n"):
-            yield Paragraph(report.private(line[:1].upper() + line[1:] if line.startswith("people") else line))
+            yield Paragraph(
+                report.private(line[:1].upper() + line[1:] if line.startswith("people") else line)
+            )
     if len(report.agreement.reports) > 1:
         sentence, table = overview(report.agreement.reports, None)
         yield Paragraph(sentence)
@@ -57,9 +59,9 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[Block]:
     tables = {table.name: table for table in parts}
     title = f"{short(main.assessor)} beside {short(main.human)}, with 95 % intervals over queries"
     statistics = tables.pop("statistics")
-    few = [row for row in statistics.rows if row[0] in FEW_STATISTICS]
-    yield TableBlock(replace(statistics, rows=few or statistics.rows), title)
-    if few:
+    few = few_statistics(statistics)
+    yield TableBlock(few, title)
+    if len(few.rows) < len(statistics.rows):
         yield Disclosure(f"All {len(statistics.rows)} statistics", [TableBlock(statistics, title)])
     yield Chart(_matrix(report, main))
     if chart := _strip(main):
@@ -67,12 +69,22 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[Block]:
     for name, table in tables.items():
         if name != "confusion":
             yield TableBlock(table, CAPTIONS.get(name, ""))
-    more = [t for t in detail_tables(main.details, texts) if t.name in ("classes", "grades", "calibration") and t.rows]
+    more = [
+        t
+        for t in detail_tables(main.details, texts)
+        if t.name in ("classes", "grades", "calibration") and t.rows
+    ]
     counts = confusion_table(main.agreement, short(main.human), short(main.assessor), names)
     yield Disclosure("By grade", [TableBlock(table) for table in (counts, *more)])
 
 
-def _matrix(report: GatheredReport, main: AssessorReport) -> object:
+def few_statistics(table: Table) -> Table:
+    """The statistics that are shown at once; all where none of these was computed."""
+    few = [row for row in table.rows if row[0] in FEW_STATISTICS]
+    return replace(table, rows=few or table.rows)
+
+
+def _matrix(report: GatheredReport, main: AssessorReport) -> Drawing:
     agreement = main.agreement
     names = [grade_name(grade, report.agreement.scale_names) for grade in agreement.scale]
     raters = short(main.human), short(main.assessor)
@@ -80,7 +92,7 @@ def _matrix(report: GatheredReport, main: AssessorReport) -> object:
     return matrix(f"Grades of {raters[0]} and of {raters[1]}", counts, names, raters)
 
 
-def _strip(main: AssessorReport) -> object | None:
+def _strip(main: AssessorReport) -> Drawing | None:
     queries = main.details.queries
     if len(queries) < 3:
         return None
@@ -91,7 +103,7 @@ def _strip(main: AssessorReport) -> object | None:
 
 
 def far_section(report: GatheredReport, blocks: QueryBlocks) -> PageSection | None:
-    """The pairs with grades farthest apart; None where all grades are equal, or nothing compares."""
+    """The pairs with grades farthest apart; None where no grades are unequal."""
     apart, main = report.agreement.apart, report.agreement.main
     if main is None or not apart:
         return None
@@ -112,7 +124,7 @@ def _far(report: GatheredReport, blocks: QueryBlocks, far: FarPair) -> Disclosur
         inner.append(excerpt)
     else:
         inner.append(Paragraph(f"Document {doc_id}"))
-    words = f"{query_id} {query.text if query else ''}".strip()
-    document = blocks.documents.get(doc_id)
-    words = f"{cut_text(words, 100)}: {cut_text(document.title if document and document.title else doc_id, 80)}"
-    return Disclosure(words, inner, [str(far.human), str(far.assessor)])
+    asked = cut_text(f"{query_id} {query.text if query else ''}".strip(), 100)
+    return Disclosure(
+        f"{asked}: {blocks.title(doc_id)}", inner, [str(far.human), str(far.assessor)]
+    )

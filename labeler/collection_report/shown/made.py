@@ -44,9 +44,9 @@ def cost_section(report: GatheredReport) -> PageSection | None:
     if not report.judged:
         return None
     table = status_table(report.judged)
-    known = [judged.cost for judged in report.judged if judged.cost is not None]
+    costs = [judged.cost for judged in report.judged if judged.cost is not None]
     text = "What each set of judgements took. A cost is unknown where no price is."
-    if not known:
+    if not costs:
         text = "What each set of judgements took; of no model a price is known."
     return PageSection("Cost", [Paragraph(text), TableBlock(table, "Judgements")])
 
@@ -57,7 +57,10 @@ def provenance_section(report: GatheredReport) -> PageSection:
     blocks: list[Block] = []
     if made.facts:
         blocks.append(FactList([(name, report.private(value)) for name, value in made.facts]))
-    blocks += [Paragraph(f"{report.private(line)[:1].upper()}{report.private(line)[1:]}.") for line in made.lines]
+    blocks += [
+        Paragraph(f"{report.private(line)[:1].upper()}{report.private(line)[1:]}.")
+        for line in made.lines
+    ]
     if made.assessors.rows:
         blocks.append(TableBlock(report.private.table(made.assessors), "Assessors"))
     blocks += _prompts(report)
@@ -75,6 +78,6 @@ def _prompts(report: GatheredReport) -> Iterator[Block]:
             yield Disclosure(f"Prompt {prompt.id}: {prompt.use}", [Preformatted(prompt.text)])
         else:
             yield Paragraph(
-                f"Prompt {prompt.id} ({prompt.use}): its text is not kept in the collection, and no "
-                "prompt of this name and hash is found here."
+                f"Prompt {prompt.id} ({prompt.use}): its text is not kept in the collection, and "
+                "no prompt of this name and hash is found here."
             )

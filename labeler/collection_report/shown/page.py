@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from labeler.agreement.tables import statistics_table
 from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.returned import ReportedQuery, documents_shown
-from labeler.collection_report.shown.agreement import FAR, agreement_section, far_section
+from labeler.collection_report.shown.agreement import (
+    FAR,
+    agreement_section,
+    far_section,
+    few_statistics,
+)
 from labeler.collection_report.shown.detail import MOST_BYTES, Detail, levels
+from labeler.collection_report.shown.findings import first_findings
 from labeler.collection_report.shown.made import cost_section, grades_section, provenance_section
 from labeler.collection_report.shown.queries import TEXT, QueryBlocks, extremes
 from labeler.collection_report.shown.systems import (
@@ -16,11 +23,8 @@ from labeler.collection_report.shown.systems import (
     systems_section,
 )
 from labeler.data import Document
-from labeler.agreement.tables import statistics_table
-from labeler.report.finding import Finding
 from labeler.report.page import (
     Block,
-    Disclosure,
     FactList,
     FindingList,
     Page,
@@ -31,19 +35,17 @@ from labeler.report.page import (
 
 SAMPLED = 60
 """From so many queries it is reckoned how much of all of them a page has room for."""
-MOST_WARNINGS = 5
-"""So many warnings are shown at once; the others open."""
 
 
-def fitting_page(report: GatheredReport) -> Page:
-    """The fullest page of less than `MOST_BYTES`; it says what it leaves out."""
+def fitting_page(report: GatheredReport, most: int = MOST_BYTES) -> Page:
+    """The fullest page of less than so many bytes; it says what it leaves out."""
     documents = documents_of_report(report)
     several = levels(report.options.top)
-    room = MOST_BYTES - len(report_page(report, documents, several[0], queries=()).html().encode())
+    room = most - len(report_page(report, documents, several[0], queries=()).html().encode())
     fitting = [level for level in several if bytes_of_queries(report, documents, level) < room]
     for detail in fitting:
         page = report_page(report, documents, detail)
-        if len(page.html().encode()) < MOST_BYTES:
+        if len(page.html().encode()) < most:
             return page
     return report_page(report, documents, several[-1])
 
@@ -95,7 +97,7 @@ def report_page(
 
 def summary_section(report: GatheredReport, cuts: list[str] | None = None) -> PageSection:
     """Warnings first, then three sentences, and what the collection lacks."""
-    blocks: list[Block] = [*_findings(report)]
+    blocks: list[Block] = [*first_findings(report.findings)]
     blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
     if missing := [*report.contents.missing()]:
         blocks.append(Paragraph("What is missing, and the command that makes it:"))
@@ -104,25 +106,6 @@ def summary_section(report: GatheredReport, cuts: list[str] | None = None) -> Pa
         why = "So that this page stays below 2 MB: "
         blocks.append(Paragraph(f"{why}{'; '.join(cuts)}."))
     return PageSection("Summary", blocks)
-
-
-def _findings(report: GatheredReport) -> Iterator[Block]:
-    warnings = [finding for finding in report.findings if finding.level == "warning"]
-    notes = [finding for finding in report.findings if finding.level != "warning"]
-    first = warnings if len(warnings) <= MOST_WARNINGS else warnings[: MOST_WARNINGS - 1]
-    if first:
-        yield FindingList(first)
-    if rest := [*warnings[len(first) :], *notes]:
-        yield Disclosure(_how_many(len(warnings) - len(first), len(notes)), [FindingList(rest)])
-
-
-def _how_many(warnings: int, notes: int) -> str:
-    counts = []
-    if warnings:
-        counts.append(f"{warnings} more {'warning' if warnings == 1 else 'warnings'}")
-    if notes:
-        counts.append(f"{notes} {'note' if notes == 1 else 'notes'}")
-    return " and ".join(counts)
 
 
 def _counts(report: GatheredReport) -> str:
@@ -134,7 +117,7 @@ def _counts(report: GatheredReport) -> str:
         (len(held.runs), "run", "runs"),
         (len(held.qrels), "set of grades", "sets of grades"),
     )
-    return " · ".join(f"{n:,} {one if n == 1 else many}" for n, one, many in counts)
+    return " · ".join(f"{n:,} {singular if n == 1 else plural}" for n, singular, plural in counts)
 
 
 def summary_page(report: GatheredReport, whole: str = "") -> Page:
@@ -144,18 +127,17 @@ def summary_page(report: GatheredReport, whole: str = "") -> Page:
     """
     blocks: list[Block] = [FindingList(report.findings)] if report.findings else []
     blocks.append(Paragraph(" ".join(report.sentences)))
-    blocks += [Paragraph(f"{step.lacks} Next: {step.command}") for step in report.contents.missing()]
+    blocks += [
+        Paragraph(f"{step.lacks} Next: {step.command}") for step in report.contents.missing()
+    ]
     if report.scores is not None:
         tables = {table.name: table for table in report.scores.tables()}
         blocks.append(PageSection("Systems", [TableBlock(tables["scores"])]))
         if "comparisons" in tables:
             blocks.append(PageSection("Differences", [TableBlock(tables["comparisons"])]))
     if report.agreement.main is not None:
-        table = statistics_table(report.agreement.main.agreement)
+        table = few_statistics(statistics_table(report.agreement.main.agreement))
         blocks.append(PageSection("Agreement with people", [TableBlock(table)]))
     if whole:
         blocks.append(Paragraph(whole))
     return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))
-
-
-__all__ = ["Finding", "fitting_page", "report_page", "summary_page", "summary_section"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -28,6 +29,8 @@ NUMBERED = 12
 """So many systems are numbered; of more it is counted how many returned a document."""
 EXTREMES = 3
 """So many of the best and of the worst queries are shown with their documents."""
+MOST_BESIDE = 10
+"""So many documents of each of these are shown, with their texts."""
 TEXT = 500
 """So many characters of a document stand beside these."""
 _TOPIC = ("description", "narrative")
@@ -65,7 +68,9 @@ class QueryBlocks:
         text = f"A row opens to the first {top} documents of each system, with their ranks."
         if NAMED < len(self.systems) <= NUMBERED:
             numbered = ", ".join(f"{n} {name}" for n, name in enumerate(self.systems, start=1))
-            text += f" Systems are numbered: {numbered}. So “2 in 1, 3” is rank 2 in systems 1 and 3."
+            text += (
+                f" Systems are numbered: {numbered}. So “2 in 1, 3” is rank 2 in systems 1 and 3."
+            )
         yield Paragraph(f"{text} A document without a grade is marked as unjudged.")
 
     def _row(self, query: ReportedQuery, shown: Sequence[str]) -> Disclosure:
@@ -85,6 +90,9 @@ class QueryBlocks:
         length = self.detail.text if text is None else text
         yield from topic(query.query)
         documents = [*self._within(query.documents)]
+        if text is not None and len(documents) > MOST_BESIDE:
+            documents = documents[:MOST_BESIDE]
+            yield Paragraph(f"The {MOST_BESIDE} documents that systems rank highest:")
         if not documents:
             yield Paragraph("No system returned a document, and nobody judged one.")
             return
@@ -126,7 +134,7 @@ class QueryBlocks:
         columns += [Column("why", align="left")] if with_reason else []
         rows: list[list[Cell]] = []
         for document in documents:
-            row: list[Cell] = [self._title(document.id)]
+            row: list[Cell] = [self.title(document.id)]
             row += [document.id] if with_id else []
             row += [grade_text(document)] + ([document.human] if with_human else [])
             row += self._ranks(document)
@@ -134,7 +142,8 @@ class QueryBlocks:
             rows.append(row)
         return Table("documents", columns, rows)
 
-    def _title(self, doc_id: str) -> str:
+    def title(self, doc_id: str) -> str:
+        """A document's title, else its id."""
         document = self.documents.get(doc_id)
         title = flat(document.title) if document else ""
         return cut_text(title or doc_id, self.detail.title)
@@ -194,7 +203,7 @@ def cut_text(text: str, length: int) -> str:
 
 
 def _score(value: float | None) -> str:
-    return "-" if value is None or value != value else number_text(value, ".3f")
+    return "-" if value is None or math.isnan(value) else number_text(value, ".3f")
 
 
 def extremes(blocks: QueryBlocks) -> PageSection | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from labeler.collection_report.gathered import GatheredReport
 from labeler.evaluation.score_report import Report
-from labeler.report.charts import Axis, NamedValue, NamedValues, bars, intervals, strip
+from labeler.report.charts import Axis, Drawing, NamedValue, NamedValues, bars, intervals, strip
 from labeler.report.page import Block, Chart, Disclosure, PageSection, Paragraph, TableBlock
 
 MOST_DOTS = 800
@@ -33,7 +33,7 @@ def _by_which_grades(report: GatheredReport) -> str:
     return f"Scored by the grades of {sets.scoring}: {sets.rule}."
 
 
-def _intervals(scores: Report, measure: str) -> object:
+def _intervals(scores: Report, measure: str) -> Drawing:
     rows = [
         NamedValue(run.name, values["value"], values["low"], values["high"])
         for run in scores.ranked
@@ -48,7 +48,9 @@ def _each_query(scores: Report, measure: str) -> Iterator[Block]:
     if queries < 3 or not ranked:
         return
     rows = [
-        NamedValues(run.name, dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True)))
+        NamedValues(
+            run.name, dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
+        )
         for run in ranked
     ]
     more = len(scores.runs) - len(ranked)
@@ -87,8 +89,8 @@ def holes_section(scores: Report) -> PageSection:
     blocks: list[Block] = [
         Chart(bars(title, rows, Axis("unjudged", ".0%", 0.0, 1.0))),
         Paragraph(
-            "Scores count an unjudged document as not relevant. The table says what they would be "
-            "if such documents were of the top grade, and the least and the most that they could be."
+            "Scores count an unjudged document as not relevant. The table says what they would "
+            "be if such documents were of the top grade, and the least and the most possible."
         ),
     ]
     tables = {table.name: table for table in scores.tables()}

@@ -1,0 +1,328 @@
+"""The report of a collection: the same figures as the commands', at any stage, on one safe page."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from reported import ATTACK, make
+
+import labeler
+from labeler.agreement.report import as_json as agreement_as_json
+from labeler.cli import execute
+from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
+from labeler.collection.pool import write_pool
+from labeler.collection_report.gathered import GatheredReport, gathered
+from labeler.collection_report.options import ReportOptions
+from labeler.collection_report.private import Private
+from labeler.collection_report.report import CollectionReport, report_of
+from labeler.collection_report.shown.page import fitting_page
+from labeler.data import Pair, Pooled
+from labeler.errors import Misuse
+from labeler.judging.status import status
+from labeler.trec.order import ranking
+from labeler.trec.runs import read_run
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return make(tmp_path_factory.mktemp("made") / "shop", judged=("first", "second"))
+
+
+@pytest.fixture(scope="module")
+def report(collection: Collection) -> CollectionReport:
+    return report_of(collection, ReportOptions(qrels="first"))
+
+
+@pytest.fixture(scope="module")
+def held(report: CollectionReport) -> GatheredReport:
+    return report.gathered
+
+
+@pytest.fixture(scope="module")
+def page(report: CollectionReport) -> str:
+    return report.page().html()
+
+
+def test_scores_are_those_of_evaluate(collection: Collection, held: GatheredReport) -> None:
+    by = ("origin", "kind")
+    path = collection.qrels("first")
+    expected = labeler.evaluate(path, [*collection.run_files().values()], by=by)
+    assert held.scores is not None
+    assert held.scores.as_json(per_query=True) == expected.as_json(per_query=True)
+
+
+def test_agreement_is_that_of_agree(collection: Collection, held: GatheredReport) -> None:
+    expected = labeler.agree(str(collection.folder), "human", "first").assessors
+    assert agreement_as_json(held.agreement.reports[:1]) == agreement_as_json(expected)
+    others = labeler.agree(str(collection.folder), "human", "second").assessors
+    assert agreement_as_json(held.agreement.reports[1:]) == agreement_as_json(others)
+
+
+def test_costs_are_those_of_status(collection: Collection, held: GatheredReport) -> None:
+    assert [j.as_json() for j in held.judged] == [j.as_json() for j in status(collection)]
+
+
+def test_the_page_shows_the_figures_as_the_commands_print_them(
+    held: GatheredReport, page: str
+) -> None:
+    assert held.scores is not None
+    for table in held.scores.tables():
+        for row in table.texts():
+            assert all(f">{cell}<" in page for cell in row[1:] if cell), (table.name, row)
+
+
+def test_warnings_stand_before_the_three_sentences(held: GatheredReport, page: str) -> None:
+    assert any(finding.level == "warning" for finding in held.findings)
+    assert page.index('class="warning"') < page.index('class="lead"')
+    assert page.count('class="lead"') == 3
+
+
+def test_the_sentences_name_measure_interval_and_agreement(held: GatheredReport) -> None:
+    first, second, third = held.sentences
+    assert "3 systems were scored by nDCG@10" in first
+    assert "the assessor first (gpt-x-2026-01-01)" in first
+    assert re.search(r"the score of \w+ is 0\.\d{3} to 0\.\d{3} at 95 %\.$", second)
+    assert "kappa of" in third
+    assert "same grade as people" in third
+
+
+def test_each_query_lists_what_each_system_returned(
+    collection: Collection, held: GatheredReport
+) -> None:
+    for name, path in collection.run_files().items():
+        run = read_run(path)
+        for query in held.queries:
+            by_rank = {doc.ranks[name]: doc.id for doc in query.documents if name in doc.ranks}
+            expected = ranking(run[query.query.id])[:10]
+            assert [by_rank[rank] for rank in sorted(by_rank)] == expected
+
+
+def test_what_nobody_judged_and_what_failed_is_marked_and_has_no_grade(
+    held: GatheredReport, page: str
+) -> None:
+    documents = {(q.query.id, d.id): d for q in held.queries for d in q.documents}
+    assert documents["q1", "d11"].grade is None
+    assert documents["q0", "d0"].failure == "refused"
+    assert documents["q0", "d0"].grade is None
+    assert ">unjudged<" in page
+    assert ">refused<" in page
+
+
+def test_the_pairs_farthest_apart_come_first_and_are_of_many_queries(held: GatheredReport) -> None:
+    apart = held.agreement.apart
+    sizes = [abs(far.apart) for far in apart]
+    assert sizes == sorted(sizes, reverse=True)
+    first = [far.pair.query_id for far in apart if abs(far.apart) == sizes[0]]
+    assert len(set(first[: len(set(first))])) == len(set(first))
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
+
+
+def test_texts_of_others_add_no_element_and_nothing_is_loaded(page: str) -> None:
+    assert ATTACK not in page
+    parser = _Tags()
+    parser.feed(page)
+    assert not parser.tags & {"script", "img", "iframe", "link", "object"}
+    assert all(address.startswith("#") for address in parser.addresses)
+
+
+def test_no_path_of_the_machine_and_no_key_stands_on_the_page(
+    collection: Collection, report: CollectionReport, page: str
+) -> None:
+    for text in (page, report.text("markdown"), report.text("json")):
+        assert str(collection.folder.parent) not in text
+        assert "hunter2" not in text
+        assert "abcdef" not in text
+    assert "pages" in page  # what was read is named
+
+
+def test_one_collection_gives_the_same_bytes_wherever_it_lies(
+    collection: Collection, report: CollectionReport, tmp_path: Path
+) -> None:
+    copied = shutil.copytree(collection.folder, tmp_path / "shop")
+    again = report_of(copied, ReportOptions(qrels="first"))
+    for form in ("html", "markdown", "json"):
+        assert again.text(form) == report.text(form)
+
+
+@pytest.mark.parametrize("most", [150_000, 400_000])
+def test_a_page_stays_below_its_size_and_says_what_it_leaves_out(
+    held: GatheredReport, page: str, most: int
+) -> None:
+    fitted = fitting_page(held, most).html()
+    assert len(fitted.encode()) < most
+    assert ("So that this page stays below" in fitted) == (len(page.encode()) >= most)
+
+
+Stage = tuple[str, str]
+STAGES: dict[str, Stage] = {
+    "documents": ("queries.jsonl pool.jsonl runs qrels judgements", "labeler generate shop/"),
+    "queries": ("pool.jsonl runs qrels judgements", "labeler pool shop/"),
+    "no judgements": ("qrels judgements", "labeler judge shop/"),
+    "no runs": ("runs", "labeler pool shop/"),
+    "no people": ("qrels/human.qrels", "labeler sample shop/"),
+    "people alone": ("judgements qrels/first.qrels qrels/second.qrels", ""),
+    "no texts": ("corpus.jsonl queries.jsonl pool.jsonl card.json", "labeler ingest"),
+    "nothing": ("corpus.jsonl queries.jsonl pool.jsonl card.json runs qrels judgements", "ingest"),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_collection_at_any_stage_has_a_page_that_says_what_is_missing(
+    collection: Collection, tmp_path: Path, stage: str
+) -> None:
+    left_out, command = STAGES[stage]
+    folder = shutil.copytree(collection.folder, tmp_path / "shop")
+    for name in left_out.split():
+        path = folder / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    made = report_of(folder)
+    page = made.page().html()
+    assert command in page
+    assert page.count('class="lead"') == 3
+    assert made.text("markdown").startswith("# shop: report")
+
+
+def test_judgements_that_all_failed_are_said_and_score_nothing(tmp_path: Path) -> None:
+    collection = make(tmp_path / "shop", judged=("first",), people=(), failing=True)
+    made = report_of(collection)
+    assert made.gathered.scores is None
+    assert "first: no pair of these judgements has a grade" in made.page().html()
+
+
+def test_one_system_and_one_query_have_a_page(tmp_path: Path) -> None:
+    collection = make(tmp_path / "shop", size=(1, 8), runs=("bm25",))
+    page = report_of(collection).page().html()
+    assert "only 1 query: there is no interval" in page
+    assert "Differences between systems" not in page
+
+
+def test_people_score_the_systems_unless_another_set_is_twice_as_large(
+    collection: Collection, tmp_path: Path
+) -> None:
+    assert gathered(collection).sets.scoring == "human"
+    folder = shutil.copytree(collection.folder, tmp_path / "shop")
+    lines = (folder / "qrels" / "human.qrels").read_text().splitlines()
+    (folder / "qrels" / "human.qrels").write_text("\n".join(lines[::3]) + "\n")
+    sets = gathered(folder).sets
+    assert (sets.scoring, sets.human, sets.rule) == ("first", "human", "the set with most grades")
+    assert any("as the first by name: second" in str(finding) for finding in sets.findings)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (ReportOptions(qrels="third"), "no qrels 'third' with a grade .* there are: first, human"),
+        (ReportOptions(humans=("eve",)), "no qrels 'eve'"),
+        (ReportOptions(runs=("splade",)), "no run 'splade' .* there are: bm25, dense, hybrid"),
+        (ReportOptions(baseline="splade"), "no run 'splade' for a baseline"),
+        (ReportOptions(measures=("nDGC@10",)), "did you mean 'nDCG@10'"),
+    ],
+)
+def test_a_name_that_is_not_there_is_answered_with_those_that_are(
+    collection: Collection, options: ReportOptions, problem: str
+) -> None:
+    with pytest.raises(Misuse, match=problem):
+        report_of(collection, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/data/coll/runs/a.trec: 3 ties", "runs/a.trec: 3 ties"),
+        ("read from /home/me/docs/a.md", "read from a.md"),
+        ("C:\\Users\\me\\docs\\a.md", "a.md"),
+        ("http://me:pw@localhost:8000/v1 gpt", "http://localhost:8000/v1 gpt"),
+        ("key sk-abcdefghijklmnop1234", "key [hidden]"),
+        ("q1/q2 and 0.3/0.4 of library/os.rst:12", "q1/q2 and 0.3/0.4 of library/os.rst:12"),
+        ("https://example.org/a/b/c.html", "https://example.org/a/b/c.html"),
+    ],
+)
+def test_what_belongs_to_the_machine_or_its_owner_is_hidden(text: str, shown: str) -> None:
+    assert Private(Path("/data/coll"))(text) == shown
+
+
+def test_two_sets_of_a_collection_are_compared_as_diff_compares_them(
+    collection: Collection,
+) -> None:
+    compared = labeler.compared_report_of("first", "second", collection)
+    expected = labeler.diff(str(collection.folder), "first", "second")
+    assert list(compared.sentences) == expected.sentences
+    page = compared.page().html()
+    assert "reason of q" in page
+    assert ATTACK not in page
+    scored = {row["run"]: row["by first"] for row in _systems(compared.as_json())}
+    by_first = labeler.evaluate(collection.qrels("first"), [*collection.run_files().values()])
+    assert scored == {run.name: run.scores.means()["nDCG@10"] for run in by_first.runs}
+
+
+def _systems(figures: dict[str, object]) -> list[dict[str, object]]:
+    rows = figures["systems"]
+    assert isinstance(rows, list)
+    return [{"run": row["run"], "by first": row["before"]} for row in rows]
+
+
+def test_two_states_of_a_collection_say_what_came_and_what_went(
+    collection: Collection, tmp_path: Path
+) -> None:
+    later = Collection(shutil.copytree(collection.folder, tmp_path / "later"))
+    rows = later.corpus.read_text().splitlines()
+    later.corpus.write_text("\n".join([rows[0].replace("Text 0", "Changed"), *rows[2:]]) + "\n")
+    with locked(later):
+        write_pool(later.pool, [Pooled(Pair("q1", "d2"))])
+    compared = labeler.compared_report_of(collection, later)
+    (documents, *_) = compared.compared.parts
+    assert documents == ("documents", 12, 11, 0, 1, 1)
+    assert "(1)" not in " ".join(compared.sentences)
+    assert "shop" in compared.sentences[0]
+    assert str(tmp_path) not in compared.page().html()
+
+
+def test_the_command_writes_the_form_that_the_suffix_says(
+    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(collection.folder)
+    assert execute(["report", folder, "-o", str(tmp_path / "page.html")]) == 0
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    capsys.readouterr()
+    assert execute(["report", folder]) == 0
+    assert capsys.readouterr().out.startswith("# shop: report")
+    assert execute(["report", folder, "--compare", "first", "second"]) == 0
+    assert "from first to second" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "problem"),
+    [
+        ("report", 2, "expected a collection"),
+        ("report nowhere", 74, "nowhere"),
+        ("report COLL --compare first third", 2, "--compare: .* no set 'third'"),
+        ("report COLL --run splade", 2, "--run: no run 'splade'"),
+        ("report COLL -m nDGC@10", 2, "--measure: .*did you mean"),
+        ("report COLL --baseline splade", 2, "--baseline: no run"),
+    ],
+)
+def test_bad_input_is_one_line(
+    collection: Collection,
+    capsys: pytest.CaptureFixture[str],
+    words: str,
+    code: int,
+    problem: str,
+) -> None:
+    arguments = [word.replace("COLL", str(collection.folder)) for word in words.split()]
+    assert execute(arguments) == code
+    error = capsys.readouterr().err.strip()
+    assert re.search(problem, error)
+    assert len(error.splitlines()) == 1
