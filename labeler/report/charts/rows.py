@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from labeler.report.charts.drawing import WIDE, Axis, Canvas
 from labeler.report.charts.legend import Entry, legend
-from labeler.report.charts.svg import fitted, length, line, words
+from labeler.report.charts.svg import fitted, length, uprights, words
 from labeler.report.charts.ticks import Scale, scale
 
 _NAMES, _FIGURES = 0.34, 0.36
@@ -80,10 +80,13 @@ class RowChart:
         top = below + (20 if len(self.rows) > _MANY else 0)
         made = scale(self.axis, self.values, *space.ends)
         middles, names, bottom = self._names(space, top)
-        grid = _grid(made, (top, bottom), self.axis, width, both=len(self.rows) > _MANY)
-        label = label_across(self.axis.label, made, bottom + 34, width)
-        drawn = "".join(marks(Frame(made, middles, width)))
-        return Canvas(bottom + _FOOT, head + grid + drawn + names + label)
+        half = space.row / 2 + 1
+        spans = [(top, bottom)] if space.beside else [(y - half, y + half) for y in middles]
+        parts = [head, _grid(made, spans, self.axis), *marks(Frame(made, middles, width)), names]
+        for y in (bottom + 16, top - 8)[: 2 if len(self.rows) > _MANY else 1]:
+            parts += numbers_across(made, y, width)
+        parts.append(label_across(self.axis.label, made, bottom + 34, width))
+        return Canvas(bottom + _FOOT, "".join(parts))
 
     def _space(self, width: int) -> RowSpace:
         """Names and figures get as much as they need, of a wide chart within limits."""
@@ -115,16 +118,11 @@ def _words_of(row: ChartRow, space: RowSpace, top: float, middle: float) -> str:
     return name + words("figures end", (space.width, base), figures, row.figures)
 
 
-def _grid(made: Scale, ends: tuple[float, float], axis: Axis, width: int, *, both: bool) -> str:
-    """A line for each tick with its number, above the rows too if `both`, and the reference."""
-    top, bottom = ends
-    parts = [line("grid", (made(tick), top), (made(tick), bottom)) for tick in made.ticks]
-    for y in (bottom + 16, top - 8)[: 2 if both else 1]:
-        parts += numbers_across(made, y, width)
-    if axis.reference is not None:
-        x = made(axis.reference)
-        parts.append(line("reference", (x, top), (x, bottom)))
-    return "".join(parts)
+def _grid(made: Scale, spans: Sequence[tuple[float, float]], axis: Axis) -> str:
+    """A line for each tick and one for the reference, in pieces that run through no name."""
+    reference = [] if axis.reference is None else [made(axis.reference)]
+    lines = uprights("grid", map(made, made.ticks), spans)
+    return lines + uprights("reference", reference, spans)
 
 
 def numbers_across(made: Scale, y: float, width: float) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from labeler.report.neutral import html_text
 
@@ -59,6 +59,14 @@ def dots(kind: str, centers: Iterable[tuple[float, float]], size: float) -> str:
     """Many filled circles as one line of round ends, a tenth as long as an element for each."""
     starts = "".join(f"M{short(x)} {short(y)}h0" for x, y in centers)
     return element("path", kind, d=starts, **{"stroke-width": size}) if starts else ""
+
+
+def uprights(kind: str, across: Iterable[float], spans: Sequence[tuple[float, float]]) -> str:
+    """Vertical lines as one element, each in pieces from top to bottom."""
+    pieces = "".join(
+        f"M{short(x)} {short(top)}V{short(bottom)}" for x in across for top, bottom in spans
+    )
+    return element("path", kind, d=pieces) if pieces else ""
 
 
 def path(kind: str, points: Iterable[tuple[float, float]], tip: str = "") -> str:
