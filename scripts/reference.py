@@ -26,6 +26,7 @@ from labeler.catalog.recipes import read_recipe, recipe_files
 from labeler.cli import COMMANDS, summary_of
 from labeler.exchange.export.formats import EXPORTS
 from labeler.metrics import MEASURES
+from labeler.monitoring.kinds import KINDS
 from labeler.prompt import PLACEHOLDERS, FrontMatter
 from labeler.prompt.listing import facts_of, shipped_prompts
 
@@ -123,6 +124,12 @@ def statistics() -> str:
     return "\n".join(rows)
 
 
+def alarms() -> str:
+    return "\n".join(
+        [*table("alarm", "what it says"), *(row(f"`{k}`", v) for k, v in KINDS.items())]
+    )
+
+
 def exceptions() -> str:
     rows = table("exception", "exit code", "what it means")
     for name, kind in vars(errors).items():
@@ -214,6 +221,7 @@ SECTIONS = {
     "measures": measures,
     "statistics": statistics,
     "exceptions": exceptions,
+    "alarms": alarms,
     "python": python,
     "front matter": front_matter,
     "grading prompts": grading_prompts,

@@ -19,7 +19,7 @@ from simulate_drift import asked, moved
 from labeler.stats.chart import GivenAgain, chart
 from labeler.trec.qrels import read_qrels
 
-CELLS = ((0.0, 50), (0.1, 50), (0.1, 100), (0.3, 100))
+CELLS = ((0.1, 50), (0.1, 100), (0.3, 100))
 WORLDS = (("stable", 0.0), ("lower", 0.15), ("lower", 0.3))
 
 
@@ -50,14 +50,16 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--before", type=int, default=8)
     parser.add_argument("--after", type=int, default=8)
+    parser.add_argument("--worlds", type=int, nargs="*", default=range(len(WORLDS)))
+    parser.add_argument("--cells", type=int, nargs="*", default=range(len(CELLS)))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/dl19"))
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
     qrels = read_qrels(given.data / "gpt-4o.qrels")
     every = np.array([grade for graded in qrels.values() for grade in graded.values()])
-    for world in WORLDS:
-        for cell in CELLS:
+    for world in [WORLDS[number] for number in given.worlds]:
+        for cell in [CELLS[number] for number in given.cells]:
             runs = [first_alarm(every, cell, world, given, rng) for _ in range(given.repeats)]
             rates = np.array([alarms / before for alarms, before, _ in runs])
             error = rates.std(ddof=1) / np.sqrt(len(runs))

@@ -100,12 +100,16 @@ def _judges(
         yield Watched(
             f"judge {name}",
             f"Judge drift: {name}",
-            f"{controls} of {name}, {first.label} to {last.label}",
+            f"{controls} of {name}, {_days(first.label, last.label)}",
             drift.alarms(),
             drift.findings(),
             judge_blocks(drift),
             drift.as_json(),
         )
+
+
+def _days(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"
 
 
 _Around = tuple[Sequence[WatchRun], datetime, list[Finding], Control]

@@ -33,7 +33,7 @@ def judge_blocks(drift: JudgeDrift) -> list[Block]:
     first, last = drift.charted[0][0], drift.charted[-1][0]
     facts = [
         ("judgements", drift.name),
-        ("controls", f"{len(drift.controls):,}, {first.label} to {last.label}"),
+        ("controls", f"{len(drift.controls):,}, the first on {first.label}"),
         ("pairs at the last one", f"{len(last.pairs):,}"),
         ("prompt", last.now[0]),
         ("model as the server names it", ", ".join(last.names)),
