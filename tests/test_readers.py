@@ -42,6 +42,7 @@ from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
 from labeler.judging.probe.attacks import read_attacks
 from labeler.models.prices import price_of
+from labeler.monitoring.judge.controls import read_control
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
@@ -293,6 +294,9 @@ PEOPLE = """{"query_id": "q1", "doc_id": "d1", "grade": 2, "assessor": "A", "tim
 FIXED = """{"query_id": "q1", "doc_id": "d1", "sha256": "ab"}
 {"query_id": "q1", "doc_id": "d2"}
 """
+CONTROLLED = """{"query_id": "q1", "doc_id": "d1", "old": 1, "new": [1, 2], "model": ["m"]}
+{"query_id": "q1", "doc_id": "d2", "old": 0, "new": [0, "refused"], "model": []}
+"""
 WATCHED = """{"time": "2026-06-01T06:00:00+00:00", "alarms": [], "watches": {}}
 """
 SAMPLE = """{"row": 1, "query_id": "q1", "doc_id": "d1", "probability": 0.5}
@@ -393,6 +397,12 @@ READERS: dict[str, Reader] = {
         SAMPLE,
         lambda p: [(r.number, r.probability) for r in read_sample(p)],
         lambda data: [(r["row"], r["probability"]) for r in plain_rows(data)],
+    ),
+    "control": Reader(
+        "llm.1.jsonl",
+        CONTROLLED,
+        lambda p: [pair.old for pair in read_control(p)],
+        lambda data: [r["old"] for r in plain_rows(data) if type(r.get("old")) is int],
     ),
     "fixed pairs": Reader(
         "a.fixed.jsonl",

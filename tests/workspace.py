@@ -109,6 +109,11 @@ def make_workspace(folder: Path) -> Path:
     assert execute(["pool", coll, "--run", run]) == 0
     for name in ("first", "second"):
         assert execute(["judge", coll, "--model", "similarity", "--as", name, "--quiet"]) == 0
+    control = ["--as", "first", "--control", "4", "--fixed", "--quiet"]
+    assert execute(["judge", coll, "--model", "similarity", *control]) == 0
+    assert execute(["monitor", coll, "--quiet"]) == 0
+    (watch,) = collection.monitoring.iterdir()
+    watch.rename(watch.with_name("RUN.json"))
     draw_sheets(collection, "first", SampleDesign(None), [sheet])
     fill_sheet(sheet, "1")
     assert execute(["import-labels", str(sheet), coll, "--as", "human"]) == 0

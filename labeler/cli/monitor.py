@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import model_options, options
+from labeler.cli import encoder_options, model_options, options  # noqa: F401  registers options
 from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, number
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.screen import caution, note, progress, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import GateFailed, LabelerError, Misuse
+from labeler.models.encoder_options import EncoderOptions
 from labeler.models.limits import Limits
 
 if TYPE_CHECKING:
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
 
     from labeler.collection.outputs import Output
     from labeler.models.control import Control
+    from labeler.monitoring.log.options import LogOptions
     from labeler.monitoring.result import Monitoring
     from labeler.report.finding import Finding
     from labeler.report.forms import FormName
 
-ALARMS, AGAIN = "Alarms", "Judge again"
+ALARMS, AGAIN, LOG = "Alarms", "Judge again", "Log"
 PAGES = (".html", ".htm")
 
 
@@ -84,6 +87,40 @@ class AgainFlags:
     base_url: model_options.BaseUrl = None
 
 
+@dataclass(frozen=True, slots=True)
+class LogFlags:
+    """Which logs are read, and how."""
+
+    log: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A log of searches: CSV, JSON Lines, Parquet; repeatable, or a pattern.",
+            rich_help_panel=LOG,
+        ),
+    ] = None
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART:NAME",
+            help="A column's name where it is no usual one, as time:when; repeatable.",
+            rich_help_panel=LOG,
+        ),
+    ] = None
+    time_zone: Annotated[
+        str, typer.Option(help="Of times without one, as Europe/Berlin.", rich_help_panel=LOG)
+    ] = "UTC"
+    time_format: Annotated[
+        str, typer.Option(help="Of times, as %d.%m.%Y %H:%M.", rich_help_panel=LOG)
+    ] = ""
+    application: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Read this one, of several in a log.", rich_help_panel=LOG
+        ),
+    ] = ""
+
+
 @options.unfolded
 def command(
     context: typer.Context,
@@ -103,6 +140,8 @@ def command(
         str | None,
         typer.Option(metavar="NAME", help="Qrels that documents are held against."),
     ] = None,
+    logs: LogFlags,
+    encoder: EncoderOptions,
     alarms: AlarmFlags,
     again: AgainFlags,
     limits: Limits,
@@ -121,9 +160,12 @@ def command(
     An output that ends in .html is one page. Ends with 5 where an alarm was raised.
     """
     from labeler.collection.layout import open_collection
+    from labeler.exchange.taken import told_what_files_are
     from labeler.models.control import Control
+    from labeler.models.encoders import Encoding
     from labeler.monitoring.corpus.result import CorpusWatch
     from labeler.monitoring.kinds import check_kinds
+    from labeler.monitoring.logs import LogWatch
     from labeler.monitoring.monitor import MonitorOptions, monitor
 
     gates, collection = check_kinds(alarms.require or ()), open_collection(folder)
@@ -140,10 +182,38 @@ def command(
             failed.append(error)
             left_out.append(_without_control(error))
     watch = CorpusWatch(qrels, alarms.stale, alarms.rel, alarms.depth, alarms.fresh)
-    how = MonitorOptions(tuple(judgements or ()), watch)
-    run = monitor(collection, documents or (), options=how, left_out=left_out, control=control)
+    of_logs = LogWatch(log_options(logs), encoding=Encoding(encoder, limits))
+    how = MonitorOptions(tuple(judgements or ()), watch, of_logs)
+    sources = (documents or (), logs.log or ())
+    listening = told_what_files_are(lambda _line: None) if quiet else nullcontext()
+    with listening:
+        run = monitor(collection, *sources, options=how, left_out=left_out, control=control)
     _show(context, run, output.format, to, quiet=quiet)
     _end(run, gates, failed)
+
+
+def log_options(flags: LogFlags) -> LogOptions:
+    """How the logs are read; `Misuse` names the parts whose columns may be named."""
+    from labeler.exchange.fields import EventFields
+    from labeler.exchange.log_columns import EVENT_PARTS
+    from labeler.monitoring.log.options import LogOptions
+
+    names: dict[str, str] = {}
+    for given in flags.column or ():
+        part, _, name = given.partition(":")
+        if part not in EVENT_PARTS or not name:
+            problem = f"expected PART:NAME, PART one of {', '.join(EVENT_PARTS)}; found {given!r}"
+            raise Misuse(problem, parameter="column")
+        names[EVENT_PARTS[part][0]] = name
+    fields = EventFields(**names)
+    return LogOptions(fields, flags.time_zone, flags.time_format, flags.application)
+
+
+def _columns() -> dict[str, str]:
+    """How the settings that name columns are called here."""
+    from labeler.exchange.log_columns import EVENT_PARTS
+
+    return {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()}
 
 
 def _without_control(error: LabelerError) -> Finding:
@@ -180,7 +250,7 @@ def _show(
         caution(alarm)
     if quiet:
         return
-    warn(context, run.findings())
+    warn(context, run.findings(), _columns())
     if to is not None:
         note(f"wrote {to.path}")
 

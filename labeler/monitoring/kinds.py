@@ -13,6 +13,8 @@ KINDS: dict[str, str] = {
     "judge-failures": "more replies without a grade than before",
     "stale-judgements": "more judged pairs are stale than `stale` allows",
     "lost-queries": "queries without a relevant document that is as it was judged",
+    "query-drift": "users search for other things than in the first weeks of the log",
+    "uncovered-queries": "the corpus covers fewer searches than in the first weeks of the log",
     "new-documents": "new or edited documents take more of the first places than `fresh` allows",
 }
 """What each kind of alarm says."""

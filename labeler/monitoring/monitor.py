@@ -18,6 +18,7 @@ from labeler.monitoring.corpus.drift import corpus_drift
 from labeler.monitoring.corpus.result import CorpusWatch
 from labeler.monitoring.judge.blocks import judge_blocks
 from labeler.monitoring.judge.drift import controlled_sets, judge_drift
+from labeler.monitoring.logs import LogWatch, watch_logs
 from labeler.monitoring.result import Monitoring
 from labeler.monitoring.watched import Watched
 from labeler.report.finding import Finding, Setting
@@ -38,22 +39,24 @@ class MonitorOptions:
 
     names: tuple[str, ...] = ()
     corpus: CorpusWatch = field(default_factory=CorpusWatch)
+    logs: LogWatch = field(default_factory=LogWatch)
 
 
 def monitor(  # noqa: PLR0913  what is watched, and how
     collection: Collection | Path | str,
     documents: Paths = (),
+    logs: Paths = (),
     *,
     options: MonitorOptions | None = None,
     left_out: Sequence[Finding] = (),
     control: Control | None = None,
     now: Callable[[], datetime] = _utc_now,
 ) -> Monitoring:
-    """Watch over a collection: its assessor by past controls, and its documents.
+    """Watch over a collection: its assessor by past controls, its documents, and users' searches.
 
-    Asks no model. What there is no data for is left out, and said. The figures are kept in
-    `monitoring/TIME.json` of the collection, so that the next run can show them over time.
-    `left_out` are findings of a caller about what it did not watch.
+    `logs` are files of one log, read as one. Asks no model. What there is no data for is left out,
+    and said. The figures are kept in `monitoring/TIME.json` of the collection, so that the next run
+    can show them over time. `left_out` are findings of a caller about what it did not watch.
 
     >>> from labeler.judging.drift import drift
     >>> from labeler.judging.judge import judge
@@ -70,8 +73,9 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     missing = [*left_out, *(Finding(f"passed over: {problem}") for problem in problems)]
     parts = [*_judges(opened, options, missing)]
     parts += _documents(opened, documents, options, (history, time, missing, control))
+    parts += _logs(opened, logs, options.logs, missing, control)
     if not parts:
-        problem = "nothing to watch: no set was controlled, and no documents are named"
+        problem = "nothing to watch: no set was controlled, no documents and no log are named"
         raise Misuse(f"{opened.folder}: {problem}")
     run = Monitoring(opened.folder, time, tuple(parts), tuple(missing), tuple(history))
     with locked(opened, control.note):
@@ -108,6 +112,27 @@ def _judges(
         )
 
 
+def _several(paths: Paths) -> list[str | Path]:
+    return [paths] if isinstance(paths, str | Path) else list(paths)
+
+
+def _logs(
+    collection: Collection,
+    logs: Paths,
+    how: LogWatch,
+    missing: list[Finding],
+    control: Control,
+) -> Iterator[Watched]:
+    """The watches over users' searches."""
+    several = _several(logs)
+    if several:
+        yield from watch_logs(collection, several, how, missing, control)
+        return
+    setting = Setting("log")
+    text = f"query drift and online measures: no {setting} is named"
+    missing.append(Finding(text, settings=(setting,), level="note"))
+
+
 def _days(first: str, last: str) -> str:
     return first if first == last else f"{first} to {last}"
 
@@ -120,7 +145,7 @@ def _documents(
 ) -> Iterator[Watched]:
     """The watch over the documents."""
     history, time, missing, control = around
-    several = [documents] if isinstance(documents, str | Path) else list(documents)
+    several = _several(documents)
     if not several:
         text = "corpus drift: no documents are named"
         missing.append(Finding(text, settings=(Setting("documents"),), level="note"))

@@ -13,10 +13,17 @@ from labeler.collection.layout import Collection
 from labeler.collection.monitoring import read_watch_runs
 from labeler.collection.validate import validate
 from labeler.errors import Misuse
+from labeler.exchange.fields import EventFields
 from labeler.monitoring.kinds import KINDS
-from labeler.monitoring.monitor import monitor
+from labeler.monitoring.log.options import LogOptions
+from labeler.monitoring.logs import LogWatch, log_files
+from labeler.monitoring.monitor import MonitorOptions, monitor
 from labeler.monitoring.result import Monitoring
 from labeler.monitoring.weeks import joined_weeks, with_gaps
+from labeler.testing import small_collection
+from labeler.text.vectors import can_encode
+
+OF_WHEN = LogOptions(EventFields(time_field="when"))
 
 
 def watched(collection: Collection, week: int = 0) -> Monitoring:
@@ -138,3 +145,37 @@ def test_sets_to_watch_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "has no judgements 'other'" in capsys.readouterr().err
     with pytest.raises(Misuse):
         monitor(judged(queries=2))
+
+
+def test_a_log_whose_queries_change_raises_an_alarm_and_its_weeks_are_kept_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not can_encode():
+        pytest.skip("the embedded encoder is not here")
+    collection, log = small_collection(tmp_path / "coll"), tmp_path / "a.log.csv"
+    rows = ["when,session,query"]
+    for week in range(6):
+        for number in range(40):
+            day = (START + timedelta(weeks=week, hours=4 * number)).isoformat()
+            text = "fish eyes" if number % 2 else "cats asleep"
+            text = "printer ink cartridge" if week == 5 and number % 4 else text
+            rows.append(f"{day},s{week}-{number},{text} {number % 5}")
+    log.write_text("\n".join(rows) + "\n")
+    asked = ("--log", str(tmp_path / "*.log.csv"), "--column", "time:when", "--quiet")
+    assert run(collection, *asked) == 5
+    err = capsys.readouterr().err.splitlines()
+    assert len(err) == 2
+    assert "differ from those of the first" in err[0]
+    last = monitor(collection, logs=log, options=MonitorOptions(logs=LogWatch(OF_WHEN)))
+    assert set(last.kinds) <= KINDS.keys()
+    assert [week["searches"] for week in last.weeks("density").values()] == [40] * 6
+    assert run(collection, "--log", str(log), "--column", "when") == 2
+    assert "--column: expected PART:NAME" in capsys.readouterr().err
+
+
+def test_files_of_logs_may_be_named_by_a_pattern(tmp_path: Path) -> None:
+    for name in ("b.csv", "a.csv"):
+        (tmp_path / name).write_text("x")
+    pattern = tmp_path / "*.csv"
+    assert [path.name for path in log_files([pattern, tmp_path / "a.csv"])] == ["a.csv", "b.csv"]
+    assert log_files([tmp_path / "[no]*.csv"]) == [tmp_path / "[no]*.csv"]
