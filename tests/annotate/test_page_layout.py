@@ -116,7 +116,7 @@ def test_what_a_screen_reader_says(raters: Raters) -> None:
     expect(rater.page.locator("body")).to_match_aria_snapshot("""
       - link "To the answers"
       - banner:
-        - progressbar "Pairs done"
+        - progressbar "Done"
         - text: 0 of 2 done
         - button "Instructions i"
         - button "Keys ?"

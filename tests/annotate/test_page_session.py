@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from browser import chromium
@@ -12,6 +13,10 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from playwright.sync_api import Route, expect
 from rated_pages import Raters, Windows, document, grading_of, pair, pairs, raters_of
+
+from labeler.annotate.journal import RatingJournal
+from labeler.annotate.serve import ServeOptions, served
+from labeler.annotate.session import RatingSession
 
 
 @pytest.fixture(scope="module")
@@ -170,16 +175,22 @@ def test_an_answer_given_in_another_window_is_not_given_twice(raters: Raters) ->
     assert [row.grade for row in one.answers] == [1]
 
 
-def test_an_old_address_says_what_to_do_and_keeps_the_note_in_the_tab(raters: Raters) -> None:
-    rater = raters.rater(grading_of(pairs(2)))
-    page = rater.ready().page
-    page.keyboard.press("n")
-    page.keyboard.type("kept")
-    page.keyboard.press("Escape")
-    page.route("**/api/answer", lambda route: route.fulfill(status=404, body="{}"))
-    page.keyboard.press("1")
-    rater.warns("This address is no longer valid. Open the address").at("stopped")
-    expect(page.get_by_label("Note")).to_have_value("kept")
+def test_a_note_outlives_the_server_and_its_address(raters: Raters, tmp_path: Path) -> None:
+    def session() -> RatingSession:
+        return RatingSession("anna", grading_of(pairs(2)), RatingJournal(tmp_path / "anna.jsonl"))
+
+    with served([session()], ServeOptions(port=0)) as server:
+        (old,) = server.addresses
+        rater = raters.window(old)
+        rater.press("n").page.keyboard.type("kept")
+        rater.page.keyboard.press("Escape")
+    rater.press("1").warns("The server cannot be reached").ready()
+    with served([session()], ServeOptions(port=urlsplit(old).port)) as server:
+        rater.press("1").warns("This address is no longer valid. Open the address").at("stopped")
+        expect(rater.page.get_by_label("Note")).to_have_value("kept")
+        rater.page.goto(server.addresses[0])
+        rater.press("1").says("Saved: 1")
+    assert [(row.grade, row.note) for row in rater.answers] == [(1, "kept")]
 
 
 def test_training_shows_the_agreed_grade_and_a_key_goes_on(raters: Raters) -> None:
@@ -256,7 +267,7 @@ def test_of_two_lists_one_is_better_or_neither(raters: Raters) -> None:
     item = {"query": {"text": "cats"}, "left": results("a", "b"), "right": results("b", "a")}
     rater = raters.rater(grading_of([item] * 4, kind="side-by-side"))
     assert rater.page.get_by_role("region", name="Right").get_by_role("article").count() == 2
-    rater.press("1", "0", "ArrowRight", "b").says("The pair before.")
+    rater.press("1", "0", "ArrowRight", "b").says("The query before.")
     expect(rater.page.get_by_role("button", pressed=True)).to_contain_text("Right is better")
     rater.press("v", "ArrowLeft").at("ended")
     assert [row.answer for row in rater.answers] == ["left", "tie", "right", "left"]

@@ -3,12 +3,12 @@
 import { keepSetting, readSetting } from "./drafts.js";
 import { byId, element } from "./dom.js";
 
-const KEYS = [
-  ["s", "skip: the pair comes again at the end"],
+const keysOf = (noun) => [
+  ["s", `skip: the ${noun} comes again at the end`],
   ["c", "cannot judge, as of a broken text; no grade is saved"],
   ["n", "write a note; Esc leaves it"],
   ["u", "undo the last answer"],
-  ["b or Backspace", "back to the pair before"],
+  ["b or Backspace", `back to the ${noun} before`],
   ["v", "forward again"],
   ["e", "open more of a folded text"],
   ["a", "show all of it; once more folds it again"],
@@ -17,12 +17,12 @@ const KEYS = [
   ["?", "these keys"],
 ];
 
-export function fillHelp(choices, said) {
+export function fillHelp(choices, said, noun) {
   const answers = choices.filter(({ key }) => key).map((choice) => [
     choice.also ? `${choice.key} or ${choice.also.replace("Arrow", "arrow ").toLowerCase()}` : choice.key,
     said(choice),
   ]);
-  byId("help-keys").replaceChildren(...[...answers, ...KEYS].flatMap(([key, meaning]) => [
+  byId("help-keys").replaceChildren(...[...answers, ...keysOf(noun)].flatMap(([key, meaning]) => [
     element("dt", {}, [element("kbd", { text: key })]),
     element("dd", { text: meaning }),
   ]));

@@ -29,6 +29,7 @@ function enter(state) {
   }
 }
 
+const noun = () => (page.session.task === "grade" ? "pair" : "query"); // what is judged one at a time
 const tell = (sentence) => { byId("status").textContent = sentence; };
 const warn = (sentence) => { byId("alert").textContent = sentence; };
 
@@ -83,7 +84,7 @@ function showNoItem(progress) {
   byId("choices").hidden = byId("note-field").hidden = true;
   byId("others").replaceChildren();
   const buttons = wayButtons();
-  if (skipped) buttons.unshift(keyedButton("Judge the skipped pairs", "s", () => go(skipped), { class: "way" }));
+  if (skipped) buttons.unshift(keyedButton("Judge what was skipped", "s", () => go(skipped), { class: "way" }));
   showEnd(progress, buttons);
   enter(ENDED);
 }
@@ -91,7 +92,7 @@ function showNoItem(progress) {
 // --- answering
 
 async function answer(choice) {
-  if (page.state === NEW) return tell("Not counted: this pair had only just appeared.");
+  if (page.state === NEW) return tell(`Not counted: this ${noun()} had only just appeared.`);
   if (page.state !== READY) return undefined;
   const { item } = page;
   const sent = asSent(choice, item, byId("note").value.trim(), page.clock.seconds);
@@ -99,11 +100,11 @@ async function answer(choice) {
     const saved = await api.sendAnswer(sent);
     dropDraft(page.draft);
     if (saved.reveal) showReveal(saved, choice, item);
-    else take(saved, choice.skip ? "Skipped. Next pair." : `Saved: ${said(choice)}. ${nextIs(saved)}`);
+    else take(saved, `${choice.skip ? "Skipped" : `Saved: ${said(choice)}`}. ${nextIs(saved)}`);
   });
 }
 
-const nextIs = ({ item }) => (item ? "Next pair." : "That was the last one.");
+const nextIs = ({ item }) => (item ? `Next ${noun()}.` : "That was the last one.");
 
 function showReveal(saved, choice, item) {
   page.next = saved;
@@ -111,7 +112,7 @@ function showReveal(saved, choice, item) {
   tell("");
   const reveal = byId("reveal");
   const nodes = revealNodes(saved.reveal, page.session.scale ?? [], said(choice), item.training);
-  const on = keyedButton("Next pair", "Enter", goOn, { class: "way" });
+  const on = keyedButton(`Next ${noun()}`, "Enter", goOn, { class: "way" });
   reveal.replaceChildren(...nodes, on);
   reveal.hidden = false;
   byId("choices").hidden = byId("note-field").hidden = true;
@@ -147,7 +148,7 @@ async function fail(error, state, failed) {
   warn(`${failed} ${error.message} Your note is kept${error.expired ? " in this tab." : "; try again."}`);
   if (!error.stale) return;
   warn(`${failed} ${error.message}`);
-  await api.currentItem().then((current) => take(current, "This is the current pair."), (again) => {
+  await api.currentItem().then((current) => take(current, `This is the current ${noun()}.`), (again) => {
     warn(`${failed} ${again.message}`);
   });
 }
@@ -160,12 +161,12 @@ function go(item, sentence = "") {
   if (item && isIdle()) moving(() => api.goTo(item), sentence);
 }
 
-const back = () => (page.state === REVEALED ? undefined : go(page.around.before, "The pair before."));
-const forward = () => (page.state === REVEALED ? undefined : go(page.around.after, "The pair after."));
+const back = () => (page.state === REVEALED ? undefined : go(page.around.before, `The ${noun()} before.`));
+const forward = () => (page.state === REVEALED ? undefined : go(page.around.after, `The ${noun()} after.`));
 
 function undo() {
   const canUndo = page.state === REVEALED || page.around.can_undo;
-  if (canUndo && isIdle()) moving(() => api.undo(), "Undone: this pair is open again.");
+  if (canUndo && isIdle()) moving(() => api.undo(), `Undone: this ${noun()} is open again.`);
 }
 
 function moving(ask, sentence) {
@@ -230,7 +231,7 @@ async function start() {
   try {
     page.session = await api.session();
     page.choices = choicesOf(page.session);
-    fillHelp(page.choices, said);
+    fillHelp(page.choices, said, noun());
     fillInstructions(page.session);
     take(await api.currentItem(), "");
   } catch (error) {

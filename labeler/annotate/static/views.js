@@ -63,11 +63,11 @@ function duration(seconds) {
 }
 
 export function showEnd(progress, buttons) {
-  const all = progress.of === 0 ? "Nothing is here to be judged." : "That was the last pair. Thank you!";
-  byId("query").textContent = all;
+  const done = progress.skipped ? "Only what you skipped is left." : "That was all. Thank you!";
+  byId("query").textContent = progress.of === 0 ? "Nothing is here to be judged." : done;
   byId("topic").replaceChildren();
-  const rest = progress.skipped ? `${counted(progress.skipped, "pair")} skipped.` : "";
-  const text = `${counted(progress.done, "answer")} saved. ${rest}`;
+  const skipped = progress.skipped ? `, ${progress.skipped.toLocaleString("en")} skipped` : "";
+  const text = `${counted(progress.done, "answer")} saved${skipped}.`;
   byId("main").replaceChildren(
     element("p", { text }),
     element("p", { class: "buttons" }, buttons),
