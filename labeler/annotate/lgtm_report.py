@@ -1,0 +1,247 @@
+"""What people say of a run's first results: the share of queries whose page is good."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.several.joint import Together, grade_matrix, joint_agreement
+from labeler.annotate.beside import OfflineScores, offline_scores
+from labeler.annotate.first_results import DEPTH, first_results, named_run
+from labeler.annotate.lgtm import item_id
+from labeler.annotate.lgtm_beside import LgtmBeside, lgtm_beside
+from labeler.annotate.looked_at import Looked, looked_at, weighting_of
+from labeler.annotate.raters.journals import read_journals
+from labeler.collection.layout import Collection, open_collection
+from labeler.errors import BadInput
+from labeler.messages import count_of
+from labeler.report.finding import Finding
+from labeler.report.notebook import notebook_html
+from labeler.report.table import Column, Interval, Row, Table
+from labeler.stats.query_shares import QueryShare, query_share
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+AGREEMENT = "alpha-nominal"
+
+
+@dataclass(frozen=True)
+class LgtmOptions:
+    """How answers about a run are read.
+
+    `depth` is how many results were looked at. `weights` names a field of the queries' metadata
+    that says how much each counts, as how often it is asked. `qrels` names those by which `measure`
+    is computed beside people's answers: the human ones by default.
+    """
+
+    depth: int = DEPTH
+    weights: str = ""
+    qrels: str | None = None
+    measure: str = ""
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LgtmReport:
+    """The share of queries of a run that people call good, and what stands beside it.
+
+    `good` is the share of raters of each query who called it good. `agreement` is that of several
+    raters, `beside` what an offline measure says of the same queries.
+    """
+
+    run: str
+    depth: int
+    share: QueryShare
+    good: Mapping[str, float]
+    looked: Looked
+    agreement: Together | None
+    beside: LgtmBeside | None
+    findings: tuple[Finding, ...]
+    weights: str = ""
+
+    @property
+    def measure(self) -> str:
+        """What the share is called."""
+        return f"LGTM@{self.depth}"
+
+    @property
+    def interval(self) -> Interval:
+        """The share with its interval."""
+        return Interval(self.share.value, self.share.low, self.share.high)
+
+    @property
+    def headline(self) -> list[str]:
+        """The share, how far raters agree, and whether an offline measure goes with it."""
+        queries = count_of(len(self.good), "query", "queries")
+        raters = count_of(len(self.looked.raters), "rater", "raters")
+        share = f"{self.share.value:.2f} [{self.share.low:.2f}, {self.share.high:.2f}]"
+        counted = f" weighted by {self.weights}" if self.weights else ""
+        whole = f"{self.measure} of {self.run}{counted}: {share}, by {raters} on {queries}."
+        return [whole, *self._agreement_said(), *(self.beside.sentences if self.beside else [])]
+
+    def _agreement_said(self) -> list[str]:
+        if len(self.looked.raters) < 2:
+            return []
+        both = sum(len(answers) > 1 for answers in self.looked.answers.values())
+        if not both or self.agreement is None:
+            return ["No query has the answers of two raters, so how far they agree is not known."]
+        same = sum(share in (0.0, 1.0) for q, share in self.good.items() if self._has_two(q))
+        alpha = self.agreement.statistics[AGREEMENT]
+        queries = count_of(both, "query", "queries")
+        text = f"Of {queries} with several raters, all say the same of {same:,}"
+        if alpha.value is None:
+            return [f"{text}; alpha is undefined, as nobody used both answers."]
+        ends = "" if alpha.low is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
+        return [f"{text} (alpha {alpha.value:.2f}{ends})."]
+
+    def _has_two(self, query_id: str) -> bool:
+        return len(self.looked.answers[query_id]) > 1
+
+    def table(self) -> Table:
+        """One row: the share with its interval, queries, raters, and what they could not judge."""
+        columns = [
+            Column("run", align="left"),
+            Column(self.measure, format=".3f", ends=".3f"),
+            Column("queries"),
+            Column("raters"),
+            Column("cannot judge"),
+        ]
+        row: Row = [
+            self.run,
+            self.interval,
+            len(self.good),
+            len(self.looked.raters),
+            self.looked.cannot_judge,
+        ]
+        return Table("lgtm", columns, [row])
+
+    def query_table(self) -> Table:
+        """A row for each query: the share of raters who call it good, and the offline score."""
+        beside = self.beside.scores if self.beside else {}
+        columns = [Column("query", align="left"), Column("good", format=".2f"), Column("raters")]
+        if self.beside:
+            columns.append(Column(self.beside.measure, format=".4f"))
+        rows = [
+            [q, share, len(self.looked.answers[q]), *([beside.get(q)] if self.beside else [])]
+            for q, share in self.good.items()
+        ]
+        return Table("lgtm-queries", columns, rows)
+
+    def tables(self) -> list[Table]:
+        """The share, and where there is one, what the offline measure says of the same queries."""
+        return [self.table(), *([self.beside.table()] if self.beside else [])]
+
+    def frame(self) -> DataFrame:
+        """A row for each query as a pandas DataFrame."""
+        return self.query_table().frame()
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures by name; what is undefined is None."""
+        agreement = self.agreement.statistics[AGREEMENT] if self.agreement else None
+        return {
+            "run": self.run,
+            "measure": self.measure,
+            "value": self.share.value,
+            "low": self.share.low,
+            "high": self.share.high,
+            "queries": len(self.good),
+            "weights": self.weights,
+            **self.looked.as_json(),
+            "agreement": None
+            if agreement is None
+            else {
+                "statistic": AGREEMENT,
+                "value": agreement.value,
+                "low": agreement.low,
+                "high": agreement.high,
+            },
+            "beside": self.beside.as_json() if self.beside else None,
+            "by_query": self.query_table().records(),
+            "sentences": self.headline,
+            "warnings": [str(finding) for finding in self.findings],
+        }
+
+    def __repr__(self) -> str:
+        queries = count_of(len(self.good), "query", "queries")
+        return f"<LgtmReport of {self.run}: {self.measure} {self.share.value:.3f}, {queries}>"
+
+    def _repr_html_(self) -> str:
+        notes = (Finding(sentence, level="note") for sentence in self.headline)
+        return notebook_html(self.tables(), [*notes, *self.findings])
+
+
+def lgtm_report(
+    collection: Collection | Path | str, run: str | Path, options: LgtmOptions | None = None
+) -> LgtmReport:
+    """The share of a run's queries that people call good, by what they answered on the page.
+
+    Answers to results that the run does not show any more are left out, and counted.
+    """
+    options, opened = options or LgtmOptions(), open_collection(collection)
+    name, path = named_run(opened, run, "run")
+    firsts = first_results(opened, path, options.depth)
+    items = {item_id(query_id, firsts): query_id for query_id in firsts}
+    looked = looked_at(read_journals(opened), "lgtm", name, items)
+    if not looked.answers:
+        raise BadInput(_nobody(name, options.depth, looked))
+    good = {q: _share_good(list(answers.values())) for q, answers in looked.answers.items()}
+    weighting = weighting_of(opened, looked, list(firsts), options.weights)
+    counted = [q for q in good if weighting.counts(q)]
+    values = np.array([good[q] for q in counted])
+    ratings = np.array([float(len(looked.answers[q])) for q in counted])
+    share = query_share(values, ratings, weighting.drawn(counted))
+    measure = options.measure or f"nDCG@{options.depth}"
+    offline = offline_scores(opened, {name: path}, options.qrels, measure)
+    return LgtmReport(
+        name,
+        options.depth,
+        share,
+        {q: good[q] for q in counted},
+        looked,
+        _agreement(looked, name, options.seed),
+        _beside(offline, name, good, options.seed),
+        (*looked.findings(len(firsts)), *weighting.findings, *_no_offline(offline)),
+        options.weights,
+    )
+
+
+def _share_good(answers: Sequence[str]) -> float:
+    return Counter(answers)["good"] / len(answers)
+
+
+def _nobody(run: str, depth: int, looked: Looked) -> str:
+    if looked.stale:
+        others = count_of(looked.stale, "answer is", "answers are")
+        return f"{run}: {others} about other results than its first {depth} now; look again"
+    return f"nobody has looked at the first {depth} results of {run} yet"
+
+
+def _agreement(looked: Looked, run: str, seed: int) -> Together | None:
+    if len(looked.raters) < 2:
+        return None
+    graded = {
+        rater: {q: {run: int(a[rater] == "good")} for q, a in looked.answers.items() if rater in a}
+        for rater in looked.raters
+    }
+    matrix = grade_matrix(graded, (0, 1))
+    return joint_agreement(matrix, looked.raters, (), StatisticOptions(seed=seed)).people
+
+
+def _beside(
+    offline: OfflineScores | None, run: str, good: Mapping[str, float], seed: int
+) -> LgtmBeside | None:
+    return None if offline is None else lgtm_beside(good, offline, run, seed)
+
+
+def _no_offline(offline: OfflineScores | None) -> list[Finding]:
+    if offline is not None:
+        return []
+    text = "the collection has no human qrels, so that no offline measure stands beside; name some"
+    return [Finding(text, level="note")]

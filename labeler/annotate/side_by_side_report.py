@@ -1,0 +1,244 @@
+"""Which of two runs people prefer: win rate, sign test, and what an offline measure says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeler.annotate.beside import offline_scores
+from labeler.annotate.first_results import DEPTH, named_run
+from labeler.annotate.looked_at import Looked, QueryWeights, looked_at, weighting_of
+from labeler.annotate.raters.journals import read_journals
+from labeler.annotate.side_by_side import TwoRuns, two_runs
+from labeler.annotate.side_by_side_beside import SideBySideBeside, side_by_side_beside
+from labeler.annotate.side_by_side_sides import SideChosen, bias_findings, sides_chosen, sides_table
+from labeler.collection.layout import Collection, open_collection
+from labeler.errors import BadInput
+from labeler.messages import count_of
+from labeler.metrics.weighting import Weighting
+from labeler.report.finding import Finding
+from labeler.report.notebook import notebook_html
+from labeler.report.table import Column, Interval, Table
+from labeler.stats.levels import SIGNIFICANT
+from labeler.stats.preferences import Preferences, preferences
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class SideBySideOptions:
+    """How answers about two runs are read; as `LgtmOptions` says of one."""
+
+    depth: int = DEPTH
+    weights: str = ""
+    qrels: str | None = None
+    measure: str = ""
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SideBySideReport:
+    """Which of two runs people prefer, over the queries asked about and over all.
+
+    `values` are means over each query's raters of 1 for the first run, 0 for a tie, -1 for the
+    second. `asked` is over these; in `overall` queries with the same results count as ties, in the
+    proportion that they have among all queries (`alike` of `queries`).
+    """
+
+    names: tuple[str, str]
+    depth: int
+    values: Mapping[str, float]
+    asked: Preferences
+    overall: Preferences
+    alike: int
+    queries: int
+    looked: Looked
+    sides: tuple[SideChosen, ...]
+    beside: SideBySideBeside | None
+    findings: tuple[Finding, ...]
+    weights: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """Which run people prefer, as far as the sign test tells it from chance."""
+        if not self.overall.p < SIGNIFICANT:
+            return "cannot tell apart"
+        return f"{self.names[0 if self.asked.wins > self.asked.losses else 1]} is preferred"
+
+    @property
+    def headline(self) -> list[str]:
+        """Which run is preferred, of how many queries, and whether an offline measure says so."""
+        (first, second), asked = self.names, self.asked
+        raters = count_of(len(self.looked.raters), "rater", "raters")
+        text = (
+            f"{first} wins {asked.wins:,} and {second} {asked.losses:,} of "
+            f"{count_of(asked.queries, 'query', 'queries')}, {asked.ties:,} are ties, by {raters}: "
+            f"{self.verdict} (sign test without ties, p {_p(asked.p)})."
+        )
+        rates = [f"Win rate of {first}, a tie counting half: {_rate(self.overall)}{self._counted}"]
+        if self.alike:
+            of = count_of(self.queries, "query", "queries")
+            rates.append(
+                f"; {self.alike:,} of {of} have the same first {self.depth} documents, are not "
+                f"asked about, and are ties in that proportion (without them {_rate(asked)})"
+            )
+        return [text, f"{''.join(rates)}.", *(self.beside.sentences if self.beside else [])]
+
+    @property
+    def _counted(self) -> str:
+        return f", weighted by {self.weights}" if self.weights else ""
+
+    def table(self) -> Table:
+        """A row for the queries asked about, and one for all, with those of the same results."""
+        first, second = self.names
+        columns = [
+            Column("over", align="left"),
+            Column("win rate", f"win rate of {first}", format=".3f", ends=".3f"),
+            Column("wins", f"{first} wins"),
+            Column("ties"),
+            Column("losses", f"{second} wins"),
+            Column("queries"),
+            Column("p", "p (sign test)", format=".3g"),
+        ]
+        rows = [_row("queries asked about", self.asked)]
+        if self.alike:
+            rows.append(_row("all, the same as ties", self.overall))
+        note = "a tie counts as half a win, and has no part in the sign test"
+        return Table("side-by-side", columns, rows, note=note)
+
+    def query_table(self) -> Table:
+        """A row for each query: the preference, raters, and the difference of offline scores."""
+        differences = self.beside.differences if self.beside else {}
+        columns = [
+            Column("query", align="left"),
+            Column("preference", format="+.2f"),
+            Column("raters"),
+        ]
+        if self.beside:
+            columns.append(Column("difference", f"difference of {self.beside.measure}", "+.4f"))
+        rows = [
+            [q, v, len(self.looked.answers[q]), *([differences.get(q)] if self.beside else [])]
+            for q, v in self.values.items()
+        ]
+        return Table("side-by-side-queries", columns, rows)
+
+    def tables(self) -> list[Table]:
+        """Who wins, what the offline measure says, and which sides raters prefer."""
+        beside = [self.beside.table()] if self.beside else []
+        return [self.table(), *beside, sides_table(self.sides)]
+
+    def frame(self) -> DataFrame:
+        """A row for each query as a pandas DataFrame."""
+        return self.query_table().frame()
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures by name; what is undefined is None."""
+        return {
+            "runs": list(self.names),
+            "depth": self.depth,
+            "verdict": self.verdict,
+            "asked": self.asked._asdict(),
+            "overall": self.overall._asdict(),
+            "same_results": self.alike,
+            "queries": self.queries,
+            "weights": self.weights,
+            **self.looked.as_json(),
+            "sides": [side.as_json() for side in self.sides],
+            "beside": self.beside.as_json() if self.beside else None,
+            "by_query": self.query_table().records(),
+            "sentences": self.headline,
+            "warnings": [str(finding) for finding in self.findings],
+        }
+
+    def __repr__(self) -> str:
+        queries = count_of(self.asked.queries, "query", "queries")
+        return f"<SideBySideReport of {' and '.join(self.names)}: {self.verdict}, {queries}>"
+
+    def _repr_html_(self) -> str:
+        notes = (Finding(sentence, level="note") for sentence in self.headline)
+        return notebook_html(self.tables(), [*notes, *self.findings])
+
+
+def side_by_side_report(
+    collection: Collection | Path | str,
+    first: str | Path,
+    second: str | Path,
+    options: SideBySideOptions | None = None,
+) -> SideBySideReport:
+    """Which of two runs people prefer, by what they answered on the page.
+
+    Answers to results that the runs do not show any more are left out, and counted.
+    """
+    options, opened = options or SideBySideOptions(), open_collection(collection)
+    runs = two_runs(opened, first, second, options.depth)
+    items = {runs.item_id(query_id): query_id for query_id in runs.apart}
+    looked = looked_at(read_journals(opened), "side-by-side", runs.sample, items)
+    if not looked.answers:
+        names = " and ".join(runs.names)
+        raise BadInput(f"nobody has compared the first {options.depth} results of {names} yet")
+    weighting = weighting_of(opened, looked, runs.apart, options.weights)
+    values = {q: v for q, v in _values(looked, runs).items() if weighting.counts(q)}
+    array = np.array(list(values.values()))
+    measure = options.measure or f"nDCG@{options.depth}"
+    offline = offline_scores(opened, _paths(opened, first, second), options.qrels, measure)
+    sides = sides_chosen(looked)
+    return SideBySideReport(
+        runs.names,
+        options.depth,
+        values,
+        preferences(array, weighting.weighting(list(values)), options.seed),
+        _overall(array, runs, weighting, list(values), options.seed),
+        len(runs.alike),
+        len(runs.queries),
+        looked,
+        tuple(sides),
+        None if offline is None else side_by_side_beside(values, offline, runs, options.seed),
+        (*looked.findings(len(runs.apart)), *weighting.findings, *bias_findings(sides)),
+        options.weights,
+    )
+
+
+def _paths(collection: Collection, *runs: str | Path) -> dict[str, Path]:
+    return dict(named_run(collection, run, "side_by_side") for run in runs)
+
+
+def _values(looked: Looked, runs: TwoRuns) -> dict[str, float]:
+    """The mean over raters of each query: 1 where the first run was preferred, -1 the second."""
+    by_query: dict[str, list[int]] = {query_id: [] for query_id in looked.answers}
+    for rows in looked.rows.values():
+        for row in rows:
+            preferred = row.detail.get(row.answer) if row.answer in ("left", "right") else None
+            value = 0 if preferred is None else 1 if preferred == runs.names[0] else -1
+            by_query[row.query_id].append(value)
+    return {query_id: float(np.mean(values)) for query_id, values in by_query.items()}
+
+
+def _overall(
+    values: np.ndarray, runs: TwoRuns, weighting: QueryWeights, queries: Sequence[str], seed: int
+) -> Preferences:
+    """The same with queries of the same results as ties, as many for each as there are."""
+    same = round(len(values) * len(runs.alike) / len(runs.apart))
+    weights = weighting.weighting(queries)
+    if weights is not None:
+        mean = float(weights.weights.mean())
+        weights = Weighting(np.append(weights.weights, np.full(same, mean)))
+    return preferences(np.append(values, np.zeros(same)), weights, seed)
+
+
+def _row(over: str, of: Preferences) -> list[Any]:
+    rate = Interval(of.win_rate, of.low, of.high)
+    return [over, rate, of.wins, of.ties, of.losses, of.queries, of.p]
+
+
+def _rate(of: Preferences) -> str:
+    ends = "" if of.low is None else f" [{of.low:.2f}, {of.high:.2f}]"
+    return f"{of.win_rate:.2f}{ends}"
+
+
+def _p(p: float) -> str:
+    return "below .001" if p < 0.001 else f"{p:.3f}"
