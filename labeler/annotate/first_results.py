@@ -161,6 +161,6 @@ def _document(texts: PageTexts, query_id: str, doc_id: str) -> Mapping[str, Any]
     return {**empty, "notice": GONE}
 
 
-def texts_identity(texts: PageTexts, query_id: str, documents: Iterable[str]) -> str:
+def identity_of_results(texts: PageTexts, query_id: str, documents: Iterable[str]) -> str:
     """What identifies the texts of a query and its first results, those that are there."""
     return texts.identity(query_id, *(doc_id for doc_id in documents if doc_id in texts.documents))

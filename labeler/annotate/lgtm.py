@@ -13,9 +13,9 @@ from labeler.annotate.first_results import (
     digest_of,
     drawn_queries,
     first_results,
+    identity_of_results,
     named_run,
     results_shown,
-    texts_identity,
 )
 from labeler.annotate.task import RaterAnswer, RatingItem, RatingTask
 from labeler.annotate.texts import PageTexts
@@ -64,7 +64,7 @@ def lgtm_task(collection: Collection, run: str | Path, draw: QueryDraw | None = 
         items,
         show,
         check,
-        lambda item: texts_identity(texts, item.query_id, firsts[item.query_id]),
+        lambda item: identity_of_results(texts, item.query_id, firsts[item.query_id]),
         session={"scale": [], "instructions": INSTRUCTIONS, "depth": draw.depth},
     )
 

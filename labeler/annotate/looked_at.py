@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from labeler.annotate.first_results import strata_of
-from labeler.annotate.raters.journals import Journals, standing_answers
+from labeler.annotate.raters.journals import Journals, answers_in
 from labeler.arrays import Floats
 from labeler.collection.annotations import JournalRow, RatingKind
 from labeler.collection.layout import Collection
@@ -78,12 +78,10 @@ def looked_at(
     counts: Counter[str] = Counter()
     by = ""
     for rater, journal in journals.items():
-        of_rater, skipped = standing_answers(
-            journal,
-            lambda row: (row.task, row.sample, row.purpose) == (kind, sample, "audit"),
-        )
-        counts["skipped"] += skipped
-        for row in of_rater:
+        own = (kind, sample, "audit")
+        given = answers_in([r for r in journal if (r.task, r.sample, r.purpose) == own])
+        counts["skipped"] += given.skipped
+        for row in given.standing:
             if row.item not in items:
                 counts["stale"] += 1
             elif row.answer is None:

@@ -13,9 +13,9 @@ from labeler.annotate.first_results import (
     digest_of,
     drawn_queries,
     first_results,
+    identity_of_results,
     named_run,
     results_shown,
-    texts_identity,
 )
 from labeler.annotate.task import RaterAnswer, RatingItem, RatingTask
 from labeler.annotate.texts import PageTexts
@@ -122,10 +122,10 @@ def side_by_side_task(
 
     def identity(item: RatingItem) -> str:
         both = (doc_id for name in runs.names for doc_id in by_name[name][item.query_id])
-        return texts_identity(texts, item.query_id, both)
+        return identity_of_results(texts, item.query_id, both)
 
     alike = count_of(len(runs.alike), "query", "queries")
-    same = f"{alike} of {len(runs.queries):,} not asked about: both runs show the same"
+    same = f"{alike} of {len(runs.queries):,} not asked about: both show the same"
     return RatingTask(
         "side-by-side",
         "audit",

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from labeler.cli.looking_options import (
+    LookFlags,
+    StatusFlags,
+    check_look,
+    show_status,
+    status_command,
+)
 from labeler.cli.numbers import COUNT, PORT, SEED, number
-from labeler.cli.options import Folder
+from labeler.cli.options import Folder, FormFlags, unfolded
 from labeler.cli.screen import caution, note, say
 
 if TYPE_CHECKING:
@@ -25,7 +32,9 @@ OPEN = (
 )
 
 
+@unfolded
 def command(
+    context: typer.Context,
     folder: Folder,
     *,
     rater: Annotated[
@@ -94,6 +103,8 @@ def command(
             rich_help_panel=TRAIN,
         ),
     ] = "never",
+    look: LookFlags,
+    status: StatusFlags,
     host: Annotated[
         str, typer.Option(help="The address to listen at.", rich_help_panel=SERVER)
     ] = "127.0.0.1",
@@ -104,6 +115,7 @@ def command(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Open no browser.", rich_help_panel=SERVER)
     ] = False,
+    shown: FormFlags,
 ) -> None:
     """Serve a page on which people grade pairs, blind, and keep each grade at once.
 
@@ -115,10 +127,16 @@ def command(
 
     choice = SampleChoice(sample, routed, pairs, source, parse_share(overlap), seed)
     options = AnnotateOptions(tuple(rater or ()), choice, gold, gold_every, reveal == "after")
-    if export is not None:
+    of_pairs = {"sample": sample, "pairs": pairs, "gold": gold, "export": export, "source": source}
+    flags = {"routed": routed or None, "reveal": reveal if reveal == "after" else None}
+    check_look(look, status, {**of_pairs, **flags})
+    if status.status:
+        show_status(context, folder, look, status, shown.format)
+    elif export is not None:
         _export(folder, options, export)
-        return
-    _serve(folder, options, (host, port), opens_browser=not no_browser)
+    else:
+        sessions = _sessions(folder, options, look, seed)
+        _serve(folder, sessions, (host, port), opens_browser=not no_browser)
 
 
 def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
@@ -137,16 +155,30 @@ def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
     note_next(open_collection(folder), done.name)
 
 
-def _serve(
-    folder: Path, options: AnnotateOptions, where: tuple[str, int | None], opens_browser: bool
-) -> None:
-    from labeler.annotate.annotate import rating_sessions
-    from labeler.annotate.hosts import is_loopback
-    from labeler.annotate.serve import ServeOptions, check_installed, served
-    from labeler.cli.bugs import report_bug
+def _sessions(
+    folder: Path, options: AnnotateOptions, look: LookFlags, seed: int
+) -> list[RatingSession]:
+    """The raters' sessions: pages of results where some run is named, else pairs."""
+    from labeler.annotate.annotate import raters_of, rating_sessions
+    from labeler.annotate.look import look_sessions
+    from labeler.annotate.serve import check_installed
 
     check_installed()
-    sessions = rating_sessions(folder, options, caution)
+    if look.is_asked_for:
+        return look_sessions(folder, look.choice(seed), raters_of(options), caution)
+    return rating_sessions(folder, options, caution)
+
+
+def _serve(
+    folder: Path,
+    sessions: list[RatingSession],
+    where: tuple[str, int | None],
+    opens_browser: bool,
+) -> None:
+    from labeler.annotate.hosts import is_loopback
+    from labeler.annotate.serve import ServeOptions, served
+    from labeler.cli.bugs import report_bug
+
     try:
         with served(sessions, ServeOptions(*where), report_bug) as server:
             if not is_loopback(where[0]):
@@ -172,6 +204,9 @@ def _ended(folder: Path, session: RatingSession) -> str:
     from labeler.errors import LabelerError
 
     rater, task = session.rater, session.task
+    if task.name != "grade":
+        answered = f"{len(session.answers):,} of {len(task.items):,} pages of results answered"
+        return f"{rater}: {answered}; what they say: {status_command(folder, task)}"
     again = shlex.join(["labeler", "annotate", str(folder), "--rater", rater])
     to_go_on = f"to go on: {again} --sample {task.sample}"
     if not session.answers:

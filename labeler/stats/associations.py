@@ -72,9 +72,9 @@ def concordance(first: Flags, y: Floats) -> Association:
     """The chance that of a query in the mask and one outside, the first has the higher `y`.
 
     Ties count half. That is the area under the curve. The interval is Wilson's, of as many queries
-    as the jackknife's variance is worth: never of fewer than stand on the smaller side (Birnbaum
-    and Klose 1957, Annals of Mathematical Statistics 28), nor of more than if the two sides were
-    alike (Mann and Whitney 1947, same annals, 18).
+    as the jackknife's variance is worth: never of fewer than the harmonic mean of both sides, nor
+    of more than if the two were alike (Mann and Whitney 1947, Annals of Mathematical Statistics
+    18).
     """
     inside, outside = y[first], y[~first]
     m, n = len(inside), len(outside)
@@ -86,9 +86,9 @@ def concordance(first: Flags, y: Floats) -> Association:
     if min(m, n) < FEWEST_APART:
         return Association(value, None, None)
     variance = _placements(above.mean(axis=1)) + _placements(above.mean(axis=0))
-    most, least = 3 * m * n / (m + n + 1), float(min(m, n))
+    most, least = 3 * m * n / (m + n + 1), 2 * m * n / (m + n)
     worth = min(max(value * (1 - value) / variance, least), most) if variance > 0 else least
-    stretch = t_quantile((1 + LEVEL) / 2, min(m, n) - 1) / NORMAL_QUANTILE
+    stretch = t_quantile((1 + LEVEL) / 2, m + n - 2) / NORMAL_QUANTILE
     low, high = wilson(np.array([value]), worth / stretch**2)
     return Association(value, float(low[0]), float(high[0]))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from labeler.annotate.answers import AnswersGiven
 from labeler.collection.annotations import (
@@ -33,21 +34,34 @@ def of_kind(rows: Sequence[JournalRow], kind: RatingKind) -> list[JournalRow]:
     return [row for row in rows if row.task == kind]
 
 
-def standing_answers(
-    rows: Sequence[JournalRow], is_own: Callable[[JournalRow], bool] = lambda _row: True
-) -> tuple[list[JournalRow], int]:
-    """The answers that stand, in the order in which they were given, and how many are skipped.
+class RaterAnswers(NamedTuple):
+    """A rater's answers, each list in the order in which they were given.
 
-    Of several answers to one item the last counts, and one that was taken back does not.
+    Of several answers to one item the last stands, and one that was taken back does not. Those of
+    `blind` were given before the assessor's grade was shown, be they taken back later or not.
     """
-    by_sample: dict[tuple[str, str], AnswersGiven] = {}
-    items: dict[tuple[str, str], dict[str, None]] = {}
+
+    standing: list[JournalRow]
+    blind: list[JournalRow]
+    skipped: int
+
+
+def answers_in(rows: Sequence[JournalRow]) -> RaterAnswers:
+    """The answers that stand, the blind ones, and how many items are put off."""
+    by_sample: dict[tuple[RatingKind, str], AnswersGiven] = {}
+    items: dict[tuple[RatingKind, str], dict[str, None]] = {}
     for row in rows:
-        if is_own(row):
-            key = (row.task, row.sample)
-            by_sample.setdefault(key, AnswersGiven(lambda _row: True)).take(row)
-            items.setdefault(key, {})[row.item] = None
-    answers = [row for given in by_sample.values() for row in given.standing().values()]
+        key = (row.task, row.sample)
+        by_sample.setdefault(key, AnswersGiven(lambda _row: True)).take(row)
+        items.setdefault(key, {})[row.item] = None
+    standing: list[JournalRow] = []
+    blind: list[JournalRow] = []
+    for key, given in by_sample.items():
+        standing += given.standing().values()
+        first_answers = (given.blind_row_of(item) for item in items[key])
+        blind += [row for row in first_answers if row is not None and not row.revealed]
     position = {id(row): number for number, row in enumerate(rows)}
-    skipped = sum(given.is_skipped(i) for key, given in by_sample.items() for i in items[key])
-    return sorted(answers, key=lambda row: position[id(row)]), skipped
+    skipped = sum(len(given.skipped) for given in by_sample.values())
+    for answers in (standing, blind):
+        answers.sort(key=lambda row: position[id(row)])
+    return RaterAnswers(standing, blind, skipped)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,12 +17,12 @@ from labeler.annotate.raters.agreement import (
     overlap_of,
 )
 from labeler.annotate.raters.drift import RaterDrift, drifts_of
-from labeler.annotate.raters.journals import of_kind, read_journals, standing_answers
+from labeler.annotate.raters.journals import RaterAnswers, answers_in, of_kind, read_journals
 from labeler.annotate.raters.patterns import patterns_of
 from labeler.annotate.raters.seconds import Pace, pace_of
 from labeler.annotate.raters.steady import (
     SampleFacts,
-    samples_of,
+    random_samples,
     steady_grades,
     words_of_documents,
 )
@@ -130,39 +130,28 @@ def status_of_raters(
     """
     opened = open_collection(collection)
     journals = read_journals(opened)
+    given = {rater: answers_in(of_kind(rows, "grade")) for rater, rows in journals.items()}
+    used = {rater: of.standing if with_revealed else of.blind for rater, of in given.items()}
     counted = {
-        rater: _counted(standing_answers(of_kind(rows, "grade"))[0], with_revealed=with_revealed)
-        for rater, rows in journals.items()
+        rater: [row for row in rows if row.purpose == "audit" and row.grade is not None]
+        for rater, rows in used.items()
     }
     matrix, options = matrix_of(counted), StatisticOptions(seed=seed)
     words = words_of_documents(opened, [row for rows in counted.values() for row in rows])
-    samples = samples_of(opened)
+    samples = random_samples(opened)
     statuses, findings = [], list[Finding]()
     for rater, rows in journals.items():
         others = [row for name, of in counted.items() if name != rater for row in of]
         references = steady_grades(opened, counted[rater], others, samples)
-        drifts = drifts_of(_for_drift(rows, with_revealed=with_revealed), references, seed)
-        statuses.append(_status(rater, rows, drifts, _Beside(samples, matrix, options)))
+        drifts = drifts_of(used[rater], references, seed)
+        beside = _Beside(samples, matrix, options)
+        statuses.append(_status(rater, given[rater], drifts, beside))
+        looks = answers_in([row for row in rows if row.task != "grade"]).standing
+        statuses[-1] = replace(statuses[-1], looks=len(looks))
         findings += patterns_of(rater, counted[rater], words, others)
         findings += [Finding(each.sentence(rater), about=rater) for each in drifts if each.is_alarm]
         findings += _revealed_said(statuses[-1], with_revealed=with_revealed)
     return RatersStatus(tuple(statuses), _together(matrix, options), tuple(findings))
-
-
-def _counted(rows: Sequence[JournalRow], *, with_revealed: bool) -> list[JournalRow]:
-    """The grades that statistics count: of random samples, and blind."""
-    return [
-        row
-        for row in rows
-        if row.purpose == "audit" and row.grade is not None and (with_revealed or not row.revealed)
-    ]
-
-
-def _for_drift(rows: Sequence[JournalRow], *, with_revealed: bool) -> list[JournalRow]:
-    """The same with gold pairs, whose right grades do not change."""
-    answers, _ = standing_answers(of_kind(rows, "grade"))
-    blind = [row for row in answers if with_revealed or not row.revealed]
-    return [row for row in blind if row.purpose in ("audit", "gold")]
 
 
 class _Beside(NamedTuple):
@@ -174,37 +163,29 @@ class _Beside(NamedTuple):
 
 
 def _status(
-    rater: str, rows: Sequence[JournalRow], drifts: Sequence[RaterDrift], beside: _Beside
+    rater: str, given: RaterAnswers, drifts: Sequence[RaterDrift], beside: _Beside
 ) -> RaterStatus:
-    answers, _ = standing_answers(of_kind(rows, "grade"))
-    audit = [row for row in answers if row.purpose == "audit"]
-    _, skipped = standing_answers(of_kind(rows, "grade"), lambda row: row.purpose == "audit")
-    looks, _ = standing_answers([row for row in rows if row.task != "grade"])
+    audit = [row for row in given.standing if row.purpose == "audit"]
     return RaterStatus(
         rater,
         sum(row.grade is not None for row in audit),
-        _left(rater, audit, rows, beside.samples),
-        skipped,
+        _left(rater, audit, beside.samples),
+        given.skipped,
         sum(row.cannot_judge for row in audit),
-        sum(row.purpose == "fix" for row in answers),
+        sum(row.purpose == "fix" for row in given.standing),
         sum(row.revealed and row.grade is not None for row in audit),
-        sum(row.purpose == "gold" for row in answers),
-        len(looks),
-        pace_of(audit),
+        sum(row.purpose == "gold" for row in given.standing),
+        0,
+        pace_of(given.blind),
         None if beside.matrix is None else overlap_of(beside.matrix, rater, beside.options),
-        gold_accuracy(answers),
+        gold_accuracy(given.standing),
         tuple(drifts),
     )
 
 
-def _left(
-    rater: str,
-    audit: Sequence[JournalRow],
-    rows: Sequence[JournalRow],
-    samples: Mapping[str, SampleFacts],
-) -> int:
+def _left(rater: str, audit: Sequence[JournalRow], samples: Mapping[str, SampleFacts]) -> int:
     """How many pairs of the samples that the rater works on, or that are theirs, are unanswered."""
-    begun = {row.sample for row in rows if row.task == "grade" and row.purpose == "audit"}
+    begun = {row.sample for row in audit}
     own = begun | {name for name, sample in samples.items() if sample.rater == rater}
     whole = sum(samples[name].pairs for name in own if name in samples)
     return max(whole - sum(row.sample in samples for row in audit), 0)

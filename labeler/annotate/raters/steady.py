@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from labeler.annotate.samples import purposes
 from labeler.collection.annotations import JournalRow
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection
 from labeler.collection.on_demand import corpus_on_demand
-from labeler.collection.people import read_sample
+from labeler.collection.people import read_sample, sample_path
 from labeler.data import Pair
 from labeler.trec.qrels import read_qrels
 
@@ -24,16 +25,17 @@ class SampleFacts(NamedTuple):
     source: str | None
 
 
-def samples_of(collection: Collection) -> dict[str, SampleFacts]:
+def random_samples(collection: Collection) -> dict[str, SampleFacts]:
     """The random samples of a collection by id; routed ones are none."""
     entries = card_section(read_card(collection), "samples")
     samples = {}
-    for path in sorted((collection.folder / "samples").glob("[!.]*.jsonl")):
-        rows, entry = read_sample(path), card_section(entries, path.stem)
-        if entry.get("routed") is True or any(row.probability is None for row in rows):
-            continue
-        rater, source = entry.get("rater"), entry.get("source")
-        samples[path.stem] = SampleFacts(len(rows), _text(rater), _text(source))
+    for name, purpose in purposes(collection).items():
+        if purpose == "audit":
+            entry = card_section(entries, name)
+            pairs = len(read_sample(sample_path(collection.folder, name)))
+            samples[name] = SampleFacts(
+                pairs, _text(entry.get("rater")), _text(entry.get("source"))
+            )
     return samples
 
 

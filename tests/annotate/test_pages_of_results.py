@@ -1,0 +1,255 @@
+"""What people say of pages of results: of one run, and of two side by side."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from labeler.annotate.first_results import QueryDraw, drawn_queries
+from labeler.annotate.lgtm_report import LgtmOptions, lgtm_report
+from labeler.annotate.look import LookChoice, look_sessions
+from labeler.annotate.side_by_side import left_run
+from labeler.annotate.side_by_side_report import SideBySideOptions, side_by_side_report
+from labeler.annotate.task import RaterAnswer
+from labeler.collection.layout import Collection
+from labeler.errors import BadInput, Misuse
+from labeler.report.render import rendered_all
+from labeler.stats.shares import wilson
+from tests.annotate.looks import (
+    QUERIES,
+    answer_all,
+    better_side,
+    first_is_right,
+    lgtm_session,
+    two_sessions,
+    with_runs,
+)
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return with_runs(tmp_path)
+
+
+def good_or_not(item: dict) -> str:
+    return "good" if first_is_right(item["results"]) else "not"
+
+
+def test_the_share_of_good_pages_is_lgtm_with_its_interval(collection: Collection) -> None:
+    answer_all(lgtm_session(collection, "bad"), good_or_not)
+    report = lgtm_report(collection, "bad")
+    import numpy as np
+
+    low, high = wilson(np.array([0.25]), QUERIES)
+    assert report.share[:3] == (0.25, low[0], high[0])
+    assert report.headline[0] == (
+        f"LGTM@10 of bad: 0.25 [{low[0]:.2f}, {high[0]:.2f}], by 1 rater on {QUERIES} queries."
+    )
+    assert not report.findings
+
+
+def test_beside_it_stands_whether_the_offline_measure_goes_with_it(collection: Collection) -> None:
+    answer_all(lgtm_session(collection, "bad"), good_or_not)
+    beside = lgtm_report(collection, "bad").beside
+    assert beside is not None
+    assert beside.concordance.value == 1.0
+    assert beside.counts == (6, 18)
+    assert beside.means[0] == 1.0
+    assert beside.sentences[0].endswith("the measure goes with people.")
+
+
+def test_without_qrels_no_measure_stands_beside(collection: Collection) -> None:
+    collection.qrels("human").unlink()
+    answer_all(lgtm_session(collection, "bad"), good_or_not)
+    report = lgtm_report(collection, "bad")
+    assert report.beside is None
+    assert "no human qrels" in str(report.findings[0])
+    with pytest.raises(Misuse, match="no qrels 'other'"):
+        lgtm_report(collection, "bad", LgtmOptions(qrels="other"))
+
+
+def test_raters_of_one_query_are_one_query(collection: Collection) -> None:
+    for rater in ("anna", "ben"):
+        answer_all(lgtm_session(collection, "bad", rater=rater), good_or_not)
+    report = lgtm_report(collection, "bad")
+    assert report.share.value == pytest.approx(0.25)
+    assert report.share.worth <= QUERIES
+    assert report.agreement is not None
+    assert report.agreement.statistics["alpha-nominal"].value == 1.0
+    assert "Of 24 queries with several raters, all say the same of 24" in report.headline[1]
+
+
+def test_weights_say_what_queries_count(collection: Collection) -> None:
+    answer_all(lgtm_session(collection, "bad"), good_or_not)
+    good = sum(n + 1 for n in range(0, QUERIES, 4)) / sum(n + 1 for n in range(QUERIES))
+    report = lgtm_report(collection, "bad", LgtmOptions(weights="asked"))
+    assert report.share.value == pytest.approx(good)
+    assert report.share.worth < QUERIES
+
+
+def test_groups_stand_for_as_many_queries_as_they_have(collection: Collection) -> None:
+    # good are those whose number is divisible by 4, all of them even
+    session = lgtm_session(collection, "bad", QueryDraw(12, by="kind"))
+    answer_all(session, good_or_not)
+    looked = Counter(int(item.query_id[1:]) % 2 for item in session.task.items)
+    assert looked == {0: 6, 1: 6}
+    report = lgtm_report(collection, "bad")
+    even = [share for q, share in report.good.items() if int(q[1:]) % 2 == 0]
+    assert report.share.value == pytest.approx(sum(even) / len(even) / 2)
+    assert report.looked.by == "kind"
+
+
+def test_more_queries_are_the_first_ones_and_others(collection: Collection) -> None:
+    ids = [f"q{n:02}" for n in range(QUERIES)]
+    few, more = (drawn_queries(collection, ids, QueryDraw(n)) for n in (5, 10))
+    assert [row.query_id for row in more[:5]] == [row.query_id for row in few]
+    assert {row.probability for row in few} == {5 / QUERIES}
+    other = drawn_queries(collection, ids, QueryDraw(5, seed=1))
+    assert [row.query_id for row in other] != [row.query_id for row in few]
+
+
+def test_other_results_are_asked_about_again(collection: Collection) -> None:
+    answer_all(lgtm_session(collection, "bad"), good_or_not)
+    path = collection.run("bad")
+    path.write_text(path.read_text().replace("q01 Q0 q01-b 1 2", "q01 Q0 q01-b 1 0"))
+    report = lgtm_report(collection, "bad")
+    assert len(report.good) == QUERIES - 1
+    assert "1 answer is about other results than are shown now: left out" in map(
+        str, report.findings
+    )
+    (item,) = [lgtm_session(collection, "bad").state()["item"]]
+    assert item["query"]["id"] == "q01"
+
+
+def test_what_nobody_can_tell_is_counted_and_in_no_figure(collection: Collection) -> None:
+    session = lgtm_session(collection, "bad")
+    session.answer(RaterAnswer(session.state()["item"]["id"], cannot_judge=True, note="no"))
+    answer_all(session, good_or_not)
+    report = lgtm_report(collection, "bad")
+    assert len(report.good) == QUERIES - 1
+    assert report.table().records()[0]["cannot judge"] == 1
+
+
+def test_an_answer_that_is_none_of_the_task_is_refused(collection: Collection) -> None:
+    session = lgtm_session(collection, "bad")
+    with pytest.raises(Misuse, match="expected one of the answers good, not"):
+        session.answer(RaterAnswer(session.state()["item"]["id"], answer="left"))
+    (session,) = two_sessions(collection)
+    with pytest.raises(Misuse, match="expected one of the answers left, right, tie"):
+        session.answer(RaterAnswer(session.state()["item"]["id"], answer="good"))
+
+
+def test_the_preferred_run_wins_by_the_sign_test(collection: Collection) -> None:
+    (session,) = two_sessions(collection)
+    assert session.task.notes == ("6 queries of 24 not asked about: both show the same",)
+    answer_all(session, better_side)
+    report = side_by_side_report(collection, "good", "bad")
+    assert report.asked[:4] == (18, 0, 0, 1.0)
+    assert report.asked.p == pytest.approx(2**-17)
+    assert report.overall[:4] == (18, 6, 0, (18 + 3) / 24)
+    assert report.verdict == "good is preferred"
+    turned = side_by_side_report(collection, "bad", "good")
+    assert turned.asked.win_rate == 0.0
+    assert turned.verdict == "good is preferred"
+
+
+def test_the_journal_and_no_page_says_which_run_stands_left(collection: Collection) -> None:
+    (session,) = two_sessions(collection)
+    sides = Counter()
+    while (item := session.state()["item"]) is not None:
+        assert not {"good", "bad"} & set(json.dumps(item).replace('"', " ").split())
+        session.answer(RaterAnswer(item["id"], answer="left"))
+    for row in session.answers.values():
+        sides[row.detail["left"]] += 1
+        assert {row.detail["left"], row.detail["right"]} == {"good", "bad"}
+    assert min(sides.values()) > 3
+
+
+def test_sides_are_drawn_for_each_query_and_rater() -> None:
+    queries = [str(number) for number in range(400)]
+    drawn = {
+        rater: [left_run(("a", "b"), 0, rater, query) for query in queries] for rater in ("x", "y")
+    }
+    assert 160 < drawn["x"].count("a") < 240
+    same = sum(x == y for x, y in zip(drawn["x"], drawn["y"], strict=True))
+    assert 160 < same < 240
+    assert drawn["x"] == [left_run(("b", "a"), 0, "x", query) for query in queries]
+
+
+def test_a_rater_who_prefers_a_side_is_named_and_no_run_gains(collection: Collection) -> None:
+    anna, ben = two_sessions(collection, raters=("anna", "ben"))
+    answer_all(anna, better_side)
+    answer_all(ben, lambda _item: "left")
+    report = side_by_side_report(collection, "good", "bad")
+    by_rater = {side.rater: side for side in report.sides}
+    assert by_rater["ben"].left == 18
+    assert [finding.about for finding in report.findings] == ["ben"]
+    assert report.asked.queries == 18
+    assert report.asked.losses == 0
+    assert report.asked.wins + report.asked.ties == 18
+
+
+def test_the_offline_measure_is_held_against_the_preferences(collection: Collection) -> None:
+    (session,) = two_sessions(collection)
+    answer_all(session, better_side)
+    beside = side_by_side_report(collection, "good", "bad").beside
+    assert beside is not None
+    assert (beside.same, beside.opposite, beside.untold) == (18, 0, 0)
+    assert beside.sentences[0].endswith("the measure goes with people.")
+
+
+def test_runs_that_cannot_be_looked_at_say_why(collection: Collection) -> None:
+    runs = collection.folder / "runs"
+    (runs / "same.trec").write_text((runs / "good.trec").read_text().replace(" good", " same"))
+    (runs / "empty.trec").write_text("")
+    (runs / "alien.trec").write_text("x1 Q0 d 1 1 alien\n")
+    for choice, error in (
+        (LookChoice(lgtm="god"), "no run 'god'; did you mean 'good'"),
+        (LookChoice(lgtm="alien"), "share no query"),
+        (LookChoice(lgtm="empty"), "empty.trec"),
+        (LookChoice(side_by_side=("good", "good")), "found 'good' twice"),
+        (LookChoice(side_by_side=("good", "same")), "there is nothing to compare"),
+        (LookChoice(), "expected one run to look at"),
+        (LookChoice(lgtm="good", draw=QueryDraw(25)), "cannot draw 25 of 24 queries"),
+        (LookChoice(lgtm="good", draw=QueryDraw(by="knd")), "did you mean 'kind'"),
+    ):
+        with pytest.raises((Misuse, BadInput), match=error):
+            look_sessions(collection, choice, ["anna"])
+    with pytest.raises(Misuse, match="depth of 1 to 100"):
+        QueryDraw(depth=0)
+
+
+def test_a_report_of_nothing_says_so(collection: Collection) -> None:
+    with pytest.raises(BadInput, match="nobody has answered anything yet"):
+        lgtm_report(collection, "good")
+    answer_all(lgtm_session(collection, "bad"), good_or_not, most=1)
+    with pytest.raises(BadInput, match="nobody has looked at the first 10 results of good yet"):
+        lgtm_report(collection, "good")
+    with pytest.raises(BadInput, match="nobody has compared"):
+        side_by_side_report(collection, "good", "bad")
+    (only,) = lgtm_report(collection, "bad").table().records()
+    assert only["queries"] == 1
+
+
+def test_few_comparisons_have_no_interval_and_are_shown(collection: Collection) -> None:
+    (session,) = two_sessions(collection)
+    answer_all(session, better_side, most=1)
+    report = side_by_side_report(collection, "good", "bad", SideBySideOptions(weights="asked"))
+    assert report.asked.low is None
+    assert report.verdict == "cannot tell apart"
+    assert "p 1.000" in report.headline[0]
+
+
+def test_every_form_of_a_report_shows_its_figures(collection: Collection) -> None:
+    answer_all(lgtm_session(collection, "bad"), good_or_not)
+    (session,) = two_sessions(collection)
+    answer_all(session, better_side)
+    for report in (lgtm_report(collection, "bad"), side_by_side_report(collection, "good", "bad")):
+        assert json.loads(json.dumps(report.as_json()))["queries"] == QUERIES
+        assert len(report.frame()) in (QUERIES, 18)
+        assert report.headline[0].replace("<", "&lt;") in report._repr_html_()
+        assert rendered_all(report.tables()).count("\n") > 3
+        assert repr(report).startswith("<")

@@ -1,0 +1,220 @@
+"""What the journals say of raters: progress, agreement, gold pairs, drift, patterns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.several.joint import grade_matrix, joint_agreement
+from labeler.annotate.journal import RatingJournal
+from labeler.annotate.raters.agreement import gold_accuracy
+from labeler.annotate.raters.drift import PACE, drifts_of
+from labeler.annotate.raters.journals import answers_in
+from labeler.annotate.raters.patterns import least_seconds, patterns_of
+from labeler.annotate.raters.seconds import pace_of
+from labeler.annotate.raters.status import status_of_raters
+from labeler.collection.annotations import JournalRow, journal_path
+from labeler.collection.layout import Collection
+from labeler.collection.lock import locked
+from labeler.collection.people import SampledPair, sample_path, write_sample
+from labeler.data import Pair
+from labeler.errors import BadInput
+from labeler.report.render import rendered_all
+from labeler.stats.shares import clustered_interval
+from labeler.testing import small_collection
+
+
+def row(query: str, doc: str, grade: int | None, **values: object) -> JournalRow:
+    purpose = str(values.pop("purpose", "audit"))
+    sample = str(values.pop("sample", "s1"))
+    item = f"{query}/{doc}"
+    return JournalRow("grade", purpose, sample, item, query, doc, grade, **values)  # type: ignore[arg-type]
+
+
+def graded(grades: Iterable[int], per_query: int = 2, **values: object) -> Iterator[JournalRow]:
+    for number, grade in enumerate(grades):
+        yield row(f"q{number // per_query}", f"d{number}", int(grade), **values)
+
+
+def journal_of(collection: Collection, rater: str, rows: Iterable[JournalRow]) -> None:
+    journal = RatingJournal(journal_path(collection, rater))
+    journal.path.parent.mkdir(exist_ok=True)
+    journal.path.write_bytes(b"".join(each.line() for each in rows))
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    collection = small_collection(tmp_path / "coll")
+    with locked(collection):
+        pairs = [Pair(f"q{n // 2}", f"d{n}") for n in range(60)]
+        sampled = [SampledPair(n, pair, 0.5) for n, pair in enumerate(pairs, start=1)]
+        (collection.folder / "samples").mkdir()
+        write_sample(sample_path(collection.folder, "s1"), sampled)
+    return collection
+
+
+def test_each_kind_of_work_is_counted_apart(collection: Collection) -> None:
+    rows = [
+        *graded([0, 1, 2, 3], seconds=10.0),
+        row("q8", "d16", None, cannot_judge=True),
+        row("q9", "d18", None, skip=True),
+        row("q9", "d19", 3, purpose="fix", sample="r1"),
+        row("q9", "d20", 1, purpose="gold", detail={"gold": 1}),
+        JournalRow("lgtm", "audit", "bm25", "q1#x", "q1", answer="good"),
+    ]
+    journal_of(collection, "anna", rows)
+    (anna,) = status_of_raters(collection).raters
+    assert (anna.graded, anna.cannot_judge, anna.skipped, anna.left) == (4, 1, 1, 55)
+    assert (anna.fixed, anna.gold, anna.looks, anna.revealed) == (1, 1, 1, 0)
+    assert anna.pace.median == 10.0
+    assert anna.accuracy is not None
+    assert anna.accuracy.share.value == 1.0
+    assert anna.overlap is None
+
+
+def test_the_last_answer_counts_and_one_taken_back_does_not() -> None:
+    first, second = row("q1", "d1", 0), row("q1", "d1", 3)
+    other, undone = row("q1", "d2", 1), row("q1", "d2", None, undo=True)
+    answers = answers_in([first, other, second, undone])
+    assert [answer.grade for answer in answers.standing] == [3]
+
+
+def test_what_was_changed_after_the_reveal_is_in_no_statistic(collection: Collection) -> None:
+    blind = list(graded([0, 1] * 15, reveals=True))
+    changed = list(graded([1, 0] * 15, revealed=True))
+    journal_of(collection, "anna", [*blind, *changed])
+    journal_of(collection, "ben", list(graded([0, 1] * 15)))
+    status = status_of_raters(collection)
+    assert status.raters[0].revealed == 30
+    assert status.raters[0].overlap is not None
+    assert status.raters[0].overlap.statistics["kappa"].value == 1.0
+    assert "which no statistic counts" in str(status.findings[0])
+    with_them = status_of_raters(collection, with_revealed=True)
+    assert with_them.raters[0].overlap is not None
+    assert with_them.raters[0].overlap.statistics["kappa"].value == -1.0
+
+
+def test_corrected_and_gold_pairs_are_in_no_agreement(collection: Collection) -> None:
+    journal_of(collection, "anna", graded([0, 1, 2, 3] * 5, purpose="fix"))
+    journal_of(collection, "ben", graded([0, 1, 2, 3] * 5))
+    journal_of(collection, "cleo", graded([0, 1, 2, 3] * 5, purpose="gold", detail={"gold": 0}))
+    status = status_of_raters(collection)
+    assert all(rater.overlap is None for rater in status.raters)
+    assert status.together is None
+
+
+def test_agreement_is_that_of_the_agreement_room(collection: Collection) -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 4, 60)
+    grades = {
+        name: np.clip(truth + rng.integers(-1, 2, 60), 0, 3) for name in ("anna", "ben", "cleo")
+    }
+    for name, given in grades.items():
+        journal_of(collection, name, graded(given))
+    qrels = {
+        name: {f"q{q}": {f"d{n}": int(given[n]) for n in (2 * q, 2 * q + 1)} for q in range(30)}
+        for name, given in grades.items()
+    }
+    whole = joint_agreement(
+        grade_matrix(qrels, (0, 1, 2, 3)), list(qrels), (), StatisticOptions()
+    ).people
+    status = status_of_raters(collection)
+    assert whole is not None
+    assert status.together is not None
+    assert status.together.statistics["alpha-ordinal"] == whole.statistics["alpha-ordinal"]
+    assert [rater.overlap.pairs for rater in status.raters if rater.overlap] == [120] * 3
+
+
+def test_gold_accuracy_is_a_share_over_queries() -> None:
+    right = [1, 1, 0, 1, 1, 0, 1, 1]
+    rows = [
+        row(f"q{n // 4}", f"d{n}", 2 if yes else 3, purpose="gold", detail={"gold": 2})
+        for n, yes in enumerate(right)
+    ]
+    accuracy = gold_accuracy([*rows, row("q", "d", 1)])
+    assert accuracy is not None
+    assert accuracy.share == (0.75, *clustered_interval(np.array(right), [0] * 4 + [1] * 4))
+    assert accuracy.bias == 0.25
+    assert gold_accuracy([row("q", "d", 1), row("q", "e", 1, purpose="gold")]) is None
+
+
+def test_a_break_counts_as_five_medians() -> None:
+    rows = [row("q", f"d{n}", 1, seconds=s) for n, s in enumerate([10.0] * 9 + [36_000.0])]
+    pace = pace_of(rows)
+    assert pace.median == 10.0
+    assert pace.hours == pytest.approx((90 + 50) / 3600)
+
+
+def test_a_rater_who_gets_stricter_is_told_by_a_steady_reference() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 4, 200)
+    lower = truth - (rng.random(200) < np.linspace(0, 1, 200))
+    rows = list(graded(lower))
+    steady = {each.pair: float(grade) for each, grade in zip(rows, truth, strict=True)}
+    drifts = {each.series: each for each in drifts_of(rows, {"gpt-4o's": steady})}
+    strictness = drifts["grade less gpt-4o's"]
+    assert strictness.is_alarm
+    assert strictness.change == pytest.approx(-1.0, abs=0.2)
+    assert "goes down by" in strictness.sentence("anna")
+
+
+def test_a_rater_who_gets_faster_is_told() -> None:
+    times = 20 * np.exp(np.linspace(0, -1, 120))
+    rows = [row(f"q{n // 3}", f"d{n}", n % 4, seconds=float(time)) for n, time in enumerate(times)]
+    drifts = {each.series: each for each in drifts_of(rows, {})}
+    assert drifts[PACE].is_alarm
+    assert drifts[PACE].change == pytest.approx(np.exp(-1) - 1, abs=0.01)
+    assert "took 63 % less time for a pair at the end" in drifts[PACE].sentence("anna")
+    assert not drifts["mean grade"].is_alarm
+
+
+def test_few_answers_have_no_drift() -> None:
+    assert drifts_of(list(graded([0, 1] * 9)), {}) == []
+    (series,) = drifts_of(list(graded([0, 1] * 12, per_query=8)), {})
+    assert (series.p, series.p_holm, series.is_alarm) == (None, None, False)
+
+
+def test_what_is_all_alike_or_too_fast_is_said_without_a_verdict() -> None:
+    alike = list(graded([0] * 30, seconds=9.0))
+    fast = list(graded([0, 1] * 15, seconds=0.4))
+    others = list(graded([0, 2] * 10))
+    (finding,) = patterns_of("anna", alike, {}, others)
+    assert "gave the grade 0 to all 30 pairs; other raters gave it to 50 %" in str(finding)
+    (finding,) = patterns_of("ben", fast, {f"d{n}": 500 for n in range(30)})
+    assert "ben graded 30 of 30 pairs faster than their texts can be skimmed" in str(finding)
+    assert list(patterns_of("cleo", [*alike[:19]], {})) == []
+    assert list(patterns_of("dora", graded([0, 1] * 15, seconds=4.0), {"d1": 9000})) == []
+    assert least_seconds(0) == 1.0
+
+
+def test_every_form_of_the_status_shows_its_figures(collection: Collection) -> None:
+    journal_of(collection, "anna", graded([0, 1, 2, 3] * 10, seconds=4.0))
+    journal_of(collection, "ben", graded([0, 1, 2, 2] * 10, seconds=4.0))
+    status = status_of_raters(collection)
+    rows = json.loads(json.dumps(status.as_json()))["raters"]
+    assert [each["graded"] for each in rows] == [40, 40]
+    assert list(status.frame()["graded"]) == [40, 40]
+    assert status.headline[0] == "2 raters: 80 pairs graded, 40 left."
+    assert "alpha" in status._repr_html_()
+    assert "mean grade" in rendered_all(status.tables())
+
+
+def test_without_a_journal_there_is_no_status(collection: Collection) -> None:
+    with pytest.raises(BadInput, match="nobody has answered anything yet"):
+        status_of_raters(collection)
+    journal_of(collection, "anna", [])
+    with pytest.raises(BadInput, match="nobody has answered anything yet"):
+        status_of_raters(collection)
+
+
+def test_a_journal_that_is_none_is_named_with_its_line(collection: Collection) -> None:
+    journal_of(collection, "anna", graded([1]))
+    path = journal_path(collection, "anna")
+    path.write_bytes(path.read_bytes() + b'{"task": "grade"}\n')
+    with pytest.raises(BadInput, match=r"anna\.jsonl:2"):
+        status_of_raters(collection)
