@@ -34,6 +34,14 @@ if TYPE_CHECKING:
     from labeler.agreement.tune.tune import tune as tune
     from labeler.annotate.annotate import AnnotateOptions as AnnotateOptions
     from labeler.annotate.annotate import rating_sessions as rating_sessions
+    from labeler.annotate.first_results import QueryDraw as QueryDraw
+    from labeler.annotate.lgtm_report import LgtmOptions as LgtmOptions
+    from labeler.annotate.lgtm_report import lgtm_report as lgtm_report
+    from labeler.annotate.look import LookChoice as LookChoice
+    from labeler.annotate.look import look_sessions as look_sessions
+    from labeler.annotate.raters.status import status_of_raters as status_of_raters
+    from labeler.annotate.side_by_side_report import SideBySideOptions as SideBySideOptions
+    from labeler.annotate.side_by_side_report import side_by_side_report as side_by_side_report
     from labeler.collection.export import ExportOptions as ExportOptions
     from labeler.collection.export import export as export
     from labeler.collection.layout import Collection as Collection
@@ -115,12 +123,16 @@ _PUBLIC = {
     "HttpEngine": "runs.engines.http_search:HttpEngine",
     "JudgeOptions": "judging.session:JudgeOptions",
     "LabelerError": "errors:LabelerError",
+    "LgtmOptions": "annotate.lgtm_report:LgtmOptions",
     "Limits": "models.limits:Limits",
+    "LookChoice": "annotate.look:LookChoice",
     "MonitorOptions": "monitoring.monitor:MonitorOptions",
     "ProbeOptions": "judging.probe.probe:ProbeOptions",
     "ProgramEngine": "runs.engines.program:ProgramEngine",
     "ReportOptions": "collection_report.options:ReportOptions",
+    "QueryDraw": "annotate.first_results:QueryDraw",
     "RouteOptions": "agreement.route.route:RouteOptions",
+    "SideBySideOptions": "annotate.side_by_side_report:SideBySideOptions",
     "TuneOptions": "agreement.tune.asking:TuneOptions",
     "abuild": "pipeline.build:abuild",
     "acascade": "agreement.cascade.cascade:acascade",
@@ -129,7 +141,6 @@ _PUBLIC = {
     "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",
     "ajudge_panel": "judging.panel.ask:ajudge_panel",
-    "rating_sessions": "annotate.annotate:rating_sessions",
     "apply_calibration": "agreement.calibrate.calibrate:apply_calibration",
     "aprobe": "judging.probe.probe:aprobe",
     "arelabel": "judging.relabel:arelabel",
@@ -158,6 +169,8 @@ _PUBLIC = {
     "judge_drift": "monitoring.judge.drift:judge_drift",
     "judge_panel": "judging.panel.ask:judge_panel",
     "leaderboard": "evaluation.leaderboard:leaderboard",
+    "lgtm_report": "annotate.lgtm_report:lgtm_report",
+    "look_sessions": "annotate.look:look_sessions",
     "missed": "pools.missed:missed",
     "monitor": "monitoring.monitor:monitor",
     "open_collection": "collection.layout:open_collection",
@@ -165,6 +178,7 @@ _PUBLIC = {
     "pool": "pools.pool:pool",
     "power": "evaluation.power:power",
     "probe": "judging.probe.probe:probe",
+    "rating_sessions": "annotate.annotate:rating_sessions",
     "read_qrels": "exchange.qrels:read_qrels",
     "read_query_list": "exchange.queries:read_query_list",
     "read_run": "exchange.runs:read_run",
@@ -177,6 +191,8 @@ _PUBLIC = {
     "reuse": "pools.reuse:reuse",
     "route": "agreement.route.route:route",
     "shift": "pools.shift:shift",
+    "side_by_side_report": "annotate.side_by_side_report:side_by_side_report",
+    "status_of_raters": "annotate.raters.status:status_of_raters",
     "tune": "agreement.tune.tune:tune",
     "update": "corpus.update:update",
     "write_routed": "agreement.route.route:write_routed",

@@ -91,22 +91,22 @@ def drawn_queries(
     """The queries to look at, in a random order in which every beginning is a random sample."""
     every = sorted(queries, key=lambda query_id: _number(draw.seed, query_id))
     if draw.queries is not None and not 0 < draw.queries <= len(every):
-        there = count_of(len(every), "query", "queries")
-        problem = f"cannot draw {draw.queries:,} of {there}"
+        whole = count_of(len(every), "query", "queries")
+        problem = f"cannot draw {draw.queries:,} of {whole}"
         raise Misuse(problem, parameter="queries")
     strata = strata_of(collection, every, draw.by)
     sizes = Counter(strata.values())
-    wanted = _shared_out(sizes, len(every) if draw.queries is None else draw.queries)
+    asked_for = _shared_out(sizes, len(every) if draw.queries is None else draw.queries)
     # the n-th query of a group comes when its group has had that share of its queries
     turn: Counter[str] = Counter()
     placed = []
     for number, query_id in enumerate(every):
         stratum = strata[query_id]
         turn[stratum] += 1
-        if turn[stratum] <= wanted[stratum]:
-            row = DrawnQuery(query_id, wanted[stratum] / sizes[stratum], stratum)
+        if turn[stratum] <= asked_for[stratum]:
+            row = DrawnQuery(query_id, asked_for[stratum] / sizes[stratum], stratum)
             placed.append(
-                ((turn[stratum] - 0.5) / wanted[stratum] if draw.by else 0.0, number, row)
+                ((turn[stratum] - 0.5) / asked_for[stratum] if draw.by else 0.0, number, row)
             )
     return [row for _, _, row in sorted(placed)]
 
@@ -123,15 +123,15 @@ def strata_of(collection: Collection, queries: Sequence[str], by: str) -> dict[s
 
 def _shared_out(sizes: Mapping[str, int], queries: int) -> dict[str, int]:
     """How many queries of each group: as many of each, and all of a group that has fewer."""
-    left, wanted = queries, {}
+    left, asked_for = queries, {}
     for position, (stratum, size) in enumerate(sorted(sizes.items(), key=lambda item: item[1])):
-        wanted[stratum] = min(size, max(left // (len(sizes) - position), 0))
-        left -= wanted[stratum]
+        asked_for[stratum] = min(size, max(left // (len(sizes) - position), 0))
+        left -= asked_for[stratum]
     for stratum in sorted(sizes, key=lambda name: (-sizes[name], name)):
-        more = min(left, sizes[stratum] - wanted[stratum])
-        wanted[stratum] += more
+        more = min(left, sizes[stratum] - asked_for[stratum])
+        asked_for[stratum] += more
         left -= more
-    return wanted
+    return asked_for
 
 
 def _number(seed: int, query_id: str) -> str:

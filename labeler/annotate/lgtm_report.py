@@ -183,6 +183,19 @@ def lgtm_report(
     """The share of a run's queries that people call good, by what they answered on the page.
 
     Answers to results that the run does not show any more are left out, and counted.
+
+    >>> from labeler.annotate.look import LookChoice, look_sessions
+    >>> from labeler.annotate.task import RaterAnswer
+    >>> from labeler.testing import small_collection
+    >>> collection = small_collection()
+    >>> collection.run("bm25").parent.mkdir()
+    >>> _ = collection.run("bm25").write_text("q1 Q0 cats 1 2 bm25\\nq2 Q0 cats 1 1 bm25\\n")
+    >>> (session,) = look_sessions(collection, LookChoice(lgtm="bm25"), ["anna"])
+    >>> while item := session.state()["item"]:
+    ...     good = "cats" in item["query"]["text"]
+    ...     _ = session.answer(RaterAnswer(item["id"], answer="good" if good else "not"))
+    >>> lgtm_report(collection, "bm25").headline[0]
+    'LGTM@10 of bm25: 0.50 [0.09, 0.91], by 1 rater on 2 queries.'
     """
     options, opened = options or LgtmOptions(), open_collection(collection)
     name, path = named_run(opened, run, "run")

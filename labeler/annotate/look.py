@@ -38,16 +38,14 @@ def look_sessions(
     >>> from labeler.annotate.task import RaterAnswer
     >>> from labeler.testing import small_collection
     >>> collection = small_collection()
-    >>> path = collection.folder / "runs" / "bm25.trec"
-    >>> path.parent.mkdir()
-    >>> _ = path.write_text("q1 Q0 cats 1 2.5 bm25\\nq2 Q0 cats 1 1.5 bm25\\n")
+    >>> collection.run("bm25").parent.mkdir()
+    >>> _ = collection.run("bm25").write_text("q1 Q0 cats 1 2.5 bm25\\nq2 Q0 cats 1 1.5 bm25\\n")
     >>> (session,) = look_sessions(collection, LookChoice(lgtm="bm25"), ["anna"])
-    >>> while item := session.state()["item"]:
-    ...     good = "cats" in item["query"]["text"]
-    ...     _ = session.answer(RaterAnswer(item["id"], answer="good" if good else "not"))
-    >>> from labeler.annotate.lgtm_report import lgtm_report
-    >>> lgtm_report(collection, "bm25").headline[0]
-    'LGTM@10 of bm25: 0.50 [0.09, 0.91], by 1 rater on 2 queries.'
+    >>> item = session.state()["item"]
+    >>> [result["document"]["id"] for result in item["results"]]
+    ['cats']
+    >>> session.answer(RaterAnswer(item["id"], answer="good"))["progress"]["done"]
+    1
     """
     opened = open_collection(collection)
     tasks = [_task(opened, choice, rater) for rater in raters]

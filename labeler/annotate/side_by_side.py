@@ -32,7 +32,7 @@ Where you cannot tell, say so and why.
 """
 
 
-class TwoRuns(NamedTuple):
+class RunsSideBySide(NamedTuple):
     """The first results of two runs for the queries that both answer.
 
     `alike` are the queries for which both show the same documents in the same order: nobody is
@@ -61,7 +61,9 @@ class TwoRuns(NamedTuple):
         return " ".join(sorted(self.names))
 
 
-def two_runs(collection: Collection, first: str | Path, second: str | Path, depth: int) -> TwoRuns:
+def two_runs(
+    collection: Collection, first: str | Path, second: str | Path, depth: int
+) -> RunsSideBySide:
     """The first results of two runs; `Misuse` where they are one, or nowhere differ."""
     named = [named_run(collection, run, "side_by_side") for run in (first, second)]
     names = (named[0][0], named[1][0])
@@ -77,7 +79,7 @@ def two_runs(collection: Collection, first: str | Path, second: str | Path, dept
         those = count_of(len(queries), "query", "queries")
         problem = f"{names[0]} and {names[1]} show the same first {depth} documents"
         raise Misuse(f"{problem} for all {those}: there is nothing to compare", parameter="depth")
-    return TwoRuns(names, (results[0], results[1]), alike, queries)
+    return RunsSideBySide(names, (results[0], results[1]), alike, queries)
 
 
 def left_run(names: tuple[str, str], seed: int, rater: str, query_id: str) -> str:

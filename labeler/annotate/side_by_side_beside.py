@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from labeler.annotate.beside import OfflineScores
-from labeler.annotate.side_by_side import TwoRuns
+from labeler.annotate.side_by_side import RunsSideBySide
 from labeler.messages import count_of
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.associations import UNDEFINED, Association, tau_over_queries
@@ -92,7 +92,7 @@ class SideBySideBeside:
 
 
 def side_by_side_beside(
-    values: Mapping[str, float], offline: OfflineScores, runs: TwoRuns, seed: int
+    values: Mapping[str, float], offline: OfflineScores, runs: RunsSideBySide, seed: int
 ) -> SideBySideBeside:
     """The offline differences beside people's preferences, `values` above 0 for the first run."""
     first, second = (offline.scores[name] for name in runs.names)
@@ -103,9 +103,9 @@ def side_by_side_beside(
     }
     people = np.array([values[q] for q in differences])
     measured = np.array(list(differences.values()))
-    told = (np.abs(people) > TIED) & (np.abs(measured) > TIED)
-    agreeing = people[told] * measured[told] > 0
-    ends = share_interval(agreeing.astype(np.float64)) if told.any() else None
+    apart = (np.abs(people) > TIED) & (np.abs(measured) > TIED)
+    agreeing = people[apart] * measured[apart] > 0
+    ends = share_interval(agreeing.astype(np.float64)) if apart.any() else None
     return SideBySideBeside(
         offline.measure,
         offline.qrels,
@@ -114,7 +114,7 @@ def side_by_side_beside(
         float(measured.mean()) if differences else None,
         int(agreeing.sum()),
         int((~agreeing).sum()),
-        int(((np.abs(people) > TIED) & ~told).sum()),
+        int(((np.abs(people) > TIED) & ~apart).sum()),
         Interval(None, None, None) if ends is None else Interval(float(agreeing.mean()), *ends),
         tau_over_queries(people, measured, seed) if differences else UNDEFINED,
     )

@@ -13,7 +13,7 @@ from labeler.annotate.beside import offline_scores
 from labeler.annotate.first_results import DEPTH, named_run
 from labeler.annotate.looked_at import Looked, QueryWeights, looked_at, weighting_of
 from labeler.annotate.raters.journals import read_journals
-from labeler.annotate.side_by_side import TwoRuns, two_runs
+from labeler.annotate.side_by_side import RunsSideBySide, two_runs
 from labeler.annotate.side_by_side_beside import SideBySideBeside, side_by_side_beside
 from labeler.annotate.side_by_side_sides import SideChosen, bias_findings, sides_chosen, sides_table
 from labeler.collection.layout import Collection, open_collection
@@ -173,6 +173,20 @@ def side_by_side_report(
     """Which of two runs people prefer, by what they answered on the page.
 
     Answers to results that the runs do not show any more are left out, and counted.
+
+    >>> from labeler.annotate.look import LookChoice, look_sessions
+    >>> from labeler.annotate.task import RaterAnswer
+    >>> from labeler.testing import small_collection
+    >>> collection = small_collection()
+    >>> collection.run("a").parent.mkdir()
+    >>> _ = collection.run("a").write_text("q1 Q0 cats 1 2 a\\nq2 Q0 fish 1 1 a\\n")
+    >>> _ = collection.run("b").write_text("q1 Q0 fish 1 2 b\\nq2 Q0 fish 1 1 b\\n")
+    >>> (session,) = look_sessions(collection, LookChoice(side_by_side=("a", "b")), ["anna"])
+    >>> while item := session.state()["item"]:
+    ...     is_left = item["left"][0]["document"]["id"] == "cats"
+    ...     _ = session.answer(RaterAnswer(item["id"], answer="left" if is_left else "right"))
+    >>> side_by_side_report(collection, "a", "b").asked.wins
+    1
     """
     options, opened = options or SideBySideOptions(), open_collection(collection)
     runs = two_runs(opened, first, second, options.depth)
@@ -207,7 +221,7 @@ def _paths(collection: Collection, *runs: str | Path) -> dict[str, Path]:
     return dict(named_run(collection, run, "side_by_side") for run in runs)
 
 
-def _values(looked: Looked, runs: TwoRuns) -> dict[str, float]:
+def _values(looked: Looked, runs: RunsSideBySide) -> dict[str, float]:
     """The mean over raters of each query: 1 where the first run was preferred, -1 the second."""
     by_query: dict[str, list[int]] = {query_id: [] for query_id in looked.answers}
     for rows in looked.rows.values():
@@ -219,7 +233,11 @@ def _values(looked: Looked, runs: TwoRuns) -> dict[str, float]:
 
 
 def _overall(
-    values: np.ndarray, runs: TwoRuns, weighting: QueryWeights, queries: Sequence[str], seed: int
+    values: np.ndarray,
+    runs: RunsSideBySide,
+    weighting: QueryWeights,
+    queries: Sequence[str],
+    seed: int,
 ) -> Preferences:
     """The same with queries of the same results as ties, as many for each as there are."""
     same = round(len(values) * len(runs.alike) / len(runs.apart))

@@ -17,7 +17,7 @@ from labeler.cli.looking_options import (
     status_command,
 )
 from labeler.cli.numbers import COUNT, PORT, SEED, number
-from labeler.cli.options import Folder, FormFlags, unfolded
+from labeler.cli.options import Folder, OutputFlags, unfolded
 from labeler.cli.screen import caution, note, say
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def command(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Open no browser.", rich_help_panel=SERVER)
     ] = False,
-    shown: FormFlags,
+    shown: OutputFlags,
 ) -> None:
     """Serve a page on which people grade pairs, blind, and keep each grade at once.
 
@@ -131,7 +131,7 @@ def command(
     flags = {"routed": routed or None, "reveal": reveal if reveal == "after" else None}
     check_look(look, status, {**of_pairs, **flags})
     if status.status:
-        show_status(context, folder, look, status, shown.format)
+        show_status(context, folder, look, status, shown)
     elif export is not None:
         _export(folder, options, export)
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.numbers import COUNT, DEPTH_LOOKED_AT, number
+from labeler.cli.options import OutputFlags
 from labeler.cli.output import show, show_json, warn
 from labeler.errors import Misuse
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from labeler.annotate.raters.status import RatersStatus
     from labeler.annotate.side_by_side_report import SideBySideReport
     from labeler.annotate.task import RatingTask
-    from labeler.report.forms import FormName
 
 DEPTH = 10
 LOOK, STATUS = "Pages of results", "What the answers say"
@@ -156,15 +156,20 @@ def status_command(folder: Path, task: RatingTask) -> str:
 
 
 def show_status(
-    context: typer.Context, folder: Path, look: LookFlags, status: StatusFlags, form: FormName
+    context: typer.Context,
+    folder: Path,
+    look: LookFlags,
+    status: StatusFlags,
+    shown: OutputFlags,
 ) -> None:
-    """Print what the answers of a collection's raters say."""
+    """Print what the answers of a collection's raters say, or write it to a file."""
+    output, form = shown.made_from(folder), shown.format
     result = _result(folder, look, status)
     if form == "json":
-        show_json(result.as_json())
+        show_json(result.as_json(), output)
         return
     sentences = ["\n".join(result.headline)] if form == "table" else []
-    show([*sentences, *result.tables()], form)
+    show([*sentences, *result.tables()], form, output)
     if form == "table":
         warn(context, result.findings)
 

@@ -13,6 +13,7 @@ from labeler.stats.levels import LEVEL, NORMAL_QUANTILE
 from labeler.stats.shares import share_interval, wilson
 from labeler.stats.student import t_quantile
 
+ADDED = 4
 _TINY = 1e-12
 
 
@@ -97,9 +98,10 @@ def _spread(moves: Floats) -> float:
 def _least(values: Floats, shares: Floats, ratings: Floats, value: float) -> float:
     """The variance of a stratum whose ratings were independent of each other.
 
-    A smaller one that was seen is no proof that queries vary less than chance. One query of the
-    share of all is added to the stratum, whose few queries may be all alike.
+    A smaller one that was seen is no proof that queries vary less than chance. Four queries of the
+    share of all are added to the stratum, whose few queries may be all alike, as Agresti and Coull
+    (1998, The American Statistician 52) add four of a share of half.
     """
     weights = shares / shares.mean()
-    inside = (float(weights @ values) + value) / (len(values) + 1)
+    inside = (float(weights @ values) + ADDED * value) / (len(values) + ADDED)
     return inside * (1 - inside) * float((shares**2 / ratings).sum())

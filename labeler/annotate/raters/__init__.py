@@ -5,5 +5,5 @@ their grades or their pace changed.
 - `agreement`: with the other raters, and with pairs whose right grade is known.
 - `drift`: whether grades, strictness or pace change over time.
 - `patterns`: what a reader of the grades should know of how they were given.
-- `status`: all of it, for each rater.
+- `status`: all of it, for each rater (`rater`), as `tables`.
 """

@@ -12,7 +12,7 @@ from labeler.collection.annotations import JournalRow
 
 
 @dataclass(frozen=True)
-class Pace:
+class RaterPace:
     """The median seconds of an answer, and the hours of all; `None` where no time is known.
 
     A time of more than five medians was a break, and counts as five medians.
@@ -34,10 +34,10 @@ def seconds_of(rows: Sequence[JournalRow]) -> list[float]:
     return [row.seconds for row in rows if row.is_answer and row.seconds is not None]
 
 
-def pace_of(rows: Sequence[JournalRow]) -> Pace:
+def pace_of(rows: Sequence[JournalRow]) -> RaterPace:
     """The pace over some answers."""
     times = seconds_of(rows)
     if not times:
-        return Pace(0, None, None)
+        return RaterPace(0, None, None)
     longest = longest_seconds(rows)
-    return Pace(len(times), median(times), sum(min(t, longest) for t in times) / 3600)
+    return RaterPace(len(times), median(times), sum(min(t, longest) for t in times) / 3600)

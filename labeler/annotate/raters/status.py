@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import GradeMatrix, Together, joint_agreement
-from labeler.annotate.raters.agreement import (
-    GoldAccuracy,
-    Overlap,
-    gold_accuracy,
-    matrix_of,
-    overlap_of,
-)
+from labeler.annotate.raters.agreement import gold_accuracy, matrix_of, overlap_of
 from labeler.annotate.raters.drift import RaterDrift, drifts_of
 from labeler.annotate.raters.journals import RaterAnswers, answers_in, of_kind, read_journals
 from labeler.annotate.raters.patterns import patterns_of
-from labeler.annotate.raters.seconds import Pace, pace_of
+from labeler.annotate.raters.rater import RaterStatus
+from labeler.annotate.raters.seconds import pace_of
 from labeler.annotate.raters.steady import (
     SampleFacts,
     random_samples,
@@ -38,31 +33,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ALL_TOGETHER = "alpha-ordinal"
-
-
-@dataclass(frozen=True)
-class RaterStatus:
-    """One rater's work.
-
-    `graded`, `cannot_judge` and `skipped` count pairs of random samples, of which `left` have no
-    answer; `fixed` routed pairs, which enter no statistic; `gold` pairs to train on. `revealed`
-    pairs were graded after the assessor's grade had been shown: they are not blind, and in no
-    statistic. `looks` counts answers about pages of results.
-    """
-
-    rater: str
-    graded: int
-    left: int
-    skipped: int
-    cannot_judge: int
-    fixed: int
-    revealed: int
-    gold: int
-    looks: int
-    pace: Pace
-    overlap: Overlap | None
-    accuracy: GoldAccuracy | None
-    drifts: tuple[RaterDrift, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,6 +97,15 @@ def status_of_raters(
 
     Statistics count pairs of random samples that were graded blind; `with_revealed` adds those
     that were graded after the assessor's grade had been shown.
+
+    >>> from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+    >>> from labeler.annotate.task import RaterAnswer
+    >>> from labeler.testing import small_collection
+    >>> collection = small_collection()
+    >>> (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))
+    >>> _ = session.answer(RaterAnswer(session.state()["item"]["id"], grade=3, seconds=8.0))
+    >>> status_of_raters(collection).headline
+    ['1 rater: 1 pair graded, 3 left.']
     """
     opened = open_collection(collection)
     journals = read_journals(opened)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from labeler.annotate.raters.agreement import Overlap
+from labeler.annotate.raters.rater import RaterStatus
 from labeler.report.table import Column, Interval, Row, Table
-
-if TYPE_CHECKING:
-    from labeler.annotate.raters.agreement import Overlap
-    from labeler.annotate.raters.status import RaterStatus
 
 UNDEFINED = Interval(None, None, None)
 
