@@ -58,10 +58,13 @@ def rating_sessions(
     tasks = _tasks(opened, samples, options)
     for line in dict.fromkeys(line for task in tasks.values() for line in task.notes):
         note(line)
-    return [
+    sessions = [
         RatingSession(rater, tasks[sample], RatingJournal(journal_path(opened, rater)))
         for rater, sample in zip(raters, samples, strict=True)
     ]
+    for session in sessions:
+        session.check()
+    return sessions
 
 
 def raters_of(options: AnnotateOptions) -> list[str]:

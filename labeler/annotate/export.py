@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from labeler.annotate.texts import PageTexts
 from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.lock import locked
 from labeler.collection.people import (
     HumanAnswer,
     SampledPair,
@@ -103,11 +104,19 @@ def export_answers(
     answers, changed = _answers(given, sampled, rater, is_blind)
     _check_scale(opened, own, answers, journal)
     name = name or default_name(opened, rater, own)
-    take_in_answers(opened, answers, ImportOptions(name, rater, ""), str(journal), warn)
+    times = {row.time for row in rows if row.sample == own}
+    with locked(opened, warn):
+        options = ImportOptions(name, rater, "")
+        take_in_answers(opened, answers, options, str(journal), lambda a: _is_of(a, rater, times))
     graded = sum(answer.grade is not None for answer in answers.values())
     counts = (graded, len(answers) - graded, len(sampled) - len(answers), changed, gone)
     outdated = _outdated(PageTexts(opened), given, sampled)
     return AnswersExported(name, rater, own, "audit" if is_blind else "fix", *counts, outdated)
+
+
+def _is_of(answer: HumanAnswer, rater: str, times: Set[str]) -> bool:
+    """Whether an answer came from a rater's journal, and not from a sheet: it has a time of it."""
+    return answer.assessor == rater and answer.time in times
 
 
 def default_name(collection: Collection, rater: str, sample: str) -> str:

@@ -44,6 +44,11 @@ class RatingSession:
         own = (row.task, row.sample) == (self.task.name, self.task.sample)
         return own and row.item in self._by_id
 
+    def check(self) -> None:
+        """Raise where the journal cannot be read, or not be written to, before anybody grades."""
+        with self._read(), self._journal.held():
+            pass
+
     @property
     def answers(self) -> dict[str, JournalRow]:
         """The standing answer of each item that has one, the earliest first."""
@@ -64,7 +69,8 @@ class RatingSession:
             self._refresh()
             item = self._current()
             if item is None or item.id != answer.item:
-                raise NotCurrent("this one was answered in another window; here is the next")
+                was = "answered in another window" if self._given.has(answer.item) else "left"
+                raise NotCurrent(f"this one was {was}; here is the next")
             shown = None if answer.skip else self.task.reveal(item)
             row = self._row(item, answer, reveals=shown is not None)
             if row is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -123,16 +123,15 @@ def take_in_answers(
     answered: Mapping[Pair, HumanAnswer],
     options: ImportOptions,
     where: str,
-    warn: Callable[[str], None] = lambda _message: None,
+    own: Callable[[HumanAnswer], bool],
 ) -> None:
     """Write answers that were not given on a sheet, by the same rules; `where` names their source.
 
-    They are all that an assessor answered of a sample, and take the place of what the name has from
-    that assessor and sample, so that an answer that was taken back is gone.
+    `own` tells which answers that the name has already came from that source: they are replaced,
+    so that one that was taken back is gone.
     """
     check_name(options.name)
-    own = {(answer.assessor, answer.sample) for answer in answered.values()}
-    with locked(collection, warn):
+    with locked(collection):
         _merge(collection, options, answered, where, own)
 
 
@@ -141,18 +140,18 @@ def _merge(
     options: ImportOptions,
     answered: Mapping[Pair, HumanAnswer],
     where: str,
-    own: Set[tuple[str, str]] = frozenset(),
+    own: Callable[[HumanAnswer], bool] = lambda _answer: False,
 ) -> None:
     """Write the answers beside those that the name has already, and all of them as qrels.
 
-    Of what it has from `own` assessors and samples nothing stays.
+    Of what is its `own` already nothing stays.
     """
     name, path = options.name, people_path(collection.folder, options.name)
     if not path.exists() and collection.qrels(name).exists():
         problem = f"{collection.qrels(name)}: exists, and is not from a sheet; use another name"
         raise FileProblem(problem, parameter="name")
     earlier = read_people(path) if path.exists() else []
-    before = {row.pair: row for row in earlier if (row.assessor, row.sample) not in own}
+    before = {row.pair: row for row in earlier if not own(row)}
     if not options.replace:
         _refuse_changed_grades(answered, before, f"{where}: ", name)
     new = {p: row for p, row in answered.items() if row.grade is not None or p not in before}

@@ -1,5 +1,6 @@
 """Journals in the life of a collection: checked, kept with its states, and true after changes."""
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from labeler.collection.validate import validate
 from labeler.corpus.ingest import ingest
 from labeler.corpus.update import update
 from labeler.data import Pair, Pooled, Query
+from labeler.errors import BadInput
+from labeler.people.import_labels import ImportOptions, import_sheet
+from labeler.people.sample import SampleDesign, draw_sheets
 from labeler.testing import small_collection
 
 
@@ -79,6 +83,38 @@ def test_a_grade_of_a_text_that_was_changed_since_is_counted(coll: Collection) -
     )
     done = export_answers(coll, "anna")
     assert (done.graded, done.outdated) == (1, 1)
+
+
+def test_grades_of_a_sheet_stay_beside_those_of_the_page(coll: Collection, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    draw_sheets(coll, None, SampleDesign(4), [sheet])
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows_of_sheet = list(csv.DictReader(file))
+    rows_of_sheet[0]["grade"] = "2"
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows_of_sheet[0]))
+        writer.writeheader()
+        writer.writerows(rows_of_sheet)
+    import_sheet(coll, sheet, ImportOptions("anna", "anna", "2026-01-01T00:00:00+00:00"))
+    page = page_of(coll)
+    items = []
+    while (item := page.get("api/item")["item"]) is not None:
+        items.append(item["id"])
+        page.post("api/answer", {"item": item["id"], **answer_to(item["id"])})
+    assert export_answers(coll, "anna").graded == 3
+    rows = read_people(coll.folder / "people" / "anna.jsonl")
+    assert sorted(row.grade for row in rows if row.grade is not None) == [1, 1, 1, 2]
+
+
+def answer_to(item: str) -> dict[str, object]:
+    return {"cannot_judge": True} if item == "1" else {"grade": 1}
+
+
+def test_a_journal_that_cannot_be_read_is_said_before_anybody_grades(coll: Collection) -> None:
+    coll.annotations.mkdir()
+    (coll.annotations / "anna.jsonl").write_text("{}\n")
+    with pytest.raises(BadInput, match=r"anna\.jsonl:1: expected 'task'"):
+        page_of(coll)
 
 
 CATS = "Cats sleep anywhere: on any table, on any chair, on the top of a piano, on a window ledge."
