@@ -106,7 +106,7 @@ def export_answers(
     name = name or default_name(opened, rater, own)
     times = {row.time for row in rows if row.sample == own}
     with locked(opened, warn):
-        options = ImportOptions(name, rater, "")
+        options = ImportOptions(name, rater, "", replace=None)
         take_in_answers(opened, answers, options, str(journal), lambda a: _is_of(a, rater, times))
     graded = sum(answer.grade is not None for answer in answers.values())
     counts = (graded, len(answers) - graded, len(sampled) - len(answers), changed, gone)

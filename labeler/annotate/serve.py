@@ -7,7 +7,6 @@ import os
 import secrets
 import socket
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,12 +39,12 @@ class PageServer:
     """A server that runs: the address of each session's page, in their order."""
 
     addresses: tuple[str, ...]
-    _thread: threading.Thread
+    _ended: threading.Event
 
     def wait(self) -> None:
         """Wait until the server ends, which a signal to this process interrupts."""
-        while self._thread.is_alive():
-            self._thread.join(0.5)
+        while not self._ended.wait(0.5):
+            pass
 
 
 def check_installed() -> None:
@@ -89,20 +88,23 @@ def served(
         proxy_headers=False,
         timeout_graceful_shutdown=2,
     )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(
-        target=lambda: asyncio.run(server.serve([listening])), name="annotate", daemon=True
-    )
-    thread.start()
+    server, ended = uvicorn.Server(config), threading.Event()
+
+    def serve() -> None:
+        try:
+            asyncio.run(server.serve([listening]))
+        finally:
+            ended.set()
+
+    # Not a join: a signal that interrupts one lets Python 3.11 take the thread for ended.
+    threading.Thread(target=serve, name="annotate", daemon=True).start()
     try:
-        while not server.started and thread.is_alive():
-            time.sleep(0.005)
-        yield PageServer(
-            tuple(_address(listening, options.host, token) for token in tokens), thread
-        )
+        while not server.started and not ended.wait(0.005):
+            pass
+        yield PageServer(tuple(_address(listening, options.host, token) for token in tokens), ended)
     finally:
         server.should_exit = True
-        thread.join()
+        ended.wait()
         listening.close()
 
 

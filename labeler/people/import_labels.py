@@ -43,13 +43,14 @@ class ImportCounts:
 class ImportOptions:
     """The name of the qrels to write; who graded, and when, where the sheet does not say.
 
-    With `replace` a grade of the sheet takes the place of another one that `name` has.
+    With `replace` a grade of the sheet takes the place of another one that `name` has; None is for
+    grades of which that is not to be proposed.
     """
 
     name: str
     assessor: str
     now: str
-    replace: bool = False
+    replace: bool | None = False
 
 
 def import_sheet(
@@ -153,7 +154,7 @@ def _merge(
     earlier = read_people(path) if path.exists() else []
     before = {row.pair: row for row in earlier if not own(row)}
     if not options.replace:
-        _refuse_changed_grades(answered, before, f"{where}: ", name)
+        _refuse_changed_grades(answered, before, where, options)
     new = {p: row for p, row in answered.items() if row.grade is not None or p not in before}
     merged = {**before, **new}
     rows = [*merged.values(), *answered.values()]
@@ -182,15 +183,19 @@ def _refuse_changed_grades(
     answered: Mapping[Pair, HumanAnswer],
     before: Mapping[Pair, HumanAnswer],
     where: str,
-    name: str,
+    options: ImportOptions,
 ) -> None:
     """`BadInput` names a pair that has another grade under the name already."""
     for pair, row in answered.items():
         old = before.get(pair)
         if old and None not in (old.grade, row.grade) and old.grade != row.grade:
-            problem = f"{' '.join(pair)} is {row.grade}, and {old.grade} in {name}"
-            ways = "another assessor's grades go under another name; replace=True takes these"
-            raise BadInput(f"{where}{problem}; {ways}", parameter="replace")
+            problem = f"{' '.join(pair)} is {row.grade}, and {old.grade} in {options.name}"
+            ways = "another assessor's grades go under another name"
+            if options.replace is None:
+                raise BadInput(f"{where}: {problem}; {ways}")
+            raise BadInput(
+                f"{where}: {problem}; {ways}; replace=True takes these", parameter="replace"
+            )
 
 
 def _pooled(
