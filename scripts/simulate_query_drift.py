@@ -28,7 +28,7 @@ from labeler.monitoring.density.comparison import (
 )
 from labeler.monitoring.density.evaluation_set import EvaluationSet
 from labeler.monitoring.density.options import WEEKLY_LEVEL
-from labeler.monitoring.density.searches import Week
+from labeler.monitoring.density.searches import SearchLog, Week
 from labeler.stats.blocks import shift
 from labeler.stats.distances import distance_of
 from labeler.stats.sides import BlockSides
@@ -120,7 +120,9 @@ def tested(repeats: int, rng: np.random.Generator, world: str, share: float, ses
         week = made_week(WEEKS, sessions, rng, world, share)
         test = quick(week, weeks, repeat)
         drift = test.shift(vectors, distance_of("energy", vectors))
-        features = MovedFeatures.of(test, WORDS + NEW_WORDS, 5).p
+        texts, counts = WORDS + NEW_WORDS, np.zeros(TEXTS + NEW, dtype=np.int64)
+        log = SearchLog(texts, [*weeks, week], counts, counts)
+        features = MovedFeatures.of(test, log, 5).p
         ps["vectors"].append(drift.p)
         ps["features"].append(features)
         ps["both"].append(WeekDrift(drift, features, by_days=True).p)

@@ -158,11 +158,16 @@ def test_a_query_counts_once_in_a_session_and_people_are_sessions() -> None:
 
 
 def test_what_few_people_typed_is_neither_shown_nor_proposed(tmp_path: Path) -> None:
-    secret = "divorce lawyer of erika mustermann"
-    alone = [Search(MONDAY + timedelta(days=n % 14), secret, "one session") for n in range(50)]
+    secret = ("divorce lawyer of erika mustermann", "mustermann debts", "erika mustermann firing")
     mail = [Search(MONDAY, "write to erika@example.org", str(n)) for n in range(50)]
-    log = [*made_log(2, 60), *alone, *mail]
-    result = density(made_collection(tmp_path / "made"), log, DensityOptions(reference_weeks=1))
+    alone = [
+        Search(MONDAY + timedelta(days=28 + n % 28), f"{secret[n % 3]} {n}", "one person")
+        for n in range(400)
+    ]
+    log = [*made_log(8, 60, share=0.3), *alone, *mail]
+    result = density(made_collection(tmp_path / "made"), log)
+    assert result.changes is not None
+    assert result.changes.named
     told = json.dumps(result.as_json()) + " ".join(
         text for table in result.tables() for row in table.texts() for text in row
     )
@@ -176,7 +181,8 @@ def test_the_proposed_weights_are_the_best_there_are() -> None:
     points = rng.standard_normal((40, 6)).astype(np.float32)
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     times = rng.integers(1, 9, 40).astype(np.float64)
-    typed = Typed([str(n) for n in range(40)], points, times, times.astype(int), times.astype(int))
+    counts = times.astype(np.int64)
+    typed = Typed([str(n) for n in range(40)], points, times, counts, counts, np.arange(40))
     own = EvaluationSet(("a", "b", "c"), frozenset(), points[:3] * 1, np.full(3, 1 / 3))
     energy = distance_of("energy", points)
     best = distance_of_set(weighted(own, typed, energy), typed, energy)
@@ -199,7 +205,7 @@ def test_groups_are_joined_the_nearest_first_whatever_the_order() -> None:
     texts, ones = [f"t{n}" for n in range(6)], np.ones(6)
     some = np.ones(6, dtype=np.int64)
     for order in (np.arange(6), np.arange(6)[::-1], np.array([3, 0, 5, 1, 4, 2])):
-        typed = Typed([texts[n] for n in order], vectors[order], ones, some, some)
+        typed = Typed([texts[n] for n in order], vectors[order], ones, some, some, order)
         groups = {frozenset(typed.texts[n] for n in group) for group in grouped(typed, 0.1)}
         assert groups == {
             frozenset({"t0", "t1", "t2"}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ class Typed:
     """Texts with their vectors, and how often each was searched for at some time.
 
     `people` is in how many sessions each was searched for in the whole log, or how often where it
-    has no sessions, `totals` how often.
+    has no sessions, `totals` how often. `index` is where each stands in the log's texts.
     """
 
     texts: Sequence[str]
@@ -59,15 +59,18 @@ class Typed:
     times: Floats
     people: Integers
     totals: Integers
+    index: Integers
 
     def of(self, places: Integers) -> Typed:
         """The same of some of them."""
         some = [self.texts[index] for index in places]
         times, people, totals = self.times[places], self.people[places], self.totals[places]
-        return Typed(some, self.vectors[places], times, people, totals)
+        return Typed(some, self.vectors[places], times, people, totals, self.index[places])
 
 
-def clusters(typed: Typed, uncovered: Integers, min_count: int) -> list[Cluster]:
+def clusters(
+    typed: Typed, uncovered: Integers, min_count: int, people_of: Callable[[Integers], int]
+) -> list[Cluster]:
     """The clusters of the uncovered among typed queries, the most searched for first.
 
     A cluster with fewer than `min_count` searches is left out. An example or a word of a label is
@@ -85,7 +88,8 @@ def clusters(typed: Typed, uncovered: Integers, min_count: int) -> list[Cluster]
         if searches < min_count:
             continue
         examples = _examples(inside, min_count)
-        label = _label(inside, words, total, min_count)
+        terms = _shared_terms(inside, min_count, people_of)
+        label = _label(inside, terms, words, total)
         made.append(Cluster(label, len(group), searches, searches / total, examples))
     return sorted(made, key=lambda cluster: (-cluster.searches, cluster.label))
 
@@ -158,12 +162,18 @@ def _words_of(typed: Typed) -> Counter[str]:
     return counts
 
 
-def _label(inside: Typed, every: Counter[str], total: float, min_count: int) -> str:
+def _shared_terms(inside: Typed, min_count: int, people_of: Callable[[Integers], int]) -> list[str]:
+    """The terms of queries that enough different people searched for."""
+    holding: dict[str, list[int]] = {}
+    for index, text in zip(inside.index.tolist(), inside.texts, strict=True):
+        for term in {term_of(word) for word in words_to_stem(text)}:
+            holding.setdefault(term, []).append(index)
+    return [term for term, texts in holding.items() if people_of(np.array(texts)) >= min_count]
+
+
+def _label(inside: Typed, terms: Sequence[str], every: Counter[str], total: float) -> str:
     """The terms that the cluster has far more often than other searches have, in usual forms."""
     own = _words_of(inside)
-    people: Counter[str] = Counter()
-    for text, number in zip(inside.texts, inside.people, strict=True):
-        people.update(dict.fromkeys({term_of(w) for w in words_to_stem(text)}, int(number)))
     forms: dict[str, Counter[str]] = {}
     for text, times in zip(inside.texts, inside.times, strict=True):
         for word in words_to_stem(text):
@@ -175,6 +185,5 @@ def _label(inside: Typed, every: Counter[str], total: float, min_count: int) -> 
         share = own[term] / searches
         return share * math.log(share / ((every[term] + 1) / (total + 1)))
 
-    often = [term for term in own if people[term] >= min_count]
-    best = sorted(often, key=lambda term: (-weight(term), term))[:LABELS]
+    best = sorted(terms, key=lambda term: (-weight(term), term))[:LABELS]
     return ", ".join(forms[term].most_common(1)[0][0] for term in best)

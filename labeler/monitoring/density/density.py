@@ -168,7 +168,7 @@ class _Look:
         return WeekDensity(*counts, uncovered, lacking, median, own, drift)
 
     def _drift(self, test: DriftTest) -> WeekDrift:
-        features = MovedFeatures.of(test, self.log.texts, self.options.min_count)
+        features = MovedFeatures.of(test, self.log, self.options.min_count)
         return WeekDrift(test.shift(self.vectors, self.distance), features.p, test.by_days)
 
     @staticmethod
@@ -188,7 +188,7 @@ class _Look:
     def _changes(self, test: DriftTest | None) -> Changes | None:
         if test is None:
             return None
-        return MovedFeatures.of(test, self.log.texts, self.options.min_count).changes()
+        return MovedFeatures.of(test, self.log, self.options.min_count).changes()
 
     def _typed(self, weeks: Sequence[Week]) -> Typed:
         """The queries of some weeks with their searches in the sample."""
@@ -197,13 +197,15 @@ class _Look:
     def _counted(self, query: Integers) -> Typed:
         log = self.log
         times = np.bincount(query, minlength=len(log.texts)).astype(np.float64)
-        return Typed(log.texts, self.vectors, times, log.people, log.totals)
+        every = np.arange(len(log.texts))
+        return Typed(log.texts, self.vectors, times, log.people, log.totals, every)
 
     def _clusters(self, weeks: Sequence[Week]) -> list[Cluster]:
         typed = self._typed(weeks)
         searched = np.flatnonzero(typed.times)
         uncovered = np.flatnonzero(self._uncovered[searched])
-        return clusters(typed.of(searched), uncovered, self.options.min_count)
+        few = self.options.min_count
+        return clusters(typed.of(searched), uncovered, few, self.log.people_of)
 
     def _proposal(self, weeks: Sequence[Week]) -> Proposal | None:
         days = [

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,23 @@ class SearchLog:
     people: Integers
     dropped: Mapping[str, int] = field(default_factory=dict)
     has_sessions: bool = False
+
+    def people_of(self, texts: Integers) -> int:
+        """In how many different sessions some of the texts were searched for, in the samples."""
+        starts, sessions = self._sessions
+        parts = [sessions[starts[text] : starts[text + 1]] for text in texts.tolist()]
+        return len(np.unique(np.concatenate(parts))) if parts else 0
+
+    @cached_property
+    def _sessions(self) -> tuple[Integers, Integers]:
+        """The sessions of each text, one text after another, and where each begins."""
+        query = np.concatenate([week.query for week in self.weeks])
+        # searches without a session are numbered anew each week, below 0
+        weeks = np.repeat(np.arange(len(self.weeks)), [len(week.query) for week in self.weeks])
+        session = np.concatenate([week.session for week in self.weeks])
+        session = np.where(session < 0, session - (weeks << 40), session)
+        order = np.argsort(query, kind="stable")
+        return np.searchsorted(query[order], np.arange(len(self.texts) + 1)), session[order]
 
 
 @dataclass(slots=True)

@@ -56,7 +56,7 @@ def _of_tests(of: DensityFigures, last: WeekDensity) -> Iterator[Finding]:
     if last.is_reference or last.drift is None:
         yield Finding(
             "The log has too few weeks with sessions enough to compare one with another: "
-            "two are needed, and sixteen are better."
+            "two are needed, and the more the better."
         )
         return
     if not last.is_alarm:
