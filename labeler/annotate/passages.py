@@ -118,8 +118,9 @@ def _paragraphs(text: str, most: int) -> Iterator[tuple[str, bool]]:
             yield part, preformatted
 
 
-_ALIGNED = re.compile(r"[ \t]|[|+`>]|.*\S(?: {3,}|\t)\S")
-"""Lines of code, tables and quotations begin with a blank or a mark, or are aligned."""
+_ALIGNED = re.compile(r"(?!\s*(?:[-*+•]|\d+[.)])\s)(?:[ \t]|[|+`>]|.*\S(?: {3,}|\t)\S)")
+"""Lines of code, tables and quotations begin with a blank or a mark, or are aligned; items of lists
+are none, however deep."""
 _WRAPPED = re.compile(r"(?<=\S)[ \t]*\n(?=[^\W\d_])")
 _WRAP_WIDTH = 60
 _LONGEST_LINE = 400

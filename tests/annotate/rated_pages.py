@@ -20,6 +20,9 @@ from labeler.annotate.task import RatingItem, RatingTask
 SCALE = {0: "irrelevant", 1: "related", 2: "highly relevant", 3: "perfectly relevant"}
 MEANINGS = "The document holds an answer, but an unclear one, or one hidden among other matter."
 WIDE: ViewportSize = {"width": 1280, "height": 800}
+PATIENCE = 30_000
+"""Milliseconds for which a condition is waited for, as a machine may have much else to do."""
+expect.set_options(timeout=PATIENCE)
 SOONEST = 250
 """The milliseconds for which a pair that has just appeared takes no answer, as page.js says."""
 Shown = dict[str, Any]
@@ -139,7 +142,7 @@ class Windows:
 
     def _new(self, **context: Any) -> Rater:
         page = self._browser.new_context(**context).new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         rater = Rater(page)
         page.clock.install()  # which tests turn on rather than wait
         page.add_init_script(VIOLATIONS)

@@ -119,10 +119,11 @@ def test_code_and_tables_keep_their_blanks_and_prose_its_line() -> None:
     code = "def f():\n    if x:\n        return 1"
     table = "| a | b |\n|---|---|\n| 1 | 2 |"
     prose = "A line of prose that a mail program has broken at some seventy\ncharacters goes on."
-    listed = "1. first\n2. second"
-    paragraphs = shown("\n\n".join([code, table, prose, listed]), "x")
-    assert [p.preformatted for p in paragraphs] == [True, True, False, False]
-    assert [p.text for p in paragraphs] == [code, table, prose.replace("\n", " "), listed]
+    listed = "1. first\n   - deeper\n   - as deep\n2. second"
+    line = "    pip install it"
+    paragraphs = shown("\n\n".join([code, table, prose, listed, line]), "x")
+    assert [p.preformatted for p in paragraphs] == [True, True, False, False, True]
+    assert [p.text for p in paragraphs] == [code, table, prose.replace("\n", " "), listed, line]
 
 
 def test_what_cannot_be_seen_is_written_out() -> None:
