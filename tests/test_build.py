@@ -243,6 +243,9 @@ def test_the_demo_goes_on_without_an_llm(
     assert "origin: heading" in shown.out
     assert f"As a picture: {tmp_path / 'demo' / 'scores.png'}" in shown.out
     assert (tmp_path / "demo" / "scores.png").read_bytes().startswith(b"\x89PNG")
+    page = tmp_path / "demo" / "report.html"
+    assert shown.out.endswith(f"on one page, to open in a browser:\n  {page.as_uri()}\n")
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     queries = read_queries(Collection(tmp_path / "demo").queries)
     assert [query.metadata["origin"] for query in queries.values()] == ["heading"] * 3
 

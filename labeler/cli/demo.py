@@ -39,6 +39,7 @@ SAMPLED_PER_QUERY = 3
 
 LLM = "umbrela-local"
 SIMILARITY = "similarity"
+PAGE = "report.html"
 
 
 def command(
@@ -89,6 +90,7 @@ def command(
     say(
         f"\nthis took {time.monotonic() - started:.0f} s; the same again is answered from the store"
     )
+    say_page(collection)
 
 
 def say_step(number: int, what: str) -> None:
@@ -297,3 +299,18 @@ def say_next(collection: Collection) -> None:
     say("  labeler build DOCUMENTS/ -o my-collection/ --queries 50")
     say("  labeler judge my-collection/ --model gpt-4.1-mini      with OPENAI_API_KEY set")
     say(f"  labeler agree {collection.folder} {SIMILARITY} {LLM}")
+
+
+def say_page(collection: Collection) -> None:
+    """Put all of it on one page, and say where that lies."""
+    from labeler.collection_report.options import ReportOptions
+    from labeler.collection_report.report import report_of
+
+    path = collection.folder / PAGE
+    try:
+        report_of(collection, ReportOptions(qrels=SIMILARITY, measures=MEASURES)).write(path)
+    except LabelerError as error:
+        note(f"no page: {error}")
+        return
+    say("\nAll of it on one page, to open in a browser:")
+    say(f"  {path.resolve().as_uri()}")
