@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +17,7 @@ from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.queries.set_aside import PassageRules
 
+_NUMBER = re.compile(r"\d{0,9}(\.\d{0,15})?(?<=\d)")
 _COLUMNS = {
     "query_field": "What the log calls the query; a.b is the b in a.",
     "count_field": "What it calls how often a query was typed.",
@@ -97,6 +100,13 @@ def from_log(
     eta: Annotated[
         float, number(EXPONENT, help="Attention falls with the rank as (1/rank)^eta.")
     ] = 1.0,
+    attention: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,...",
+            help="That to each rank from the first, as a log gave it, instead of --eta.",
+        ),
+    ] = None,
     fields: LogFields,
     click_run: Annotated[
         Path | None, typer.Option(help="Write what was clicked as a run.", rich_help_panel=OUTPUT)
@@ -119,7 +129,7 @@ def from_log(
     clicked = {path: output.written_to(path, log) for path in (click_run, click_qrels) if path}
     if click_qrels:
         check_named_clicks(click_qrels)
-    drawn = sample(log, TrafficOptions(queries, seed, min_count, fields, eta))
+    drawn = sample(log, TrafficOptions(queries, seed, min_count, fields, eta, _numbers(attention)))
     if clicked and drawn.clicks is None:
         raise BadInput(f"{log}: no columns of documents and clicks in it", parameter="click_run")
     if output.as_json and to is None:
@@ -132,3 +142,9 @@ def from_log(
         deliver("".join(drawn.clicks.qrels_lines()), clicked[click_qrels])
     for line in drawn.summary():
         note(line)
+
+
+def _numbers(text: str | None) -> tuple[float, ...]:
+    """The numbers between commas; nan of what is none, which no option takes."""
+    parts = text.split(",") if text else []
+    return tuple(float(part) if _NUMBER.fullmatch(part.strip()) else math.nan for part in parts)

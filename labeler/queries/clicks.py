@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,19 +18,27 @@ FEWEST_SHOWN = 2
 class Clicks:
     """Clicks and impressions of documents, by query.
 
-    A click at rank k counts `k ** eta` times, the inverse of how likely somebody looks there, so
-    that low ranks are not taken for less relevant ones (Joachims, Swaminathan and Schnabel 2017,
-    WSDM). A rank that the log does not give counts as the first.
+    A click counts the inverse of how likely somebody looks at its rank, so that low ranks are not
+    taken for less relevant ones (Joachims, Swaminathan and Schnabel 2017, WSDM). At rank k that is
+    `k ** -eta`, or what `attention` gives as its k-th value, of a lower rank its last one. A rank
+    that the log does not give counts as the first.
     """
 
     eta: float = 1.0
+    attention: Sequence[float] = ()
     _weighted: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
     _shown: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, query_id: str, doc_id: str, rank: int | None, clicks: int, shown: int) -> None:
         """Count that a document was shown so often at a rank, and clicked so often."""
         self._shown[query_id, doc_id] += shown
-        self._weighted[query_id, doc_id] += clicks * float(rank or 1) ** self.eta
+        self._weighted[query_id, doc_id] += clicks / self.looked_at(rank or 1)
+
+    def looked_at(self, rank: int) -> float:
+        """How likely somebody looks at a rank, beside the first."""
+        if self.attention:
+            return self.attention[min(rank, len(self.attention)) - 1] / self.attention[0]
+        return float(float(rank) ** -self.eta)
 
     def scores(self) -> dict[str, dict[str, float]]:
         """The clicks for each impression, corrected for ranks, of what was clicked."""

@@ -33,7 +33,8 @@ class TrafficOptions:
     `queries` is how many, spread evenly over the strata; `seed` decides which. Those that occur
     less than `min_count` times are left out: what one person typed once may name that person.
     `fields` say what the log's columns are called. `eta` is how fast attention falls with the rank,
-    as `(1/rank) ** eta`, by which clicks are weighted.
+    as `(1/rank) ** eta`, by which clicks are weighted; or `attention` is that of each rank from the
+    first, as it was estimated from a log in which documents moved (`monitoring.online`).
     """
 
     queries: int = 100
@@ -41,8 +42,12 @@ class TrafficOptions:
     min_count: int = 1
     fields: LogFields = field(default_factory=LogFields)
     eta: float = 1.0
+    attention: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if not all(0.001 <= value <= 1000 for value in self.attention):
+            problem = "expected the attention to each rank from the first, as 1, 0.6, 0.45"
+            raise Misuse(problem, parameter="attention")
         if self.queries < 1:
             raise Misuse("queries count from 1", parameter="queries")
 
@@ -144,7 +149,7 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
         dropped,
         sum(counts.values()),
         searches_dropped,
-        _clicks(read_log(path, options.fields), ids, options.eta) if typed.has_clicks else None,
+        _clicks(read_log(path, options.fields), ids, options) if typed.has_clicks else None,
         typed.has_sessions,
     )
 
@@ -272,9 +277,9 @@ def _weighted(
     ]
 
 
-def _clicks(rows: Iterable[LogRow], ids: Mapping[str, str], eta: float) -> Clicks:
+def _clicks(rows: Iterable[LogRow], ids: Mapping[str, str], options: TrafficOptions) -> Clicks:
     """What was clicked for the drawn queries."""
-    clicks = Clicks(eta)
+    clicks = Clicks(options.eta, options.attention)
     for row in rows:
         query_id = ids.get(normalized(row.query).casefold())
         if query_id and row.doc_id and row.clicks is not None:

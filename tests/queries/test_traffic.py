@@ -11,6 +11,7 @@ from labeler.cli import execute
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.fields import LogFields
 from labeler.exchange.queries import read_query_list
+from labeler.queries.clicks import Clicks
 from labeler.queries.personal import personal
 from labeler.queries.traffic import TrafficOptions, from_log
 
@@ -137,6 +138,19 @@ def test_clicks_are_corrected_for_ranks_and_searches_counted_once(tmp_path: Path
     plain = from_log(tmp_path / "shown.jsonl", TrafficOptions(eta=0)).clicks
     assert plain is not None
     assert plain.scores() == {"t1": {"a": 0.5, "c": 0.5}}
+
+
+def test_clicks_are_weighted_by_the_attention_that_a_log_gave(tmp_path: Path) -> None:
+    path = clicks_of(tmp_path)
+    by_rank = from_log(path, TrafficOptions(attention=(1.0, 1 / 2, 1 / 3, 1 / 4))).clicks
+    by_power = from_log(path, TrafficOptions(eta=1)).clicks
+    assert by_rank is not None
+    assert by_power is not None
+    for query, scores in by_power.scores().items():
+        assert by_rank.scores()[query] == pytest.approx(scores)
+    assert Clicks(attention=(0.5, 0.1)).looked_at(7) == pytest.approx(0.2)
+    with pytest.raises(Misuse, match="expected the attention to each rank from the first"):
+        TrafficOptions(attention=(1.0, 0.0))
 
 
 def test_the_command_writes_queries_that_ingest_reads_and_clicks_under_their_name(

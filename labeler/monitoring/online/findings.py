@@ -45,12 +45,14 @@ def _alarms_of_variants(of: Variants | None) -> Iterator[Finding]:
         yield Finding(
             f"sample ratio mismatch: users are not split as they were meant to be ({users};"
             f" p {_p(of.mismatch)}, below {MISMATCH}): no difference of variants can be believed"
-            " before that is explained"
+            " before that is explained",
+            about="sample-ratio",
         )
     if of.mixed:
         yield Finding(
             f"{of.mixed:,} users were served by more than one variant: each variant's figures hold"
-            " some of the other's effect"
+            " some of the other's effect",
+            about="mixed-users",
         )
 
 
@@ -62,7 +64,8 @@ def _alarms_of_orders(of: SystemOrders | None) -> Iterator[Finding]:
                 better, worse = worse, better
             yield Finding(
                 f"{of.measure} puts {better} above {worse}, users the other way round"
-                f" ({of.online_measure}): the offline order does not hold online"
+                f" ({of.online_measure}): the offline order does not hold online",
+                about="offline-order",
             )
 
 
