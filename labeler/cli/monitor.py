@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli import encoder_options, model_options, options  # noqa: F401  registers options
-from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, number
+from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, number
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.screen import caution, note, progress, say
 from labeler.cli.signals import run_until_stopped
@@ -119,6 +119,18 @@ class LogFlags:
             metavar="NAME", help="Read this one, of several in a log.", rich_help_panel=LOG
         ),
     ] = ""
+    first_rank: Annotated[
+        int | None,
+        number(Bounds(0, 1), help="The rank of the first result: 0 or 1.", rich_help_panel=LOG),
+    ] = None
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VARIANT:RUN",
+            help="The run that a variant of the log is, as B:hybrid; repeatable.",
+            rich_help_panel=LOG,
+        ),
+    ] = None
 
 
 @options.unfolded
@@ -182,7 +194,9 @@ def command(
             failed.append(error)
             left_out.append(_without_control(error))
     watch = CorpusWatch(qrels, alarms.stale, alarms.rel, alarms.depth, alarms.fresh)
-    of_logs = LogWatch(log_options(logs), encoding=Encoding(encoder, limits))
+    of_logs = LogWatch(
+        log_options(logs), systems=_systems(logs), qrels=qrels, encoding=Encoding(encoder, limits)
+    )
     how = MonitorOptions(tuple(judgements or ()), watch, of_logs)
     sources = (documents or (), logs.log or ())
     listening = told_what_files_are(lambda _line: None) if quiet else nullcontext()
@@ -206,7 +220,19 @@ def log_options(flags: LogFlags) -> LogOptions:
             raise Misuse(problem, parameter="column")
         names[EVENT_PARTS[part][0]] = name
     fields = EventFields(**names)
-    return LogOptions(fields, flags.time_zone, flags.time_format, flags.application)
+    zone = flags.time_zone, flags.time_format
+    return LogOptions(fields, *zone, flags.application, flags.first_rank)
+
+
+def _systems(flags: LogFlags) -> dict[str, str]:
+    """Which run each variant is."""
+    systems: dict[str, str] = {}
+    for given in flags.system or ():
+        variant, _, run = given.partition(":")
+        if not variant or not run:
+            raise Misuse(f"expected VARIANT:RUN, found {given!r}", parameter="system")
+        systems[variant] = run
+    return systems
 
 
 def _columns() -> dict[str, str]:
@@ -250,9 +276,15 @@ def _show(
         caution(alarm)
     if quiet:
         return
-    warn(context, run.findings(), _columns())
+    findings = run.findings() if to is None else [f for f in run.findings() if _is_urgent(f, run)]
+    warn(context, findings, _columns())
     if to is not None:
         note(f"wrote {to.path}")
+
+
+def _is_urgent(finding: Finding, run: Monitoring) -> bool:
+    """Whether it is said even where a page says it."""
+    return finding.level == "warning" or finding in run.left_out
 
 
 def _print(run: Monitoring, form: FormName, to: Output | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,16 +20,27 @@ from labeler.monitoring.density.options import DensityOptions
 from labeler.monitoring.log.log import EventLog, open_log
 from labeler.monitoring.log.options import LogOptions
 from labeler.monitoring.log.reading import LogReading
+from labeler.monitoring.offline import offline_side
+from labeler.monitoring.online.online import online
+from labeler.monitoring.online.options import OnlineOptions
 from labeler.monitoring.watched import Watched
+from labeler.monitoring.weeks import Weeks
 from labeler.report.finding import Finding
-from labeler.report.page import Block
+from labeler.report.page import Block, FindingList, PageSection
 
 
 @dataclass(frozen=True)
 class LogWatch:
-    """How logs are read, and how their queries are compared."""
+    """How logs are read, and how their queries and clicks are looked at.
+
+    `systems` say which run of the collection a variant of the log is, where they have not one name;
+    `qrels` are those by which runs are scored.
+    """
 
     reading: LogOptions = field(default_factory=LogOptions)
+    online: OnlineOptions = field(default_factory=OnlineOptions)
+    systems: Mapping[str, str] = field(default_factory=dict, hash=False)
+    qrels: str | None = None
     density: DensityOptions = field(default_factory=DensityOptions)
     encoding: Encoding = field(default_factory=Encoding)
 
@@ -68,7 +79,21 @@ def watch_logs(
 ) -> Iterator[Watched]:
     """What the logs say, all files read as one; what they say nothing of is `missing`."""
     with open_log(log_files(names), how.reading) as log:
+        yield from _online(collection, log, how, missing)
         yield from _density(collection, log, how, missing, control)
+
+
+def _online(
+    collection: Collection, log: EventLog, how: LogWatch, missing: list[Finding]
+) -> Iterator[Watched]:
+    """What clicks say, and whether the offline order of systems holds online."""
+    if not (log.reading.clicks or log.reading.impressions or log.variants):
+        text = "online measures: the log says neither what was shown nor what was clicked"
+        missing.append(Finding(text, level="note"))
+        return
+    side = offline_side(collection, log.variants, how.systems, how.qrels, missing)
+    result = online(log, how.online, side)
+    yield _watched("online", "Clicks and online measures", log.reading, result)
 
 
 def _density(
@@ -84,25 +109,32 @@ def _density(
     except (BadInput, Misconfigured) as error:
         missing.append(Finding(f"query drift: {error}"))
         return
-    watched = _watched("density", "Query drift", log.reading, result, log.reading.findings())
-    weekly = result.weekly()
-    yield Watched(**{**vars(watched), "weekly": weekly})
+    yield _watched("density", "Query drift", log.reading, result)
 
 
-def _watched(
-    key: str, heading: str, reading: LogReading, result: LogResult, more: Sequence[Finding]
-) -> Watched:
+def _watched(key: str, heading: str, reading: LogReading, result: LogResult) -> Watched:
     alarms = result.alarms()
-    findings = [finding for finding in result.findings() if finding not in alarms]
+    weekly: Weeks = getattr(result, "weekly", dict)()  # not all that is measured has weeks
     return Watched(
         key,
         heading,
         _looked_at(reading),
         alarms,
-        [*findings, *more],
-        result.blocks(),
+        [finding for finding in result.findings() if finding not in alarms],
+        _without_findings(result.blocks()),
         result.as_json(),
+        weekly,
     )
+
+
+def _without_findings(blocks: Sequence[Block]) -> list[Block]:
+    """What stands below a heading of the page, which has the findings already."""
+    inside = [
+        each
+        for block in blocks
+        for each in (block.blocks if isinstance(block, PageSection) else [block])
+    ]
+    return [block for block in inside if not isinstance(block, FindingList)]
 
 
 def _looked_at(reading: LogReading) -> str:

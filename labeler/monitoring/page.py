@@ -59,6 +59,10 @@ class ShownRun(Protocol):
         """The collection's name."""
 
     @property
+    def looked_at(self) -> Sequence[str]:
+        """Over what it watched."""
+
+    @property
     def kinds(self) -> Mapping[str, int]:
         """The kinds of alarms."""
 
@@ -92,7 +96,7 @@ def monitoring_page(run: ShownRun) -> Page:
 def _first_screen(run: ShownRun) -> Iterator[Block]:
     """What is wrong, or that nothing is, and what was looked at."""
     alarms = run.alarms()
-    looked = "; ".join(watched.looked_at for watched in run.watches)
+    looked = "; ".join(run.looked_at)
     if alarms:
         raised = "1 alarm was raised" if len(alarms) == 1 else f"{len(alarms)} alarms were raised"
         yield Paragraph(f"{raised}: {', '.join(run.kinds)}.", lead=True)

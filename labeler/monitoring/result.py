@@ -59,7 +59,12 @@ class Monitoring:
             yield f"{count_of(len(alarms), 'alarm', 'alarms')}: {', '.join(self.kinds)}"
         else:
             yield "nothing alarming"
-        yield from (f"looked at: {watched.looked_at}" for watched in self.watches)
+        yield from (f"looked at: {sight}" for sight in self.looked_at)
+
+    @property
+    def looked_at(self) -> list[str]:
+        """Over what it watched, each once."""
+        return list(dict.fromkeys(watched.looked_at for watched in self.watches))
 
     def weeks(self, key: str) -> dict[str, dict[str, float | None]]:
         """The weeks of a watch over a log, joined over all runs."""

@@ -179,3 +179,29 @@ def test_files_of_logs_may_be_named_by_a_pattern(tmp_path: Path) -> None:
     pattern = tmp_path / "*.csv"
     assert [path.name for path in log_files([pattern, tmp_path / "a.csv"])] == ["a.csv", "b.csv"]
     assert log_files([tmp_path / "[no]*.csv"]) == [tmp_path / "[no]*.csv"]
+
+
+def test_a_log_with_variants_is_held_against_the_runs_that_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection, log = weekly(judged(tmp_path / "coll", queries=4), [0]), tmp_path / "log.csv"
+    for name, first, second in (("one", "cats", "fish"), ("two", "fish", "cats")):
+        lines = [f"q{n} Q0 {first} 1 2 x\nq{n} Q0 {second} 2 1 x\n" for n in range(4)]
+        collection.run(name).parent.mkdir(exist_ok=True)
+        collection.run(name).write_text("".join(lines))
+    rows = ["user,query,doc_id,rank,clicked,variant"]
+    for user in range(80):
+        variant = "AB"[user % 5 == 0]
+        rows += [
+            f"u{user},cats {user % 4},{d},{r},{2 - r},{variant}"
+            for r, d in ((1, "cats"), (2, "fish"))
+        ]
+    log.write_text("\n".join(rows) + "\n")
+    asked = ("--log", str(log), "--system", "A:one", "--system", "B:two")
+    assert run(collection, *asked) == 5
+    err = capsys.readouterr().err
+    assert "warning: sample ratio mismatch" in err
+    assert "query drift: the log has no search that can be looked at" in err  # it has no dates
+    assert run(collection, "--log", str(log), "--system", "A:none") == 2
+    assert "--system: no run 'none'; there are: one, two" in capsys.readouterr().err
+    assert run(collection, "--log", str(log), "--system", "A") == 2

@@ -114,6 +114,10 @@ def _tau(offline: Floats, online: Floats, means: Floats, drawn: Floats) -> Inter
     if np.isnan(online).any() or len(offline) < 2:
         return Interval(None, None, None)
     draws = min(len(means), len(drawn))
-    values = np.asarray(tau_b(means[:draws], drawn[:draws]), dtype=np.float64)
+    # a draw of few users may hold none of some system, and then says nothing of the order
+    whole = ~np.isnan(drawn[:draws]).any(axis=1)
+    if not whole.any():
+        return Interval(float(tau_b(offline, online)), None, None)
+    values = np.asarray(tau_b(means[:draws][whole], drawn[:draws][whole]), dtype=np.float64)
     low, high = quantiles(values, 0.025, 0.975) or (None, None)
     return Interval(float(tau_b(offline, online)), low, high)
