@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labeler.cli import encoder_options, model_options, options  # noqa: F401  registers options
-from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, number
+from labeler.cli.monitor_options import (
+    AgainFlags,
+    AlarmFlags,
+    LogFlags,
+    column_options,
+    log_options,
+    systems_of,
+)
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.screen import caution, note, progress, say
 from labeler.cli.signals import run_until_stopped
@@ -23,114 +29,11 @@ if TYPE_CHECKING:
 
     from labeler.collection.outputs import Output
     from labeler.models.control import Control
-    from labeler.monitoring.log.options import LogOptions
     from labeler.monitoring.result import Monitoring
     from labeler.report.finding import Finding
     from labeler.report.forms import FormName
 
-ALARMS, AGAIN, LOG = "Alarms", "Judge again", "Log"
 PAGES = (".html", ".htm")
-
-
-@dataclass(frozen=True, slots=True)
-class AlarmFlags:
-    """From where on there is an alarm, and which alarms end a run with 5."""
-
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND",
-            help="End with 5 at this alarm alone, as judge-drift; repeatable. Default: at any.",
-            rich_help_panel=ALARMS,
-        ),
-    ] = None
-    stale: Annotated[
-        float,
-        number(
-            SHARE,
-            metavar="SHARE",
-            help="The share of judged pairs that may be stale.",
-            rich_help_panel=ALARMS,
-        ),
-    ] = 0.05
-    fresh: Annotated[
-        float,
-        number(
-            SHARE,
-            metavar="SHARE",
-            help="The share of first places that new documents may take.",
-            rich_help_panel=ALARMS,
-        ),
-    ] = 0.1
-    depth: Annotated[
-        int, number(COUNT, help="So many places of each query are first.", rich_help_panel=ALARMS)
-    ] = 10
-    rel: Annotated[
-        int,
-        number(TOP_GRADE, help="The lowest grade that counts as relevant.", rich_help_panel=ALARMS),
-    ] = 1
-
-
-@dataclass(frozen=True, slots=True)
-class AgainFlags:
-    """Whether fixed pairs are judged again first, and by which model."""
-
-    control: Annotated[
-        int,
-        number(
-            COUNT_OR_NONE,
-            help="Judge so many fixed pairs again first; this asks a model.",
-            rich_help_panel=AGAIN,
-        ),
-    ] = 0
-    model: model_options.ModelName = None
-    base_url: model_options.BaseUrl = None
-
-
-@dataclass(frozen=True, slots=True)
-class LogFlags:
-    """Which logs are read, and how."""
-
-    log: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="A log of searches: CSV, JSON Lines, Parquet; repeatable, or a pattern.",
-            rich_help_panel=LOG,
-        ),
-    ] = None
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PART:NAME",
-            help="A column's name where it is no usual one, as time:when; repeatable.",
-            rich_help_panel=LOG,
-        ),
-    ] = None
-    time_zone: Annotated[
-        str, typer.Option(help="Of times without one, as Europe/Berlin.", rich_help_panel=LOG)
-    ] = "UTC"
-    time_format: Annotated[
-        str, typer.Option(help="Of times, as %d.%m.%Y %H:%M.", rich_help_panel=LOG)
-    ] = ""
-    application: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="Read this one, of several in a log.", rich_help_panel=LOG
-        ),
-    ] = ""
-    first_rank: Annotated[
-        int | None,
-        number(Bounds(0, 1), help="The rank of the first result: 0 or 1.", rich_help_panel=LOG),
-    ] = None
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="VARIANT:RUN",
-            help="The run that a variant of the log is, as B:hybrid; repeatable.",
-            rich_help_panel=LOG,
-        ),
-    ] = None
 
 
 @options.unfolded
@@ -195,7 +98,7 @@ def command(
             left_out.append(_without_control(error))
     watch = CorpusWatch(qrels, alarms.stale, alarms.rel, alarms.depth, alarms.fresh)
     of_logs = LogWatch(
-        log_options(logs), systems=_systems(logs), qrels=qrels, encoding=Encoding(encoder, limits)
+        log_options(logs), systems=systems_of(logs), qrels=qrels, encoding=Encoding(encoder, limits)
     )
     how = MonitorOptions(tuple(judgements or ()), watch, of_logs)
     sources = (documents or (), logs.log or ())
@@ -204,42 +107,6 @@ def command(
         run = monitor(collection, *sources, options=how, left_out=left_out, control=control)
     _show(context, run, output.format, to, quiet=quiet)
     _end(run, gates, failed)
-
-
-def log_options(flags: LogFlags) -> LogOptions:
-    """How the logs are read; `Misuse` names the parts whose columns may be named."""
-    from labeler.exchange.fields import EventFields
-    from labeler.exchange.log_columns import EVENT_PARTS
-    from labeler.monitoring.log.options import LogOptions
-
-    names: dict[str, str] = {}
-    for given in flags.column or ():
-        part, _, name = given.partition(":")
-        if part not in EVENT_PARTS or not name:
-            problem = f"expected PART:NAME, PART one of {', '.join(EVENT_PARTS)}; found {given!r}"
-            raise Misuse(problem, parameter="column")
-        names[EVENT_PARTS[part][0]] = name
-    fields = EventFields(**names)
-    zone = flags.time_zone, flags.time_format
-    return LogOptions(fields, *zone, flags.application, flags.first_rank)
-
-
-def _systems(flags: LogFlags) -> dict[str, str]:
-    """Which run each variant is."""
-    systems: dict[str, str] = {}
-    for given in flags.system or ():
-        variant, _, run = given.partition(":")
-        if not variant or not run:
-            raise Misuse(f"expected VARIANT:RUN, found {given!r}", parameter="system")
-        systems[variant] = run
-    return systems
-
-
-def _columns() -> dict[str, str]:
-    """How the settings that name columns are called here."""
-    from labeler.exchange.log_columns import EVENT_PARTS
-
-    return {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()}
 
 
 def _without_control(error: LabelerError) -> Finding:
@@ -277,7 +144,7 @@ def _show(
     if quiet:
         return
     findings = run.findings() if to is None else [f for f in run.findings() if _is_urgent(f, run)]
-    warn(context, findings, _columns())
+    warn(context, findings, column_options())
     if to is not None:
         note(f"wrote {to.path}")
 
