@@ -20,6 +20,7 @@ from labeler.agreement.calibrate.recalibration import Recalibration
 from labeler.agreement.calibrate.saved import FitOrigin, SavedCalibration, read_calibration
 from labeler.agreement.shares import GradeShares
 from labeler.agreement.sources import source_of_file
+from labeler.collection.annotations import read_journal
 from labeler.collection.card import read_card, update_card
 from labeler.collection.control_set import read_fixed
 from labeler.collection.corpus import read_corpus
@@ -155,6 +156,19 @@ def plain_rows(data: bytes) -> list[dict[str, Any]]:
     lines = [line.decode() for line in lines_of(data)]
     lines[0] = lines[0].removeprefix("\ufeff")
     return [json.loads(line) for line in lines if line.strip()]
+
+
+def of_journal(data: bytes) -> list[tuple[str, int | None]]:
+    """The items and grades of a journal, of which the last line of ours may be cut short."""
+    whole, last = data[: data.rfind(b"\n") + 1], data[data.rfind(b"\n") + 1 :]
+    is_ours = b'{"task": "'.startswith(last[:10]) or not last.strip(b"\0")
+    try:
+        rows = plain_rows(data)
+    except ValueError:
+        if not is_ours or not last:
+            raise
+        rows = plain_rows(whole) if whole else []
+    return [(row["item"], row.get("grade")) for row in rows]
 
 
 def by_index(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
@@ -299,6 +313,9 @@ CONTROLLED = """{"query_id": "q1", "doc_id": "d1", "old": 1, "new": [1, 2], "mod
 """
 WATCHED = """{"time": "2026-06-01T06:00:00+00:00", "alarms": [], "watches": {}}
 """
+ANNOTATED = """{"task": "grade", "purpose": "fix", "sample": "s", "item": "1", "query_id": "q"}
+{"task": "lgtm", "purpose": "audit", "sample": "s", "item": "2", "query_id": "q", "grade": 2}
+"""
 SAMPLE = """{"row": 1, "query_id": "q1", "doc_id": "d1", "probability": 0.5}
 """
 PROMPT = """+++
@@ -397,6 +414,9 @@ READERS: dict[str, Reader] = {
         SAMPLE,
         lambda p: [(r.number, r.probability) for r in read_sample(p)],
         lambda data: [(r["row"], r["probability"]) for r in plain_rows(data)],
+    ),
+    "annotations": Reader(
+        "anna.jsonl", ANNOTATED, lambda p: [(r.item, r.grade) for r in read_journal(p)], of_journal
     ),
     "control": Reader(
         "llm.1.jsonl",

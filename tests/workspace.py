@@ -5,6 +5,8 @@ from pathlib import Path
 
 from made import fill_sheet
 
+from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+from labeler.annotate.task import RaterAnswer
 from labeler.cli import execute
 from labeler.collection.lock import locked
 from labeler.collection.queries import read_queries, write_queries
@@ -118,6 +120,9 @@ def make_workspace(folder: Path) -> Path:
     fill_sheet(sheet, "1")
     assert execute(["import-labels", str(sheet), coll, "--as", "human"]) == 0
     (sample,) = (folder / "coll" / "samples").iterdir()
+    (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))
+    for item in session.task.items[:2]:
+        session.answer(RaterAnswer(item.id, grade=1, note="a note"))
     sample.rename(sample.with_name("SAMPLE.jsonl"))
     (folder / "coll" / "samples" / sample.name).symlink_to("SAMPLE.jsonl")
     return folder

@@ -36,7 +36,6 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 _HOST = re.compile(r"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
-_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
 class PageGuard:
@@ -92,7 +91,11 @@ class PageGuard:
         if match is None:
             return False
         name = (match[1] or match[2]).lower()
-        return name in _LOOPBACK or (self._is_open and (name in self._names or is_address(name)))
+        return (
+            name == "localhost"
+            or is_loopback(name)
+            or (self._is_open and (name in self._names or is_address(name)))
+        )
 
 
 def _headers(scope: Scope) -> dict[str, str]:

@@ -31,6 +31,12 @@ class RatingJournal:
         self._end = 0
         self._inode = -1
 
+    def check(self) -> None:
+        """Raise where the file cannot be read, or nothing can be written beside it."""
+        read_journal(self.path)
+        with self.held():
+            pass
+
     def fresh(self) -> tuple[list[JournalRow], bool]:
         """The rows since the last time, and whether they are all rows: the file is another one."""
         with file_problems(self.path):
@@ -87,7 +93,7 @@ class RatingJournal:
             is_new = not self.path.exists()
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
             try:
-                before = _mended(file)
+                before = _mended(self.path, file)
                 try:
                     _write_all(file, row.line())
                     os.fsync(file)
@@ -108,8 +114,11 @@ def _write_all(file: int, content: bytes) -> None:
         content = content[os.write(file, content) :]
 
 
-def _mended(file: int) -> int:
-    """Remove a last line that was cut short, or end one that is whole; the file's size then."""
+def _mended(path: Path, file: int) -> int:
+    """Remove a last line that was cut short, or end one that is whole; the file's size then.
+
+    `BadInput` where it is none of ours.
+    """
     size = os.lseek(file, 0, os.SEEK_END)
     start, tail = size, b""
     while start and b"\n" not in tail:
@@ -120,7 +129,7 @@ def _mended(file: int) -> int:
     rest = tail[tail.rfind(b"\n") + 1 :]
     if not rest:
         return size
-    if any(journal_rows(Path(), 1, rest)):
+    if any(journal_rows(path, 0, rest)):
         _write_all(file, b"\n")
         return size + 1
     os.ftruncate(file, size - len(rest))

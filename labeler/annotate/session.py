@@ -46,8 +46,7 @@ class RatingSession:
 
     def check(self) -> None:
         """Raise where the journal cannot be read, or not be written to, before anybody grades."""
-        with self._read(), self._journal.held():
-            pass
+        self._journal.check()
 
     @property
     def answers(self) -> dict[str, JournalRow]:

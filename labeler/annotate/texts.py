@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,12 +20,16 @@ GONE = "This text is no longer in the collection."
 
 
 class PageTexts:
-    """The texts of a collection as the page shows them, each read when it is asked for."""
+    """The texts of a collection as the page shows them, each read when it is asked for.
+
+    Several threads may ask: neither the reader of documents nor the stemmers are made for that.
+    """
 
     def __init__(self, collection: Collection) -> None:
         check_exists(collection.queries)
         self.documents: Mapping[str, Document] = corpus_on_demand(collection.corpus)
         self.queries: Mapping[str, Query] = read_queries(collection.queries)
+        self._lock = threading.Lock()
 
     def query(self, query_id: str) -> Shown:
         """A query with its topic, as JSON."""
@@ -34,9 +39,10 @@ class PageTexts:
 
     def document(self, doc_id: str, query_id: str, folding: Folding = FOLDING) -> Shown:
         """A document as JSON, folded around what answers the query best."""
-        document, query = self.documents[doc_id], self.queries[query_id]
-        language = language_of(document.text)
-        paragraphs = shown(document.text, query.text, language, folding)
+        with self._lock:
+            document, query = self.documents[doc_id], self.queries[query_id]
+            language = language_of(document.text)
+            paragraphs = shown(document.text, query.text, language, folding)
         return {
             "id": shown_line(document.id),
             "title": shown_line(document.title),
@@ -48,7 +54,8 @@ class PageTexts:
 
     def identity(self, query_id: str, *doc_ids: str) -> str:
         """What identifies the texts that a rater reads."""
-        documents = (self.documents[doc_id] for doc_id in doc_ids)
+        with self._lock:
+            documents = [self.documents[doc_id] for doc_id in doc_ids]
         return texts_identity(self.queries[query_id], *documents)
 
 

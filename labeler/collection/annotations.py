@@ -24,6 +24,7 @@ from labeler.trec.values import grade_of
 
 RatingKind = Literal["grade", "lgtm", "side-by-side"]
 Purpose = Literal["audit", "fix", "gold"]
+_BEGINNING = b'{"task": "'
 KINDS: tuple[RatingKind, ...] = get_args(RatingKind)
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 ANSWERS = ("good", "not", "left", "right", "tie")
@@ -114,8 +115,14 @@ def journal_rows(path: Path, number: int, raw: bytes) -> Iterator[JournalRow]:
         if row is not None:
             yield _row(path, number, row)
     except BadInput:
-        if raw.endswith(b"\n"):
+        if not _is_cut_short(raw):
             raise
+
+
+def _is_cut_short(raw: bytes) -> bool:
+    """Whether a line is the beginning of one of ours, or was never filled by the file system."""
+    began = raw[: len(_BEGINNING)]
+    return not raw.endswith(b"\n") and (_BEGINNING.startswith(began) or not raw.strip(b"\0"))
 
 
 def _row(path: Path, number: int, row: dict[str, Any]) -> JournalRow:

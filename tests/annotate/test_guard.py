@@ -90,7 +90,9 @@ def test_a_name_that_was_led_here_gets_nothing(page: Page, host: str, coll: Coll
     assert is_unwritten(coll)
 
 
-@pytest.mark.parametrize("host", ["localhost:8765", "127.0.0.1:2", "[::1]:8765", "LOCALHOST"])
+@pytest.mark.parametrize(
+    "host", ["localhost:8765", "127.0.0.1:2", "[::1]:8765", "LOCALHOST", "127.0.0.2"]
+)
 def test_this_machine_is_served_under_its_names_and_behind_any_port(page: Page, host: str) -> None:
     answer = page.client.get(f"/{TOKEN}/api/item", headers={"Host": host})
     assert answer.status_code == 200

@@ -50,6 +50,25 @@ def test_a_last_line_that_was_cut_anywhere_is_no_answer_and_harms_no_other(tmp_p
         assert [row.item for row in read_journal(path)] == ["1", "3"]
 
 
+def test_what_is_no_line_of_ours_is_never_removed(tmp_path: Path) -> None:
+    path = tmp_path / "anna.jsonl"
+    for content in (b"[[[[", b"my notes", b"\x1f\x8b\x08", ROW.line() + b'{"other": '):
+        path.write_bytes(content)
+        with pytest.raises(BadInput, match=r"anna\.jsonl"):
+            read_journal(path)
+        with pytest.raises(BadInput, match=r"anna\.jsonl"):
+            written(path, ROW)
+        assert path.read_bytes() == content
+
+
+def test_zeros_that_the_file_system_left_at_the_end_are_no_answer(tmp_path: Path) -> None:
+    path = tmp_path / "anna.jsonl"
+    path.write_bytes(ROW.line() + b"\0" * 300)
+    assert read_journal(path) == [ROW]
+    written(path, replace(ROW, item="2"))
+    assert [row.item for row in read_journal(path)] == ["1", "2"]
+
+
 def test_a_last_line_that_only_lacks_its_end_is_an_answer(tmp_path: Path) -> None:
     path = tmp_path / "anna.jsonl"
     path.write_bytes(ROW.line().rstrip(b"\n"))
