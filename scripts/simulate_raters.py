@@ -8,9 +8,10 @@ queries from each of three groups.
 `wins`: how often the interval of the win rate holds it, and how often the sign test tells two
 systems apart; of one rater and of three.
 `drift`: how often a rater is said to drift, where nothing changes and where something does. Grades
-are NIST's of TREC DL 2019, 5 pairs a query in a random order of queries; the steady grades are
-gpt-4o's. In `stricter` a share of relevant pairs gets one grade less, which grows to 0.6 at the
-end; in `faster` the time for a pair falls by 30 %. After Holm's correction for three series.
+are NIST's of TREC DL 2019, 5 or 10 pairs a query in a random order of queries; the steady grades
+are gpt-4o's. In `stricter` a share of relevant pairs gets one grade less, which grows to 0.6 at the
+end, in `harsh` to all of them; in `faster` the time for a pair falls by 30 %. After Holm's
+correction for three series.
 `sides`: how often a rater is said to prefer a side, of 30 answers a rater and three raters.
 
 Usage: simulate_raters.py lgtm beside wins drift sides [--repeats 2000] [--data FOLDER]
@@ -161,7 +162,7 @@ def drift(repeats: int, rng: np.random.Generator, data: Path) -> None:
     nist, steady = read_qrels(data / "nist.qrels"), read_qrels(data / "gpt-4o.qrels")
     over_time.ORDERS = 1000  # a tenth of what the command draws
     for pairs, each in ((40, 5), (100, 5), (200, 5), (200, 10), (400, 5)):
-        for world in ("nothing", "stricter", "faster"):
+        for world in ("nothing", "stricter", "harsh", "faster"):
             said = {"any": 0, "mean grade": 0, "grade less gpt-4o's": 0, "seconds a pair": 0}
             for repeat in range(repeats):
                 rows, references = graded(nist, steady, pairs, each, world, rng)
@@ -191,7 +192,8 @@ def graded(  # noqa: PLR0913, PLR0917 - a world has that many parts
         for doc in rng.choice(list(nist[query]), each, replace=False):
             late = len(rows) / pairs
             grade, seconds = nist[query][doc], np.exp(2.5 + slow + rng.normal(0, 0.6))
-            if world == "stricter" and grade and rng.random() < 0.6 * late:
+            share = {"stricter": 0.6, "harsh": 1.0}.get(world, 0.0)
+            if grade and rng.random() < share * late:
                 grade -= 1
             if world == "faster":
                 seconds *= 0.7**late

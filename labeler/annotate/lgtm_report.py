@@ -13,12 +13,13 @@ import numpy as np
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import Together, grade_matrix, joint_agreement
 from labeler.annotate.beside import OfflineScores, offline_scores
-from labeler.annotate.first_results import DEPTH, first_results, named_run
+from labeler.annotate.first_results import DEPTH, Firsts, first_results, named_run
 from labeler.annotate.lgtm import item_id
 from labeler.annotate.lgtm_beside import LgtmBeside, lgtm_beside
 from labeler.annotate.looked_at import Looked, looked_at, weighting_of
 from labeler.annotate.raters.journals import read_journals
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.queries import read_queries
 from labeler.errors import BadInput
 from labeler.messages import count_of
 from labeler.report.finding import Finding
@@ -220,7 +221,12 @@ def lgtm_report(
         looked,
         _agreement(looked, name, options.seed),
         _beside(offline, name, good, options.seed),
-        (*looked.findings(len(firsts)), *weighting.findings, *_no_offline(offline)),
+        (
+            *looked.findings(len(firsts)),
+            *_unanswered(opened, firsts),
+            *weighting.findings,
+            *_no_offline(offline),
+        ),
         options.weights,
     )
 
@@ -251,6 +257,15 @@ def _beside(
     offline: OfflineScores | None, run: str, good: Mapping[str, float], seed: int
 ) -> LgtmBeside | None:
     return None if offline is None else lgtm_beside(good, offline, run, seed)
+
+
+def _unanswered(collection: Collection, firsts: Firsts) -> list[Finding]:
+    """That the run lacks queries, which its system may not have been asked."""
+    lacking = len(read_queries(collection.queries)) - len(firsts)
+    if not lacking:
+        return []
+    queries = count_of(lacking, "query", "queries")
+    return [Finding(f"{queries} of the collection not in the run: nobody looks at them")]
 
 
 def _no_offline(offline: OfflineScores | None) -> list[Finding]:

@@ -30,10 +30,11 @@ Which system stands left is drawn anew for every query: it says nothing.
 Say that they are as good as each other where you would not mind which one you got.
 Where you cannot tell, say so and why.
 """
+EMPTY = "The system on the {} returned nothing for this query."
 
 
 class RunsSideBySide(NamedTuple):
-    """The first results of two runs for the queries that both answer.
+    """The first results of two runs for the queries that one of them answers, or both.
 
     `alike` are the queries for which both show the same documents in the same order: nobody is
     asked about them, and they are ties.
@@ -71,9 +72,11 @@ def two_runs(
         problem = f"expected two runs, found {names[0]!r} twice"
         raise Misuse(problem, parameter="side_by_side")
     results = [first_results(collection, path, depth) for _, path in named]
-    queries = tuple(query_id for query_id in results[0] if query_id in results[1])
-    if not queries:
+    if not results[0].keys() & results[1].keys():
         raise BadInput(f"{names[0]} and {names[1]} answer no query in common")
+    # a query that one of them alone answers is one for which the other returned nothing
+    queries = tuple({**results[0], **results[1]})
+    results = [{query_id: of.get(query_id, ()) for query_id in queries} for of in results]
     alike = tuple(q for q in queries if results[0][q] == results[1][q])
     if len(alike) == len(queries):
         those = count_of(len(queries), "query", "queries")
@@ -114,7 +117,9 @@ def side_by_side_task(
             results_shown(texts, item.query_id, by_name[name][item.query_id])
             for name in sides(item.query_id)
         )
-        return {"query": texts.query(item.query_id), "left": left, "right": right}
+        empty = [side for side, results in (("left", left), ("right", right)) if not results]
+        notice = {"notice": EMPTY.format(empty[0])} if empty else {}
+        return {"query": texts.query(item.query_id), "left": left, "right": right, **notice}
 
     def check(item: RatingItem, answer: RaterAnswer) -> Mapping[str, Any]:
         if not answer.cannot_judge and answer.answer not in ("left", "right", "tie"):

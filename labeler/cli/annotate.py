@@ -165,7 +165,7 @@ def _sessions(
 
     check_installed()
     if look.is_asked_for:
-        return look_sessions(folder, look.choice(seed), raters_of(options), caution)
+        return look_sessions(folder, look.choice(seed), raters_of(options), note)
     return rating_sessions(folder, options, caution)
 
 

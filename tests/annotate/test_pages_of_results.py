@@ -253,3 +253,18 @@ def test_every_form_of_a_report_shows_its_figures(collection: Collection) -> Non
         assert report.headline[0].replace("<", "&lt;") in report._repr_html_()
         assert rendered_all(report.tables()).count("\n") > 3
         assert repr(report).startswith("<")
+
+
+def test_a_run_that_lacks_a_query_returned_nothing_for_it(collection: Collection) -> None:
+    path = collection.run("bad")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith("q01")))
+    (session,) = two_sessions(collection)
+    by_query = {item.query_id: item for item in session.task.items}
+    assert len(by_query) == 18
+    shown = session.task.show(by_query["q01"])
+    empty = "left" if not shown["left"] else "right"
+    assert shown["notice"] == f"The system on the {empty} returned nothing for this query."
+    answer_all(lgtm_session(collection, "bad"), good_or_not)
+    findings = map(str, lgtm_report(collection, "bad").findings)
+    assert "1 query of the collection not in the run: nobody looks at them" in findings
