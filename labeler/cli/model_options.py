@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,6 +140,15 @@ OPTIONS_OF[Limits] = LIMITS
 class RunFlags:
     """How a model is asked, and what is shown meanwhile."""
 
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Keep replies in a PostgreSQL database that machines share, as "
+            "postgresql://user@host/database (LABELER_STORE; its password in PGPASSWORD).",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
     concurrency: Annotated[
         int | None,
         number(
@@ -174,3 +184,10 @@ class RunFlags:
         ),
     ] = False
     dry_run: DryRun = False
+
+    def __post_init__(self) -> None:
+        """Have every collection of this process keep its replies there."""
+        if self.store is not None:
+            from labeler.store.postgres.address import DatabaseAddress
+
+            os.environ["LABELER_STORE"] = str(DatabaseAddress.of(self.store))

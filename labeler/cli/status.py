@@ -62,7 +62,8 @@ def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
         if judged.origin is not None and (judged.tally.failed or judged.left):
             _show_rest(collection, judged)
     if store := store_status(collection):
-        say(f"store: {store.replies:,} replies, {store.size / 1e6:,.1f} MB ({store.path})")
+        size = "" if store.size is None else f", {store.size / 1e6:,.1f} MB"
+        say(f"store: {store.replies:,} replies{size} ({store.path})")
 
 
 def _show_checks(judged: SetStatus) -> None:

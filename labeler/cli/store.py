@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,6 +27,9 @@ def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[SqliteStore]
     from labeler.store.sqlite.store import open_store
 
     path = open_collection(folder).store
+    if not isinstance(path, Path):
+        problem = "the replies are in a database; the view labeler.readable shows them there"
+        raise Misuse(f"{path}: {problem}")
     if not path.exists():
         raise FileProblem(f"{path}: there is no store yet; `labeler judge` makes it")
     with open_store(path, reading=reading) as store:

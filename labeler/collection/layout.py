@@ -11,6 +11,8 @@ from pathlib import Path
 from labeler.errors import FileProblem, Misuse
 from labeler.files.paths import did_you_mean
 from labeler.files.read import check_regular, file_problems
+from labeler.store.open import StorePlace
+from labeler.store.postgres.address import DatabaseAddress
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _RUN_FILE = re.compile(r"(.+?)(?:\.(?:trec|run|txt))+(?:\.gz)?", re.IGNORECASE)
@@ -53,9 +55,10 @@ class Collection:
         return self.folder / "dropped.jsonl"
 
     @property
-    def store(self) -> Path:
-        """The store of replies."""
-        return self.folder / "replies.db"
+    def store(self) -> StorePlace:
+        """The store of replies: the database that `LABELER_STORE` names, else a file."""
+        file, shared = self.folder / "replies.db", os.environ.get("LABELER_STORE")
+        return DatabaseAddress.of(shared, unsent=file) if shared else file
 
     @property
     def vectors(self) -> Path:

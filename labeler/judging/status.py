@@ -20,7 +20,7 @@ from labeler.judging.tally import Tally
 from labeler.models.local.caveats import embedded_name
 from labeler.prompt import find_prompt, prompt_files
 from labeler.report.table import Column, Row, Table
-from labeler.store import open_store
+from labeler.store import StorePlace, open_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,11 @@ def prompt_source(identity: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """How many replies a store holds, and its size in bytes."""
+    """How many replies a store holds, and its size in bytes; None of a database."""
 
-    path: Path
+    path: StorePlace
     replies: int
-    size: int
+    size: int | None
 
     def as_json(self) -> dict[str, Any]:
         """The file and its counts by name."""
@@ -201,4 +201,5 @@ def store_status(collection: Collection | Path | str) -> StoreStatus | None:
     if not path.exists():
         return None
     with open_store(path, reading=True) as store:
-        return StoreStatus(path, len(store), path.stat().st_size)
+        size = path.stat().st_size if isinstance(path, Path) else None
+        return StoreStatus(path, len(store), size)

@@ -33,7 +33,7 @@ from labeler.models.policies.retry import Patience
 from labeler.models.policies.stack import Guard, guarded, knows, remembered_size
 from labeler.models.prices import Price, batch_price, price_of
 from labeler.models.server.client import Calls
-from labeler.store import Store, Waiting, open_store
+from labeler.store import Store, StorePlace, Waiting, open_store
 from labeler.store.secret import kept_secret, secret_of
 
 
@@ -143,7 +143,7 @@ def check_priced(name: str, price: Price | None, limits: Limits) -> None:
 
 @asynccontextmanager
 async def open_session(
-    selection: Selection, documents: Iterable[Document], store: Path, control: Control
+    selection: Selection, documents: Iterable[Document], store: StorePlace, control: Control
 ) -> AsyncIterator[Session]:
     """The selected model, started, guarded and joined to the store, as long as the block runs.
 
@@ -183,7 +183,7 @@ async def _started(
 
 
 @contextmanager
-def _opened(path: Path, options: SessionOptions, control: Control) -> Iterator[Store]:
+def _opened(path: StorePlace, options: SessionOptions, control: Control) -> Iterator[Store]:
     """The store; a rehearsal makes none, and where there is none it gets an empty one."""
     if path.exists() or not options.rehearsal:
         waiting = Waiting(options.limits.patience, control.stop.is_set, control.note)
@@ -204,9 +204,9 @@ def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control
     return Guard(limiter, budget, patience, control.stop, control.note)
 
 
-def _warn_of_network(path: Path, control: Control) -> None:
-    """Warn of a network file system, where several machines must not share a store."""
-    kind = network_file_system(path)
+def _warn_of_network(path: StorePlace, control: Control) -> None:
+    """Warn of a network file system, where several machines must not share a file."""
+    kind = network_file_system(path) if isinstance(path, Path) else None
     if kind:
         problem = f"{path} lies on a network file system ({kind})"
         control.note(f"{problem}: use it from one machine at a time")

@@ -25,8 +25,8 @@ from labeler.model import Message, Reply, Request
 from labeler.models.server.addresses import masked
 from labeler.models.server.answers import read_answer
 from labeler.models.server.client import server_model
+from labeler.store.columns import REPLY
 from labeler.store.keys import checksum
-from labeler.store.sqlite.schema import REPLY
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 

@@ -6,16 +6,13 @@ process on it shares and nobody can set; the wall clock counts only between mach
 
 from __future__ import annotations
 
-import os
-import socket
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from labeler.store.base import LEASE_SECONDS, Failed
+from labeler.store.holder import LeaseHolder, has_ended
 
 KEYS_OF_A_QUERY = 500
 
@@ -30,35 +27,6 @@ class Now(NamedTuple):
 def now() -> Now:
     """The time on both clocks."""
     return Now(time.monotonic(), time.time())
-
-
-class LeaseHolder(NamedTuple):
-    """A process: the machine (its boot, its process namespace), its number, when it began."""
-
-    machine: str
-    process: int
-    started: str
-
-
-def this_process() -> LeaseHolder:
-    """The process that runs this."""
-    boot = _read("/proc/sys/kernel/random/boot_id")
-    namespace = ""
-    with suppress(OSError):
-        namespace = str(Path("/proc/self/ns/pid").readlink())
-    machine = f"{socket.gethostname()} {boot} {namespace}"
-    return LeaseHolder(machine, os.getpid(), _started(os.getpid()))
-
-
-def _started(process: int) -> str:
-    """When a process began, in the kernel's ticks; empty where that cannot be known."""
-    return (_read(f"/proc/{process}/stat").rpartition(")")[2].split() or [""] * 20)[19]
-
-
-def _read(path: str) -> str:
-    with suppress(OSError):
-        return Path(path).read_text(encoding="utf-8").strip()
-    return ""
 
 
 def register(connection: sqlite3.Connection, holder: LeaseHolder, moment: Now) -> int:
@@ -122,13 +90,7 @@ def _is_gone(holder: LeaseHolder, until: Now, current: LeaseHolder, moment: Now)
         return until.wall < moment.wall
     if until.monotonic < moment.monotonic:
         return True
-    try:
-        os.kill(holder.process, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return holder.started != _started(holder.process)
+    return has_ended(holder)
 
 
 def claim(connection: sqlite3.Connection, owner: int, keys: Sequence[bytes]) -> set[bytes]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from labeler.errors import BadInput
 from labeler.messages import moment
 from labeler.report.table import Column, Table
+from labeler.store.columns import REPLY
 from labeler.store.keys import checksum
-from labeler.store.sqlite.schema import REPLY
 from labeler.store.sqlite.store import SqliteStore
 
 FORGOTTEN_AT_ONCE = 10_000

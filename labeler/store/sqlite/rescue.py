@@ -176,12 +176,17 @@ def _opened_alone(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def saved_beside(path: Path) -> list[Path]:
+    """The files in which replies were saved beside a store."""
+    return sorted(path.parent.glob(f"{glob.escape(path.name)}{_MARK}*-????????"))
+
+
 def take_in(path: Path, connection: sqlite3.Connection, note: Callable[[str], None]) -> None:
     """Copy the replies that were saved beside a store into it, and remove what held them.
 
     What a process still writes to, and what is no store, is left where it is.
     """
-    for saved in sorted(path.parent.glob(f"{glob.escape(path.name)}{_MARK}*-????????")):
+    for saved in saved_beside(path):
         with suppress(LabelerError), store_problems(saved):
             copied = _taken(saved, connection)
             note(f"took in {count_of(copied, 'reply', 'replies')} from {saved}")

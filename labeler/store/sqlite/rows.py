@@ -1,19 +1,15 @@
-"""The rows of a store: a reply as columns, written once under its key, and copied as it is."""
+"""The rows of a store in a file: written once under their keys, and copied as they are."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from labeler.files.numbers import amount, count
-from labeler.model import Reply
 from labeler.store.base import KeyedReply
+from labeler.store.columns import REPLY, values_of
 from labeler.store.keys import checksum
-from labeler.store.sqlite.schema import REPLY
 
 ROWS_OF_A_CHUNK = 500
 _MARKS = ",".join("?" * (REPLY.count(",") + 1))
@@ -32,37 +28,6 @@ def insert(connection: sqlite3.Connection, keyed_reply: KeyedReply, *, redacted:
     connection.execute(_INSERT_WIRE, (done.lastrowid, checksum(*wire), *wire))
     connection.execute("DELETE FROM failures WHERE key = ?", (keyed_reply.key,))
     return True
-
-
-def values_of(keyed_reply: KeyedReply) -> tuple[Any, ...]:
-    """A reply's columns, in the order of `REPLY`, as SQLite gives them back.
-
-    It would read NaN as NULL, -0.0 as 0.0 and true as 1: checksums are of what is read.
-    """
-    reply = keyed_reply.reply
-    tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
-    return (
-        keyed_reply.key,
-        keyed_reply.model_id,
-        reply.model,
-        reply.text,
-        reply.finish_reason,
-        reply.refusal,
-        count(reply.prompt_tokens) or 0,
-        count(reply.completion_tokens) or 0,
-        time.time(),
-        amount(reply.cost),
-        tops,
-    )
-
-
-def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
-    """The reply in a row of `REPLY`."""
-    _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, tops = row
-    columns = (text, ending, refusal, served, tokens_in, tokens_out)
-    tokens = json.loads(tops) if tops else ()
-    price = amount(cost)
-    return Reply(*columns, top_tokens=tokens, cost=price, remembered=True, shared=shared)
 
 
 def insert_facts(connection: sqlite3.Connection, facts: Mapping[str, str]) -> None:

@@ -17,14 +17,10 @@ replies of another store, attach it as `other` and run `MERGE`; what is there al
 
 from __future__ import annotations
 
+from labeler.store.columns import REPLY
+
 APPLICATION_ID = 0x6C61626C  # "labl"
 VERSION = 2
-
-REPLY = (
-    "key, model, served, text, finish_reason, refusal, prompt_tokens, completion_tokens, at, cost,"
-    " top_tokens"
-)
-"""The columns of a reply that its checksum covers, in the order in which it does."""
 
 TABLES = """
 CREATE TABLE replies (

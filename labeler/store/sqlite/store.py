@@ -13,13 +13,14 @@ from pathlib import Path
 from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.model import Reply
 from labeler.store.base import Failed, Granted, KeyedReply, Record, Waiting, WriteBatch
+from labeler.store.columns import REPLY, reply_of
+from labeler.store.holder import this_process
 from labeler.store.keys import checksum
 from labeler.store.sqlite import leases
-from labeler.store.sqlite.leases import Now, in_parts, now, this_process
+from labeler.store.sqlite.leases import Now, in_parts, now
 from labeler.store.sqlite.open import begins, committed, connect, store_problems
 from labeler.store.sqlite.rescue import Lost, OpenFile, Rescue, take_in
-from labeler.store.sqlite.rows import insert, insert_facts, reply_of
-from labeler.store.sqlite.schema import REPLY
+from labeler.store.sqlite.rows import insert, insert_facts
 from labeler.store.sqlite.turn import Turn
 
 _RECORD = (

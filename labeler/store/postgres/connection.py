@@ -1,0 +1,137 @@
+"""A connection to PostgreSQL: one statement after the other, and again where it was lost."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from labeler.errors import FileProblem, LabelerError, Misconfigured
+from labeler.store.base import Waiting
+from labeler.store.postgres.address import DatabaseAddress
+from labeler.store.postgres.schema import LOCK
+
+if TYPE_CHECKING:
+    from pg8000.native import Connection
+
+CONNECT_SECONDS = 10.0
+POLL_SECONDS = 0.5
+Result = TypeVar("Result")
+Rows = list[list[Any]]
+
+_RETRIED = ("40001", "40P01", "57P01", "57P02", "57P03", "53300")
+"""Codes that may pass: serialization, deadlock, shutdown, starting up, too many connections."""
+
+_REFUSED = ("28000", "28P01", "3D000", "42501")
+"""Codes of who may not come in: authorization, password, no such database, no privilege."""
+
+POSTGRES_EXTRA = "a store in PostgreSQL needs pg8000: pip install 'ir-labeler[postgres]'"
+
+
+class DatabaseConnection:
+    """A connection that is made anew where it was lost, for as long as `waiting` allows.
+
+    What is run in a transaction may run twice, where an answer to its end was lost: it has to come
+    to the same then.
+    """
+
+    def __init__(self, address: DatabaseAddress, waiting: Waiting) -> None:
+        self.address = address
+        self._waiting = waiting
+        self._connection: Connection | None = None
+
+    def run(self, query: str, **values: Any) -> Rows:
+        """The rows of one statement, on its own."""
+        return self.transaction(
+            lambda connection: connection.run(query, **values) or [], lock=False
+        )
+
+    def transaction(self, work: Callable[[Connection], Result], *, lock: bool = True) -> Result:
+        """Do work in one transaction, which is durable when this returns.
+
+        With `lock`, no other such transaction runs at the same time, anywhere.
+        """
+        from pg8000.exceptions import DatabaseError, InterfaceError
+
+        began, noted = time.monotonic(), False
+        while True:
+            try:
+                return self._once(work, lock=lock)
+            except (DatabaseError, InterfaceError, OSError) as error:
+                self._drop()
+                problem, may_pass = self._problem(error)
+                if not may_pass or time.monotonic() - began > self._waiting.seconds:
+                    raise problem from None
+                if self._waiting.is_stopped():
+                    raise problem from None
+            if not noted:
+                self._waiting.note(f"waiting for {self.address}: {problem}")
+                noted = True
+            time.sleep(POLL_SECONDS)
+
+    def _once(self, work: Callable[[Connection], Result], *, lock: bool) -> Result:
+        connection = self._open()
+        connection.run("BEGIN")
+        try:
+            if lock:
+                connection.run(f"SELECT pg_advisory_xact_lock({LOCK})")
+            result = work(connection)
+            connection.run("COMMIT")
+        except BaseException:
+            with suppress(Exception):  # the connection may be what failed
+                connection.run("ROLLBACK")
+            raise
+        return result
+
+    def _open(self) -> Connection:
+        if self._connection is None:
+            try:
+                from pg8000.native import Connection
+            except ModuleNotFoundError:
+                raise Misconfigured(POSTGRES_EXTRA) from None
+
+            address = self.address
+            self._connection = Connection(
+                address.user,
+                host=address.host,
+                port=address.port,
+                database=address.database,
+                password=os.environ.get("PGPASSWORD"),
+                timeout=CONNECT_SECONDS,
+                application_name="labeler",
+                tcp_keepalive=True,
+            )
+        return self._connection
+
+    def _problem(self, error: Exception) -> tuple[LabelerError, bool]:
+        """What went wrong in one line, and whether it may pass."""
+        details = error.args[0] if error.args else ""
+        code, message = "", str(error)
+        if isinstance(details, dict):
+            code, message = str(details.get("C", "")), str(details.get("M", ""))
+        line = f"{self.address}: {' '.join(message.split())[:200]}"
+        if code in _REFUSED:
+            return Misconfigured(line, parameter="store"), False
+        return FileProblem(line), not code or code in _RETRIED
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):  # it is of no use any more
+                connection.close()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._drop()
+
+
+@contextmanager
+def connected(address: DatabaseAddress, waiting: Waiting) -> Iterator[DatabaseConnection]:
+    """A connection, as long as the block runs."""
+    connection = DatabaseConnection(address, waiting)
+    try:
+        yield connection
+    finally:
+        connection.close()

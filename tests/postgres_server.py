@@ -1,0 +1,82 @@
+"""A PostgreSQL of the tests' own, on loopback, from the programs that the machine has."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+NONE = "no PostgreSQL here: apt-get install postgresql"
+
+
+def programs() -> Path | None:
+    """The folder of PostgreSQL's programs; None where there are none."""
+    on_path = shutil.which("initdb")
+    folders = [*([Path(on_path).parent] if on_path else []), *FOLDERS]
+    return folders[-1] if folders else None
+
+
+@dataclass
+class PostgresServer:
+    """A server that is started and stopped at will; `database` makes a new one for each test."""
+
+    folder: Path
+    bin: Path
+    port: int
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def run(self, program: str, *arguments: str) -> None:
+        command = [str(self.bin / program), *arguments]
+        user = {"user": "postgres"} if os.getuid() == 0 else {}
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False, **user)
+        assert done.returncode == 0, done.stderr
+
+    def make(self) -> None:
+        how = ["-A", "trust", "-U", "labeler", "--no-sync", "-E", "UTF8", "--locale", "C"]
+        self.run("initdb", "-D", f"{self.folder}/data", *how)
+
+    def start(self) -> None:
+        listen = f"-k {self.folder} -c listen_addresses=127.0.0.1 -p {self.port}"
+        log = f"{self.folder}/log"
+        self.run("pg_ctl", "-D", f"{self.folder}/data", "-o", listen, "-l", log, "-w", "start")
+
+    def stop(self) -> None:
+        self.run("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop")
+
+    def database(self) -> str:
+        from pg8000.native import Connection
+
+        name = f"db{next(self.numbers)}"
+        with closing(Connection("labeler", "127.0.0.1", "postgres", self.port)) as connection:
+            connection.run(f"CREATE DATABASE {name}")
+        return f"postgresql://labeler@127.0.0.1:{self.port}/{name}"
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """A server, as long as the block runs; skips where there is no PostgreSQL."""
+    found = programs()
+    if found is None:
+        pytest.skip(NONE)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = Path(tempfile.mkdtemp(prefix="labeler-postgres-"))
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres", "postgres")
+    server = PostgresServer(folder, found, port)
+    try:
+        server.make()
+        server.start()
+        yield server
+    finally:
+        subprocess.run(["pkill", "-9", "-f", f"{folder}/data"], check=False)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,321 @@
+"""A store in PostgreSQL keeps what a store in a file keeps, for several machines at once."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from made import make_collection, pair_calls, wait_for_calls
+from postgres_server import PostgresServer, postgres_server
+from running import finish, start
+
+from labeler.collection.layout import Collection
+from labeler.data import Pair
+from labeler.errors import FileProblem, Misconfigured
+from labeler.judging.judge import judge
+from labeler.model import Reply
+from labeler.store import Store, StorePlace, Waiting, open_store
+from labeler.store.base import Failed, KeyedReply, WriteBatch
+from labeler.store.postgres.address import DatabaseAddress
+from labeler.store.postgres.copying import copy_file
+from labeler.store.postgres.store import PostgresStore
+from labeler.testing import Answer, Call, FakeServer, completion, fake_model, small_collection
+from labeler.trec.qrels import read_qrels
+
+KEY, OTHER = b"k" * 32, b"o" * 32
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture(params=["file", "database"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> StorePlace:
+    """A new store of either kind."""
+    if request.param == "file":
+        return tmp_path / "replies.db"
+    server: PostgresServer = request.getfixturevalue("server")
+    return DatabaseAddress.of(server.database())
+
+
+def keyed(key: bytes = KEY, text: str = "yes", request: str = "asked") -> KeyedReply:
+    return KeyedReply(key, "m", request, Reply(text, "stop", None, "m-1", 3, 4, cost=0.25))
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@settings(
+    derandomize=True,
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    key=st.binary(min_size=32, max_size=32),
+    text=TEXTS,
+    refusal=st.none() | TEXTS,
+    counts=st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)),
+    cost=st.none() | st.floats(0, 1e6),
+    tops=st.lists(st.dictionaries(TEXTS, st.floats(-1e3, 0), min_size=1), max_size=3),
+    body=st.binary(),
+)
+def test_a_kept_reply_comes_back_as_it_was(  # noqa: PLR0917 - hypothesis gives the fields
+    shared: DatabaseAddress,
+    key: bytes,
+    text: str,
+    refusal: str | None,
+    counts: tuple[int, int],
+    cost: float | None,
+    tops: list[dict[str, float]],
+    body: bytes,
+) -> None:
+    reply = Reply(text, "stop", refusal, "m-1", *counts, top_tokens=tops or (), body=body)
+    reply = replace(reply, cost=cost)
+    with open_store(shared) as store:
+        granted = store.write(WriteBatch([KeyedReply(key, "m", text, reply)]))
+        if key not in granted.replies:
+            kept = store.replies([key])[key]
+            assert replace(kept, shared=False) == replace(reply, body=b"", remembered=True)
+            record = store.record(key)
+            assert record is not None
+            assert (record.request, record.body, record.cost) == (text, body, cost)
+
+
+@pytest.fixture(scope="module")
+def shared(server: PostgresServer) -> DatabaseAddress:
+    return DatabaseAddress.of(server.database())
+
+
+def test_the_first_reply_under_a_key_stays(place: StorePlace) -> None:
+    with open_store(place) as store, open_store(place) as other:
+        store.write(WriteBatch([keyed(text="first"), keyed(OTHER)]))
+        late = other.write(WriteBatch([keyed(text="second")]))
+        assert late.replies[KEY].text == "first"
+        assert store.replies([KEY])[KEY].text == "first"
+        assert len(store) == 2
+
+
+def test_what_came_while_the_store_was_open_is_shared(place: StorePlace) -> None:
+    with open_store(place) as early, open_store(place) as other:
+        other.write(WriteBatch([keyed()]))
+        assert early.replies([KEY])[KEY].shared
+    with open_store(place) as later:
+        assert not later.replies([KEY])[KEY].shared
+
+
+def test_a_key_is_leased_to_one_process_until_it_has_its_reply(place: StorePlace) -> None:
+    with open_store(place) as store, open_store(place) as other:
+        assert store.write(WriteBatch(claimed=[KEY, OTHER])).leases == {KEY, OTHER}
+        assert other.write(WriteBatch(claimed=[KEY])).leases == frozenset()
+        assert "process" in other.asker(KEY)
+        store.renew()
+        store.write(WriteBatch([keyed()]))
+        granted = other.write(WriteBatch(claimed=[KEY, OTHER]))
+        assert (granted.replies[KEY].text, granted.leases) == ("yes", frozenset())
+    with open_store(place) as later:
+        assert later.write(WriteBatch(claimed=[OTHER])).leases == {OTHER}
+
+
+def test_what_failed_elsewhere_meanwhile_fails_here_and_later_is_asked_again(
+    place: StorePlace,
+) -> None:
+    with open_store(place) as store, open_store(place) as other:
+        store.write(WriteBatch(claimed=[KEY]))
+        store.write(WriteBatch(failed=[Failed(KEY, "call_failed", "why\0")]))
+        granted = other.write(WriteBatch(claimed=[KEY]))
+        assert granted.failures[KEY] == Failed(KEY, "call_failed", "why\0")
+        failure = other.failure(KEY)
+        assert failure is not None
+        assert failure[1:] == ("call_failed", "why\0")
+    with open_store(place) as later:
+        assert later.write(WriteBatch(claimed=[KEY])).leases == {KEY}
+        later.write(WriteBatch([keyed()]))
+        assert later.failure(KEY) is None
+
+
+def test_facts_are_kept_and_some_only_once(place: StorePlace) -> None:
+    with open_store(place) as store:
+        store.learn("a", "1")
+        store.learn("a", "2")
+        assert (store.fact("a"), store.fact("b")) == ("2", None)
+        assert store.learn_once("c", "first") == "first"
+        assert store.learn_once("c", "second") == "first"
+
+
+def test_records_are_found_by_model_and_parts_of_their_request(place: StorePlace) -> None:
+    with open_store(place) as store:
+        store.write(WriteBatch([keyed(request="one two"), keyed(OTHER, request="two three")]))
+        assert [r.request for r in store.records_with("m", ("two", "three"))] == ["two three"]
+        assert len(store.records_with("m", ("two", "two"))) == 2
+        assert store.records_with("n", ("two", "two")) == []
+
+
+def test_a_redacted_store_keeps_no_request_text(place: StorePlace) -> None:
+    with open_store(place, redacted=True) as store:
+        store.write(WriteBatch([keyed()]))
+        record = store.record(KEY)
+        assert record is not None
+        assert record.request is None
+
+
+def test_a_reply_that_was_changed_is_never_a_reply(server: PostgresServer) -> None:
+    address = DatabaseAddress.of(server.database())
+    store = PostgresStore(address)
+    store.write(WriteBatch([keyed()]))
+    store.transaction(lambda c: c.run("UPDATE labeler.replies SET prompt_tokens = 4"))
+    with pytest.raises(Exception, match="damaged"):
+        store.replies([KEY])
+    store.close()
+
+
+def test_the_lease_of_a_machine_that_is_gone_ends_by_the_servers_clock(
+    server: PostgresServer,
+) -> None:
+    address = DatabaseAddress.of(server.database())
+    gone, store = PostgresStore(address), PostgresStore(address)
+    gone.write(WriteBatch(claimed=[KEY]))
+    away = "UPDATE labeler.owners SET place = 'elsewhere'"
+    gone.transaction(lambda c: c.run(away))
+    assert store.write(WriteBatch(claimed=[KEY])).leases == frozenset()
+    assert "another machine" in store.asker(KEY)
+    gone.transaction(lambda c: c.run(f"{away}, until = now() - interval '1 second'"))
+    assert store.write(WriteBatch(claimed=[KEY])).leases == {KEY}
+    gone.close()
+    store.close()
+
+
+def test_a_connection_that_is_cut_is_made_again(server: PostgresServer) -> None:
+    store = PostgresStore(DatabaseAddress.of(server.database()))
+    store.write(WriteBatch([keyed()]))
+    other = PostgresStore(store.address)
+    cut = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    other.transaction(lambda c: c.run(cut), lock=False)
+    store.write(WriteBatch([keyed(OTHER)], claimed=[b"n" * 32]))
+    assert len(store) == 2
+    store.close()
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("postgresql://me:secret@host/db", "PGPASSWORD"),
+        ("postgresql://me@host", "no address of a database"),
+        ("postgresql://host:x/db", "cannot be read"),
+        ("mysql://me@host/db", "no address of a database"),
+    ],
+)
+def test_what_is_no_address_or_holds_a_password_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(Misconfigured, match=problem) as refused:
+        DatabaseAddress.of(text)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_database_that_is_not_there_is_said_in_one_line(server: PostgresServer) -> None:
+    nowhere = f"postgresql://labeler@127.0.0.1:{server.port}/nowhere"
+    with pytest.raises(Misconfigured, match='database "nowhere" does not exist'):
+        PostgresStore(DatabaseAddress.of(nowhere))
+    closed = DatabaseAddress.of("postgresql://labeler@127.0.0.1:1/db")
+    with pytest.raises(FileProblem, match=re.escape("127.0.0.1:1/db")):
+        PostgresStore(closed, waiting=Waiting(0.0))
+
+
+def slowly(call: Call) -> Answer:
+    return Answer(completion('{"grade": 2}'), delay=0.02)
+
+
+def pairs_of(queries: int, documents: int) -> list[Pair]:
+    return [Pair(f"q{q}", f"d{d}") for q in range(queries) for d in range(documents)]
+
+
+def test_collections_of_two_machines_share_the_work_and_ask_nothing_twice(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    url = server.database()
+    folders = [tmp_path / "one", tmp_path / "two"]
+    collections = [make_collection(folder, queries=2, documents=50) for folder in folders]
+    with FakeServer(slowly) as model:
+        started = [start(folder, model, "--store", url) for folder in folders]
+        for process in started:
+            code, said = finish(process, 120)
+            assert code == 0, said
+        assert sorted(pair_calls(model)) == sorted(pairs_of(2, 50))
+    first, second = (read_qrels(each.qrels("a")) for each in collections)
+    assert first == second
+    assert not collections[0].folder.joinpath("replies.db").exists()
+
+
+def test_killed_at_random_moments_it_pays_only_for_what_was_in_flight(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    url, chance = server.database(), random.Random(7)
+    collection = make_collection(tmp_path, queries=2, documents=60)
+    with FakeServer(slowly) as model:
+        for _ in range(2):
+            process = start(tmp_path, model, "--store", url, "--concurrency", "8")
+            count = len(pair_calls(model)) + chance.randrange(30)
+            wait_for_calls(model, min(count, 119), process)
+            process.kill()
+            process.communicate()
+        code, said = finish(start(tmp_path, model, "--store", url))
+        assert code == 0, said
+        assert len(pair_calls(model)) <= 120 + 2 * (8 + 16)
+        assert Counter(pair_calls(model)).keys() == set(pairs_of(2, 60))
+    assert len(read_qrels(collection.qrels("a"))["q0"]) == 60
+
+
+def test_replies_that_the_database_cannot_take_in_are_saved_and_sent_later(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection, url = small_collection(), server.database()
+    monkeypatch.setenv("LABELER_STORE", url)
+    place = collection.store
+    with ExitStack() as stack:
+        store: Store = PostgresStore(DatabaseAddress.of(url, place.unsent), waiting=Waiting(0.0))
+        stack.callback(store.close)
+        assert isinstance(place, DatabaseAddress)
+        server.stop()
+        try:
+            with pytest.raises(FileProblem, match="replies are saved in"):
+                store.write(WriteBatch([keyed()]))
+        finally:
+            server.start()
+    notes: list[str] = []
+    with open_store(place, waiting=Waiting(note=notes.append)) as store:
+        assert store.replies([KEY])[KEY].text == "yes"
+    assert "took in 1 reply" in notes[0]
+    assert not list(collection.folder.glob("replies.db*"))
+
+
+def test_the_replies_of_a_file_go_into_the_database_and_answer_there(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection, asked = small_collection(), []
+
+    def counted(request: object) -> str:
+        asked.append(request)
+        return '{"grade": 2}'
+
+    model = fake_model(counted)
+    judge(collection, model=model, name="one")
+    file = collection.store
+    assert isinstance(file, Path)
+    store = PostgresStore(DatabaseAddress.of(server.database()))
+    assert (copy_file(file, store), copy_file(file, store)) == (4, 0)
+    store.close()
+    monkeypatch.setenv("LABELER_STORE", str(store.address))
+    file.unlink()
+    assert judge(Collection(collection.folder), model=model, name="two").judged == 4
+    assert len(asked) == 4
