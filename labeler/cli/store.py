@@ -99,3 +99,26 @@ def gc(folder: Folder) -> None:
     with _store_of(folder) as store:
         before, after = maintain.collect_garbage(store)
     say(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after")
+
+
+@app.command(epilog="Example: labeler store copy coll/ --to postgresql://anna@db.example/labeler")
+def copy(
+    folder: Folder,
+    to: Annotated[
+        str, typer.Option(metavar="URL", help="A database, as postgresql://user@host/database.")
+    ],
+) -> None:
+    """Send a collection's replies into a database that machines share; the file stays."""
+    from labeler.collection.layout import open_collection
+    from labeler.store.postgres.address import DatabaseAddress
+    from labeler.store.postgres.copying import copy_file
+    from labeler.store.postgres.store import PostgresStore
+
+    address, path = DatabaseAddress.of(to), open_collection(folder).file_of_replies
+    if not path.exists():
+        raise FileProblem(f"{path}: there is no store yet; `labeler judge` makes it")
+    store = PostgresStore(address)
+    try:
+        say(f"{copy_file(path, store):,} replies were new there; {len(store):,} in all")
+    finally:
+        store.close()

@@ -57,8 +57,13 @@ class Collection:
     @property
     def store(self) -> StorePlace:
         """The store of replies: the database that `LABELER_STORE` names, else a file."""
-        file, shared = self.folder / "replies.db", os.environ.get("LABELER_STORE")
+        file, shared = self.file_of_replies, os.environ.get("LABELER_STORE")
         return DatabaseAddress.of(shared, unsent=file) if shared else file
+
+    @property
+    def file_of_replies(self) -> Path:
+        """The file in which replies are kept where no database is named."""
+        return self.folder / "replies.db"
 
     @property
     def vectors(self) -> Path:

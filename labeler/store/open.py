@@ -16,7 +16,7 @@ StorePlace = Path | DatabaseAddress
 
 @contextmanager
 def open_store(
-    place: StorePlace,
+    where: StorePlace,
     *,
     redacted: bool = False,
     reading: bool = False,
@@ -28,14 +28,14 @@ def open_store(
     for who writes nothing, so that a file need not be writable. `waiting` says for how long to wait
     while another program holds it, or it cannot be reached.
     """
-    if isinstance(place, Path):
-        with open_file(place, redacted=redacted, reading=reading, waiting=waiting) as store:
+    if isinstance(where, Path):
+        with open_file(where, redacted=redacted, reading=reading, waiting=waiting) as store:
             yield store
         return
     from labeler.store.postgres.copying import send_unsent
     from labeler.store.postgres.store import PostgresStore
 
-    shared = PostgresStore(place, redacted, waiting=waiting)
+    shared = PostgresStore(where, redacted, waiting=waiting)
     try:
         if not reading:
             send_unsent(shared, waiting or Waiting())

@@ -114,6 +114,7 @@ WRITERS = {
     "prompts show": "it prints a file",
     "prompts new": "it writes a prompt",
     "store prune": "it says one number",
+    "store copy": "it says two numbers",
     "store gc": "it says two numbers",
 }
 """Commands that report nothing but the file they wrote, and why the others' forms are no help."""

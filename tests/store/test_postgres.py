@@ -69,7 +69,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
     body=st.binary(),
 )
 def test_a_kept_reply_comes_back_as_it_was(  # noqa: PLR0917 - hypothesis gives the fields
-    shared: DatabaseAddress,
+    shared: Store,
     key: bytes,
     text: str,
     refusal: str | None,
@@ -80,19 +80,19 @@ def test_a_kept_reply_comes_back_as_it_was(  # noqa: PLR0917 - hypothesis gives 
 ) -> None:
     reply = Reply(text, "stop", refusal, "m-1", *counts, top_tokens=tops or (), body=body)
     reply = replace(reply, cost=cost)
-    with open_store(shared) as store:
-        granted = store.write(WriteBatch([KeyedReply(key, "m", text, reply)]))
-        if key not in granted.replies:
-            kept = store.replies([key])[key]
-            assert replace(kept, shared=False) == replace(reply, body=b"", remembered=True)
-            record = store.record(key)
-            assert record is not None
-            assert (record.request, record.body, record.cost) == (text, body, cost)
+    granted = shared.write(WriteBatch([KeyedReply(key, "m", text, reply)]))
+    if key not in granted.replies:
+        kept = shared.replies([key])[key]
+        assert replace(kept, shared=False) == replace(reply, body=b"", remembered=True)
+        record = shared.record(key)
+        assert record is not None
+        assert (record.request, record.body, record.cost) == (text, body, cost)
 
 
 @pytest.fixture(scope="module")
-def shared(server: PostgresServer) -> DatabaseAddress:
-    return DatabaseAddress.of(server.database())
+def shared(server: PostgresServer) -> Iterator[Store]:
+    with open_store(DatabaseAddress.of(server.database())) as store:
+        yield store
 
 
 def test_the_first_reply_under_a_key_stays(place: StorePlace) -> None:

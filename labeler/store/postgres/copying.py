@@ -62,8 +62,8 @@ def _copy(source: sqlite3.Connection, store: PostgresStore) -> int:
 
 def _whole_rows(source: sqlite3.Connection) -> Iterator[list[StoredRow]]:
     """The rows that are as they were written, some hundreds at a time."""
-    found = source.execute(_ALL)
-    while batch := found.fetchmany(ROWS_AT_ONCE):
+    stored = source.execute(_ALL)
+    while batch := stored.fetchmany(ROWS_AT_ONCE):
         rows = []
         for reply_sum, *reply, wire_sum, request, body in batch:
             if (reply_sum, wire_sum) == (checksum(*reply), checksum(request, body)):

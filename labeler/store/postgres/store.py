@@ -58,8 +58,8 @@ class PostgresStore:
         self._rescue: Rescue | None = None
         self._lasting: dict[str, str] = {}
         self._make_tables()
-        self._newest = int(self._one("SELECT coalesce(max(id), 0) FROM labeler.replies"))
-        last = self._one("SELECT coalesce(max(abs(at)), 0) FROM labeler.failures")
+        self._newest = int(self._value_of("SELECT coalesce(max(id), 0) FROM labeler.replies"))
+        last = self._value_of("SELECT coalesce(max(abs(at)), 0) FROM labeler.failures")
         self._last_failure = float(last)
 
     def _make_tables(self) -> None:
@@ -69,7 +69,7 @@ class PostgresStore:
             for statement in TABLES.split(";\n"):
                 connection.run(statement)
 
-        if not self._one("SELECT to_regclass('labeler.version') IS NOT NULL"):
+        if not self._value_of("SELECT to_regclass('labeler.version') IS NOT NULL"):
             self.transaction(make)
         versions = {row[0] for row in self._run("SELECT version FROM labeler.version")}
         if versions != {VERSION}:
@@ -85,7 +85,7 @@ class PostgresStore:
         with self._lock:
             return self._database.run(query, **values)
 
-    def _one(self, query: str) -> Any:
+    def _value_of(self, query: str) -> Any:
         return self._run(query)[0][0]
 
     def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
@@ -212,7 +212,7 @@ class PostgresStore:
         return (float(rows[0][0]), str(rows[0][1]), text_of(rows[0][2])) if rows else None
 
     def __len__(self) -> int:
-        return int(self._one("SELECT count(*) FROM labeler.replies"))
+        return int(self._value_of("SELECT count(*) FROM labeler.replies"))
 
     def close(self) -> None:
         """Release the leases and end the connection; where that is lost, time ends the leases."""
