@@ -179,13 +179,13 @@ def test_an_empty_document_says_so_and_can_be_graded(raters: Raters) -> None:
 
 def test_a_text_of_a_megabyte_takes_keys_at_once(raters: Raters) -> None:
     line = "A line of this very long text tells of nothing that anybody asked for."
-    text = "\n\n".join([line] * 15_000)
+    text = "\n\n".join([" ".join([line] * 8)] * 1900)
     assert len(text) > 1_000_000
     rater = raters.rater(grading_of([pair(text + " Cats sleep.", "cats"), *pairs(1)]))
     count = "document.querySelectorAll('.text > *').length"
     assert rater.page.evaluate(count) < 30  # what is folded is not laid out
     rater.page.keyboard.press("a")
-    assert rater.page.evaluate(count) == 15_000
+    assert rater.page.evaluate(count) == 1900
     skipped = "getComputedStyle(document.querySelector('.text > *')).contentVisibility"
     assert rater.page.evaluate(skipped) == "auto"  # nor is what is out of sight
     rater.press("2").says("Saved: 2")
