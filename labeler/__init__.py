@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from labeler.agreement.tune.tune import tune as tune
     from labeler.annotate.annotate import AnnotateOptions as AnnotateOptions
     from labeler.annotate.annotate import rating_sessions as rating_sessions
+    from labeler.annotate.export import export_answers as export_answers
     from labeler.annotate.first_results import QueryDraw as QueryDraw
     from labeler.annotate.lgtm_report import LgtmOptions as LgtmOptions
     from labeler.annotate.lgtm_report import lgtm_report as lgtm_report
@@ -158,6 +159,7 @@ _PUBLIC = {
     "diff_prompts": "prompt.compare:diff_prompts",
     "expand_until": "pools.expand_until:expand_until",
     "export": "collection.export:export",
+    "export_answers": "annotate.export:export_answers",
     "drift": "judging.drift:drift",
     "evaluate": "evaluation.evaluate:evaluate",
     "find_prompt": "prompt.shipped:find_prompt",

@@ -83,6 +83,7 @@ def served(
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="critical",  # what clients send wrong is no news for the terminal
         access_log=False,
         server_header=False,
         proxy_headers=False,

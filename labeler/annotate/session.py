@@ -95,9 +95,9 @@ class RatingSession:
     def goto(self, item: object) -> dict[str, Any]:
         """Make an item the current one, or with None the next that needs an answer."""
         with self._read():
-            if item is not None and item not in self._by_id:
+            if item is not None and not (isinstance(item, str) and item in self._by_id):
                 raise Misuse("there is no such item")
-            self._goto = item if isinstance(item, str) else None
+            self._goto = item
             return self._state()
 
     @contextmanager

@@ -71,7 +71,9 @@ def command(
     source: Annotated[
         str | None,
         typer.Option(
-            "--from", help="Balance a draw over the grades of these qrels.", rich_help_panel=DRAW
+            "--from",
+            help="Balance a draw over these qrels; with --reveal, show theirs.",
+            rich_help_panel=DRAW,
         ),
     ] = None,
     overlap: Annotated[

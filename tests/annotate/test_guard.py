@@ -161,6 +161,12 @@ def test_a_page_of_another_site_cannot_read(page: Page) -> None:
     assert not {name for name in answer.headers if name.startswith("access-control")}
 
 
+@pytest.mark.parametrize("item", [[], {}, 1, True, "", "nothing", ["1"], {"1": 1}], ids=repr)
+def test_what_is_no_item_cannot_be_gone_to(page: Page, item: object) -> None:
+    answer = page.post("api/goto", {"item": item})
+    assert (answer.status_code, answer.json()) == (400, {"error": "there is no such item"})
+
+
 @pytest.mark.parametrize("path", ["", "static/page.js", "api/item", "nothing", "static/nothing"])
 def test_every_answer_forbids_what_the_page_does_not_need(page: Page, path: str) -> None:
     answer = page.client.get(f"/{TOKEN}/{path}")

@@ -192,6 +192,10 @@ def test_ctrl_c_keeps_the_grades_as_qrels_and_says_in_one_line_how_to_go_on(
         with Client(address) as client:
             item = client.get("api/item")[1]["item"]
             client.post("api/answer", {"item": item["id"], "grade": 2})
+        parts = urlsplit(address)
+        with socket.create_connection((parts.hostname or "", parts.port or 0)) as stranger:
+            stranger.sendall(b"\0\x1b[2J no request\r\n\r\n")
+            stranger.recv(1000)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=30)
     assert process.returncode == 0
