@@ -15,6 +15,7 @@ import typer
 from made import fill_sheet
 
 from labeler.cli import COMMANDS, execute, make_app
+from labeler.collection.annotations import JournalRow, journal_path
 from labeler.corpus.ingest import ingest
 from labeler.corpus.rechunk import rechunk
 from labeler.data import Query
@@ -89,6 +90,7 @@ CASES = {
     "report": Case("report coll -o OUT", ()),
     "import-qrels": Case("import-qrels a.qrels coll --as human3 -o OUT", ("a.qrels",)),
     "status": Case("status coll -o OUT", ()),
+    "annotate": Case("annotate looked --status -o OUT", ()),
     "calibrate": Case("calibrate b.qrels --people a.qrels -o OUT", ("a.qrels",)),
     "calibrate rows": Case("calibrate b.qrels --people a.qrels --probabilities OUT", ("a.qrels",)),
     "calibrate save": Case("calibrate b.qrels --people a.qrels --save OUT", ("b.qrels",)),
@@ -173,6 +175,8 @@ def place(
         made("cut", tmp_path)
     if "cascade" in request.node.name:
         judge(tmp_path / "cut", model="similarity", name="b")
+    if "annotate" in request.node.name:
+        looked_at(tmp_path / "looked")
     if "realism" in request.node.name:
         generated(tmp_path / "drawn")
     if "[tune" in request.node.name or "-tune" in request.node.name:
@@ -218,6 +222,14 @@ def cut(folder: Path) -> None:
 
 
 MAKERS = {"files": files, "graded": graded, "cut": cut}
+
+
+def looked_at(folder: Path) -> None:
+    """A collection with a rater's answer."""
+    collection = small_collection(folder)
+    row = JournalRow("lgtm", "audit", "bm25", "q1#0", "q1", answer="good")
+    collection.annotations.mkdir()
+    journal_path(collection, "anna").write_bytes(row.line())
 
 
 def generated(folder: Path) -> None:
