@@ -1,6 +1,8 @@
 """Draw the top of a page as a picture, for the README, as Chromium shows it on a wide screen.
 
-python scripts/page_picture.py demo/report.html -o docs/pictures/report.png
+python scripts/page_picture.py demo/report.html -o docs/pictures/report.png --height 1290
+
+The README's picture is of `scripts/demo --queries 3`.
 
 The picture has few colors, so that it stays small; it is refused where it is not.
 """
