@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -24,6 +25,10 @@ HOW_IT_IS_MADE = (
 )
 _KAPPA = Axis("kappa of earlier grades and new ones", format=".2f")
 _SHIFT = Axis("new grades less earlier ones", format="+.2f", reference=0.0)
+
+
+DIGITS = 6
+"""Limits lie beyond what they still allow by less than this."""
 
 
 def judge_blocks(drift: JudgeDrift) -> list[Block]:
@@ -70,8 +75,11 @@ def _averaged(
     moments = []
     for run, label, point in _labeled(drift):
         value, average = figure(point)
-        limits = Ends(*(end if abs(end) < 1e6 else None for end in (average.low, average.high)))
-        moments.append(Moment(label, value, limits=limits, smoothed=average.value, at=run.time))
+        ends = (average.low, average.high)
+        limits = Ends(*(round(end, DIGITS) if math.isfinite(end) else None for end in ends))
+        moments.append(
+            Moment(label, value, limits=limits, smoothed=round(average.value, DIGITS), at=run.time)
+        )
     return control(f"{drift.name}: {title}", moments, axis)
 
 
