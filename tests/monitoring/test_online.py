@@ -11,6 +11,7 @@ import pytest
 from labeler.errors import LabelerError
 from labeler.monitoring.log.log import open_log
 from labeler.monitoring.log.made import part_of_clicks
+from labeler.monitoring.log.options import LogOptions
 from labeler.monitoring.online.behavior import BehaviorSums, median_delay
 from labeler.monitoring.online.cascade import cascade_reading
 from labeler.monitoring.online.counterfactual import RankedSums, counterfactual
@@ -244,6 +245,21 @@ def test_what_a_log_cannot_tell_is_said(tmp_path: Path, text: str, sentence: str
     assert any(str(finding).startswith(sentence) for finding in result.findings())
     json.dumps(result.as_json())
     assert result.tables()
+
+
+def test_names_that_stand_in_rows_left_out_alone_are_no_variants(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "time,user_id,query,variant,team,application,user_agent\n2024-05-01,u1,lcd,x,A,shop,\n"
+        "2024-05-01,u2,lcd,y,B,shop,\n2024-05-01,u3,lcd,z,C,wiki,\n2024-05-01,u4,lcd,w,A,shop,bot/1\n"
+    )
+    with open_log(path, LogOptions(application="shop")) as log:
+        assert log.teams == ("A", "B")
+        variants = online(log).figures.variants
+    assert variants is not None
+    assert (variants.names, variants.users) == (("x", "y"), (1, 1))
+    with open_log(path, LogOptions(application="wiki")) as log:
+        assert log.variants == ("z",)
 
 
 def test_reformulations_are_other_words_of_one_visit_soon_after(tmp_path: Path) -> None:

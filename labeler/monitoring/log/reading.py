@@ -103,7 +103,9 @@ def _about_clicks(reading: LogReading) -> Iterator[Finding]:
             " figure by rank",
             level="warning" if reading.unseen_clicks > MUCH * reading.clicks else "note",
         )
-    if not reading.clients:
+    if not reading.searches:
+        yield Finding("no search of the log is left")
+    elif not reading.clients:
         yield Finding(
             "the log names neither users nor sessions: searches are taken as independent but for"
             " their queries, and bots and repeated rows cannot be told",

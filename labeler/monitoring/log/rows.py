@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Integers
-from labeler.monitoring.log.columns import RawBlock
+from labeler.monitoring.log.columns import CodedColumn, RawBlock
 from labeler.monitoring.log.options import LogOptions
 from labeler.monitoring.log.tally import OTHER_APPLICATION, RowTally
 from labeler.monitoring.log.times import Clock
@@ -103,7 +103,7 @@ class Reader:
         keep &= self._actions(block, rows, keep, file)
         keep &= self._counts(block, rows, keep, file)
         texts = _queries(block, rows)
-        self._names(block, rows)
+        self._names(block, rows, keep)
         self._ranks(block, rows, keep)
         nameless = keep & (rows["text"] < 0) & (rows["personal"] == 0) & (rows["search"] == 0)
         self.tally.drop(nameless, "no query", file, block.lines)
@@ -186,15 +186,15 @@ class Reader:
             rows["kind"] |= block.columns["thumbs"].mapped(thumb_of, np.uint8)
         return good
 
-    def _names(self, block: RawBlock, rows: Rows) -> None:
+    def _names(self, block: RawBlock, rows: Rows, keep: Flags) -> None:
         """Fill in users, sessions, searches, variants, teams and bots."""
         rows["session"], rows["search"] = _hashed(block, "session"), _hashed(block, "search")
         users = _hashed(block, "user")
         rows["client"] = np.where(users != 0, users, rows["session"])
         if "variant" in block.columns:
-            rows["variant"] = block.columns["variant"].mapped(self.variants.number, np.int16)
+            rows["variant"] = _numbered(block.columns["variant"], self.variants, keep)
         if "team" in block.columns:
-            rows["team"] = block.columns["team"].mapped(self.teams.number, np.int16)
+            rows["team"] = _numbered(block.columns["team"], self.teams, keep)
         if "agent" in block.columns and self.options.bots.by_agent:
             rows["bot"] = block.columns["agent"].mapped(is_program, np.uint8)
         places = np.zeros(len(rows), dtype=np.int64)
@@ -214,6 +214,16 @@ class Reader:
             count = int((shown & (rows["rank"] == rank)).sum())
             self.ranks[rank] = self.ranks.get(rank, 0) + count
         self.unusable_ranks += int((shown & (rows["rank"] < 0)).sum())
+
+
+def _numbered(column: CodedColumn, names: Names, keep: Flags) -> Integers:
+    """The number of each row's name, and of names that stand in rows that are kept alone."""
+    occurs = np.bincount(column.codes[keep], minlength=len(column.values)) > 0
+    numbers = [
+        names.number(value) if is_used else 0
+        for value, is_used in zip(column.values, occurs, strict=True)
+    ]
+    return np.array(numbers, dtype=np.int64)[column.codes]
 
 
 def _queries(block: RawBlock, rows: Rows) -> list[str]:

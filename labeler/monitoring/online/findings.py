@@ -13,6 +13,8 @@ from labeler.report.finding import Finding
 from labeler.report.table import Interval
 from labeler.stats.levels import SIGNIFICANT
 
+MIXED = 0.01
+"""More users served by several variants are an alarm."""
 CLIPPED, SEEN = 0.05, 0.9
 """More clicks clipped, or fewer of a system's documents shown, are worth a warning."""
 
@@ -48,7 +50,7 @@ def _alarms_of_variants(of: Variants | None) -> Iterator[Finding]:
             " before that is explained",
             about="sample-ratio",
         )
-    if of.mixed:
+    if of.mixed > MIXED * sum(of.users):
         yield Finding(
             f"{of.mixed:,} users were served by more than one variant: each variant's figures hold"
             " some of the other's effect",

@@ -86,7 +86,7 @@ def _measured(
         if measure.name != "clicks/search"
     }
     variants = None
-    if len(log.variants) > 1:
+    if int((sums.users > 0).sum()) > 1:
         variants = variants_of(sums, log.variants, options.shares, _measurable(log, sums))
     return OnlineFigures(
         log.reading,

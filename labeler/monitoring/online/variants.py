@@ -12,7 +12,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.errors import BadInput
 from labeler.monitoring.online.behavior import AT, BehaviorSums
-from labeler.monitoring.online.estimates import GroupedSums, ratio
+from labeler.monitoring.online.estimates import FEWEST, GroupedSums, ratio
 from labeler.report.table import Interval
 from labeler.stats.randomization import sign_test
 from labeler.stats.student import chi_square_above
@@ -81,7 +81,8 @@ def variants_of(
 
     Users are resampled, whole, so that the searches of one hang together.
     """
-    order = sorted(range(len(names)), key=lambda number: names[number])
+    served = [number for number in range(len(names)) if sums.users[number + 1] > 0]
+    order = sorted(served, key=lambda number: names[number])
     unknown = sorted(set(shares) - set(names))
     if unknown:
         problem = f"no variant {unknown[0]!r:.60}; there are {', '.join(sorted(names)[:10])}"
@@ -96,10 +97,10 @@ def variants_of(
             if position:
                 difference = grouped.estimate(_difference(measure, number + 1, order[0] + 1))
             rows.append(VariantDifference(measure, names[number], whole[position], difference))
-        values = grouped.sample.resampled
-        drawn[measure.name] = np.stack(
-            [_of_variant(measure, number + 1)(values) for number in order], axis=-1
-        )
+        if grouped.sample.queries >= FEWEST:
+            values = grouped.sample.resampled
+            of_each = [_of_variant(measure, number + 1)(values) for number in order]
+            drawn[measure.name] = np.stack(of_each, axis=-1)
     users = tuple(int(sums.users[number + 1]) for number in order)
     ordered = tuple(names[number] for number in order)
     return Variants(
