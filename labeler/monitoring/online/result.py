@@ -47,7 +47,10 @@ class OnlineMeasures:
             blocks.append(Chart(drawn, "Of the documents shown at a rank, how many were clicked."))
         if self.figures.attention.is_linked.any():
             named = [NamedValue(f"rank {row.rank}", *row.propensity) for row in ranks]
-            drawn = intervals("Attention by rank", named, Axis("beside rank 1", least=0.0))
+            last = [row for row in ranks if row.propensity.value is not None][-1]
+            message = f"Rank {last.rank} is looked at {last.propensity.value:.2f} times as often"
+            axis = Axis("beside rank 1", least=0.0)
+            drawn = intervals("Attention by rank", named, axis, f"{message} as the first.")
             blocks.append(Chart(drawn, "How likely users look at a rank, beside the first."))
         blocks += [TableBlock(table) for table in self.tables()]
         return [PageSection("Clicks", blocks)]
