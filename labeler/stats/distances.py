@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,24 +49,49 @@ def _gaussian(bandwidth: float, squared: NDArray[np.float32]) -> NDArray[np.floa
     return lack
 
 
-def block_sums(points: Points, mass: Floats, blocks: Integers, distance: Distance) -> BlockSums:
-    """The sums over pairs of blocks of points, `(points, dimensions)`, each counted `mass` times.
+class BlockPoints(NamedTuple):
+    """Points, `(points, dimensions)`, each counted `mass` times, and the block of each, from 0.
 
-    `blocks` is the block of each point, from 0; every block has one at the least. Memory is that of
-    512 rows of distances.
+    Every block up to the last has a point.
     """
-    count = int(blocks.max()) + 1
-    order = np.argsort(blocks, kind="stable")
-    points, mass, blocks = points[order], mass[order], blocks[order]
-    starts = np.searchsorted(blocks, np.arange(count))
-    sums = np.zeros((count, count))
-    for first in range(0, len(points), _ROWS):
-        some = slice(first, first + _ROWS)
-        rows = distance(_squared(points[some], points)) * mass
+
+    points: Points
+    mass: Floats
+    blocks: Integers
+
+    @property
+    def totals(self) -> Floats:
+        """How many points each block has."""
+        return np.asarray(np.bincount(self.blocks, weights=self.mass), dtype=np.float64)
+
+    def ordered(self) -> BlockPoints:
+        """The same with the points of a block one after another."""
+        order = np.argsort(self.blocks, kind="stable")
+        return BlockPoints(self.points[order], self.mass[order], self.blocks[order])
+
+
+def sums_between(some: BlockPoints, others: BlockPoints, distance: Distance) -> Floats:
+    """The sums of the distances of all pairs by blocks, `(blocks of some, blocks of others)`.
+
+    Memory is that of 512 rows of distances.
+    """
+    some, others = some.ordered(), others.ordered()
+    starts = np.searchsorted(others.blocks, np.arange(int(others.blocks.max()) + 1))
+    sums = np.zeros((int(some.blocks.max()) + 1, len(starts)))
+    for first in range(0, len(some.points), _ROWS):
+        rows = slice(first, first + _ROWS)
+        away = distance(_squared(some.points[rows], others.points)) * others.mass
         # (rows, blocks), then the rows of a block are added to its own
-        np.add.at(sums, blocks[some], np.add.reduceat(rows, starts, axis=1) * mass[some, None])
-    totals = np.add.reduceat(mass, starts)
-    return BlockSums((sums + sums.T) / 2, np.asarray(totals, dtype=np.float64))
+        by_block = np.add.reduceat(away, starts, axis=1) * some.mass[rows, None]
+        np.add.at(sums, some.blocks[rows], by_block)
+    return sums
+
+
+def block_sums(points: Points, mass: Floats, blocks: Integers, distance: Distance) -> BlockSums:
+    """The sums over pairs of blocks of points."""
+    every = BlockPoints(points, mass, blocks)
+    sums = sums_between(every, every, distance)
+    return BlockSums((sums + sums.T) / 2, every.totals)
 
 
 def _squared(some: Points, points: Points) -> NDArray[np.float32]:

@@ -10,6 +10,7 @@ import pytest
 
 from labeler.errors import BadInput, Misuse
 from labeler.monitoring.density.clusters import Typed, grouped
+from labeler.monitoring.density.comparison import Compared, rows_of
 from labeler.monitoring.density.coverage import Threshold
 from labeler.monitoring.density.density import density
 from labeler.monitoring.density.evaluation_set import EvaluationSet
@@ -189,6 +190,18 @@ def test_the_proposed_weights_are_the_best_there_are() -> None:
     grid = [np.array([a, b, 20 - a - b]) / 20 for a in range(1, 19) for b in range(1, 20 - a)]
     others = [distance_of_set(replace(own, weights=w), typed, energy) for w in grid]
     assert best <= min(others) + 1e-6
+
+
+def test_distances_of_days_are_those_of_their_blocks() -> None:
+    points = np.random.default_rng(0).standard_normal((90, 4)).astype(np.float32)
+    weeks = by_week(made_log(3, 30, share=0.5, start=0), most=1000).weeks
+    compared = Compared(points, distance_of("energy", points))
+    for week in weeks:
+        rows = rows_of(week, [other for other in weeks if other is not week])
+        days, blocks = compared.of_days(rows), compared.of_blocks(rows)
+        merged = blocks.merged(np.unique(rows.day, return_inverse=True)[1])
+        assert np.allclose(days.sums, merged.sums, rtol=1e-5)
+        assert days.mass.tolist() == merged.mass.tolist()
 
 
 def test_a_busy_week_is_sampled_by_whole_sessions() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from labeler.monitoring.density.evaluation_set import EvaluationSet, Vectors
 from labeler.monitoring.density.options import WEEKLY_LEVEL
 from labeler.monitoring.density.searches import Week
 from labeler.stats.blocks import BlockSums, SampleShift, SetShift, fixed_shift, shift
-from labeler.stats.distances import Distance, block_sums
+from labeler.stats.distances import BlockPoints, Distance, block_sums, sums_between
 from labeler.stats.sides import BlockSides
 
 BLOCKS_OF_A_WEEK = 56
@@ -126,17 +126,59 @@ class DriftTest:
         moved: Integers = self.moved[self.rows.block]
         return moved
 
-    def shift(self, vectors: Vectors, distance: Distance) -> SampleShift:
+    def shift(self, compared: Compared) -> SampleShift:
         """The distance of the week, with its interval and test."""
-        sums = sums_of(self.rows.query, self.rows.block, vectors, distance).merged(self.moved)
+        sums = compared.of_days(self.rows) if self.by_days else compared.of_blocks(self.rows)
         return shift(sums, self.sides, WEEKLY_LEVEL / 2)
 
 
-def sums_of(query: Integers, block: Integers, vectors: Vectors, distance: Distance) -> BlockSums:
-    """The sums of distances by blocks; equal queries of a block are taken at once."""
-    key, mass = np.unique(block * len(vectors) + query, return_counts=True)
-    points = np.ascontiguousarray(vectors[key % len(vectors)])
-    return block_sums(points, mass.astype(np.float64), key // len(vectors), distance)
+@dataclass(eq=False)
+class Compared:
+    """The distances of searches by pairs of blocks; those of two days are computed once."""
+
+    vectors: Vectors
+    distance: Distance
+    _days: dict[int, BlockPoints] = field(default_factory=dict)
+    _sums: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def of_blocks(self, rows: BlockRows) -> BlockSums:
+        """By pairs of blocks of sessions."""
+        return block_sums(*self._points(rows.query, rows.block), self.distance)
+
+    def of_days(self, rows: BlockRows) -> BlockSums:
+        """By pairs of days, in their order."""
+        days = np.unique(rows.day).tolist()
+        day = rows.day[rows.block]
+        for each in days:
+            if each not in self._days:
+                query = rows.query[day == each]
+                self._days[each] = self._points(query, np.zeros(len(query), dtype=np.int64))
+        for each in days:
+            missing = [other for other in days if (each, other) not in self._sums]
+            if missing:
+                self._add(each, missing)
+        sums = np.array([[self._sums[a, b] for b in days] for a in days])
+        return BlockSums(sums, np.array([float(self._days[each].mass.sum()) for each in days]))
+
+    def _add(self, day: int, others: Sequence[int]) -> None:
+        """The sums of a day with some days, itself too."""
+        points = [self._days[other] for other in others]
+        numbers = [np.full(len(p.mass), n) for n, p in enumerate(points)]
+        joined = BlockPoints(
+            np.concatenate([p.points for p in points]),
+            np.concatenate([p.mass for p in points]),
+            np.concatenate(numbers),
+        )
+        sums = sums_between(self._days[day], joined, self.distance)[0].tolist()
+        for other, value in zip(others, sums, strict=True):
+            self._sums[day, other] = self._sums[other, day] = value
+
+    def _points(self, query: Integers, block: Integers) -> BlockPoints:
+        """Equal queries of a block are taken at once."""
+        count = len(self.vectors)
+        key, mass = np.unique(block * count + query, return_counts=True)
+        points = np.ascontiguousarray(self.vectors[key % count])
+        return BlockPoints(points, mass.astype(np.float64), key // count)
 
 
 def from_set(

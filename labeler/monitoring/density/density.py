@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from labeler.monitoring.density.changes import Changes, MovedFeatures
 from labeler.monitoring.density.clusters import Cluster, Typed, clusters
 from labeler.monitoring.density.comparison import (
     BlockRows,
+    Compared,
     DriftTest,
     WeekDrift,
     from_set,
@@ -81,6 +83,11 @@ class _Look:
     own_corpus: CorpusDistance
     threshold: Threshold
     distance: Distance
+
+    @cached_property
+    def compared(self) -> Compared:
+        """The distances of the log's queries among each other."""
+        return Compared(self.vectors, self.distance)
 
     @classmethod
     def at(
@@ -169,7 +176,7 @@ class _Look:
 
     def _drift(self, test: DriftTest) -> WeekDrift:
         features = MovedFeatures.of(test, self.log, self.options.min_count)
-        return WeekDrift(test.shift(self.vectors, self.distance), features.p, test.by_days)
+        return WeekDrift(test.shift(self.compared), features.p, test.by_days)
 
     @staticmethod
     def _share(rows: BlockRows, flags: Flags) -> BlockShare:
