@@ -20,8 +20,8 @@ import numpy as np
 
 from labeler.monitoring.density.changes import MovedFeatures
 from labeler.monitoring.density.comparison import (
-    Compared,
     DriftTest,
+    QueryDistances,
     WeekDrift,
     from_set,
     rows_of,
@@ -94,7 +94,7 @@ def made_week(
 def by_sessions(week: Week, reference: Sequence[Week], vectors: np.ndarray, name: str) -> float:
     """p of the test that moves blocks of sessions, whatever the days are."""
     rows = rows_of(week, reference)
-    sums = Compared(vectors, distance_of(name, vectors)).of_blocks(rows)
+    sums = QueryDistances(vectors, distance_of(name, vectors)).of_blocks(rows)
     return shift(sums, BlockSides(rows.first, rounds=ROUNDS), WEEKLY_LEVEL).p
 
 
@@ -119,7 +119,7 @@ def tested(repeats: int, rng: np.random.Generator, world: str, share: float, ses
         weeks = [made_week(n, sessions, rng, world) for n in range(WEEKS)]
         week = made_week(WEEKS, sessions, rng, world, share)
         test = quick(week, weeks, repeat)
-        drift = test.shift(Compared(vectors, distance_of("energy", vectors)))
+        drift = test.shift(QueryDistances(vectors, distance_of("energy", vectors)))
         texts, counts = WORDS + NEW_WORDS, np.zeros(TEXTS + NEW, dtype=np.int64)
         log = SearchLog(texts, [*weeks, week], counts, counts)
         features = MovedFeatures.of(test, log, 5).p
@@ -128,7 +128,7 @@ def tested(repeats: int, rng: np.random.Generator, world: str, share: float, ses
         ps["both"].append(WeekDrift(drift, features, by_days=True).p)
         if share:
             gaussian = distance_of("gaussian", vectors)
-            ps["gaussian"].append(test.shift(Compared(vectors, gaussian)).p)
+            ps["gaussian"].append(test.shift(QueryDistances(vectors, gaussian)).p)
         else:
             ps["by sessions"].append(by_sessions(week, weeks, vectors, "energy"))
         truth = 0.0 if not share else true_distance(vectors, share)
@@ -159,7 +159,7 @@ def a_year(repeats: int, rng: np.random.Generator, world: str, sessions: int) ->
         vectors = vectors_of(rng)
         energy = distance_of("energy", vectors)
         weeks = [made_week(n, sessions, rng, world) for n in range(WEEKS + 52)]
-        compared = Compared(vectors, energy)
+        compared = QueryDistances(vectors, energy)
         ps = [quick(w, weeks[:WEEKS], repeat).shift(compared).p for w in weeks[WEEKS:]]
         years.append(min(ps) <= WEEKLY_LEVEL)
         single += [p <= 0.05 for p in ps]

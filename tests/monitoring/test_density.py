@@ -10,7 +10,7 @@ import pytest
 
 from labeler.errors import BadInput, Misuse
 from labeler.monitoring.density.clusters import Typed, grouped
-from labeler.monitoring.density.comparison import Compared, rows_of
+from labeler.monitoring.density.comparison import QueryDistances, rows_of
 from labeler.monitoring.density.coverage import Threshold
 from labeler.monitoring.density.density import density
 from labeler.monitoring.density.evaluation_set import EvaluationSet
@@ -195,7 +195,7 @@ def test_the_proposed_weights_are_the_best_there_are() -> None:
 def test_distances_of_days_are_those_of_their_blocks() -> None:
     points = np.random.default_rng(0).standard_normal((90, 4)).astype(np.float32)
     weeks = by_week(made_log(3, 30, share=0.5, start=0), most=1000).weeks
-    compared = Compared(points, distance_of("energy", points))
+    compared = QueryDistances(points, distance_of("energy", points))
     for week in weeks:
         rows = rows_of(week, [other for other in weeks if other is not week])
         days, blocks = compared.of_days(rows), compared.of_blocks(rows)

@@ -126,14 +126,14 @@ class DriftTest:
         moved: Integers = self.moved[self.rows.block]
         return moved
 
-    def shift(self, compared: Compared) -> SampleShift:
+    def shift(self, compared: QueryDistances) -> SampleShift:
         """The distance of the week, with its interval and test."""
         sums = compared.of_days(self.rows) if self.by_days else compared.of_blocks(self.rows)
         return shift(sums, self.sides, WEEKLY_LEVEL / 2)
 
 
 @dataclass(eq=False)
-class Compared:
+class QueryDistances:
     """The distances of searches by pairs of blocks; those of two days are computed once."""
 
     vectors: Vectors

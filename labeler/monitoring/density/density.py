@@ -21,8 +21,8 @@ from labeler.monitoring.density.changes import Changes, MovedFeatures
 from labeler.monitoring.density.clusters import Cluster, Typed, clusters
 from labeler.monitoring.density.comparison import (
     BlockRows,
-    Compared,
     DriftTest,
+    QueryDistances,
     WeekDrift,
     from_set,
     rows_of,
@@ -85,9 +85,9 @@ class _Look:
     distance: Distance
 
     @cached_property
-    def compared(self) -> Compared:
+    def compared(self) -> QueryDistances:
         """The distances of the log's queries among each other."""
-        return Compared(self.vectors, self.distance)
+        return QueryDistances(self.vectors, self.distance)
 
     @classmethod
     def at(
