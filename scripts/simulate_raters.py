@@ -109,11 +109,11 @@ def beside(repeats: int, rng: np.random.Generator) -> None:
     for together in (0.0, 0.5, 0.8, 0.95):
         cover = [[1, together], [together, 1]]
         many = rng.multivariate_normal([0, 0], cover, 4000)
-        for cut, name in ((-0.8, ".79 good"), (0.0, ".50 good")):
+        for cut, name in ((-1.3, ".90 good"), (-0.8, ".79 good"), (0.0, ".50 good")):
             good = many[:, 0] > cut
             truth = concordance(good, many[:, 1]).value
             tau = tau_over_queries(good.astype(float), many[:, 1]).value
-            for queries in (10, 25, 50, 100):
+            for queries in (12, 25, 50, 100):
                 held, some, held_tau, some_tau = 0, 0, 0, 0
                 for repeat in range(repeats):
                     drawn = rng.multivariate_normal([0, 0], cover, queries)
