@@ -66,18 +66,23 @@ def agreement_with_people(
     how = AgreeOptions(
         statistics=StatisticOptions(seed=options.seed), measure=str(options.measures[0])
     )
-    reports, apart_from = [], []
+    reports, incomparable = [], []
     with options.progress("assessors compared with people") as advance:
         for done, source in enumerate(sources.assessors, start=1):
             try:
                 (report,) = agree_all(replace(sources, assessors=(source,)), how)
-                reports.append(report)
-            except BadInput:
-                apart_from.append(source.name)
+                if report.agreement.pairs:
+                    reports.append(report)
+                else:
+                    incomparable.append(source.name)
+            except BadInput:  # they have no pair in common
+                incomparable.append(source.name)
             advance(done, len(sources.assessors))
     findings = tuple(
-        Finding(f"{name} and {sets.human} have no pair in common, so that nothing compares them")
-        for name in apart_from
+        Finding(
+            f"{name} and {sets.human} have no pair in common with grades of one scale: not compared"
+        )
+        for name in incomparable
     )
     if not reports:
         return AgreementWithPeople(scale_names={}, findings=findings)

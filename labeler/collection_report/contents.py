@@ -16,6 +16,7 @@ from labeler.collection.whose import is_of_people
 from labeler.data import Qrels, Query
 from labeler.exchange.qrels import read_qrels
 from labeler.files.paths import true_path
+from labeler.messages import count_of
 from labeler.report.finding import Finding
 
 
@@ -88,7 +89,6 @@ class CollectionContents:
 
 def contents_of(collection: Collection) -> CollectionContents:
     """What a collection holds; what is not there is empty."""
-    findings: list[Finding] = []
     qrels: dict[str, Qrels] = {}
     ungraded = dict.fromkeys(collection.judgement_names())
     for name in collection.qrels_names():
@@ -108,8 +108,15 @@ def contents_of(collection: Collection) -> CollectionContents:
         qrels,
         tuple(name for name in qrels if is_of_people(collection, name)),
         tuple(ungraded),
-        tuple(findings),
+        tuple(_unread(collection)),
     )
+
+
+def _unread(collection: Collection) -> Iterator[Finding]:
+    """The files among the runs whose names do not say that they are runs."""
+    if unread := collection.unread_runs():
+        files = count_of(len(unread), "file", "files")
+        yield Finding(f"{files} among the runs not read as runs, as {unread[0].name}")
 
 
 def _documents(collection: Collection) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labeler.collection_report.systems import GROUPS, group_of
+from labeler.collection_report.systems import fields_with_groups, group_of
 from labeler.data import Qrels, Query
 from labeler.report.table import Cell, Column, Table
 
@@ -43,14 +43,13 @@ def grades_by_group(qrels: Qrels, queries: Mapping[str, Query]) -> tuple[GradesO
 
 
 def _by_field(qrels: Qrels, queries: Mapping[str, Query]) -> Iterator[GradesOfGroup]:
-    for field in GROUPS:
+    for field in fields_with_groups(queries, qrels):
         members: dict[str, list[str]] = {}
         for query_id in qrels:
             value = group_of(queries[query_id], field) if query_id in queries else ""
             members.setdefault(str(value) or "(none)", []).append(query_id)
         named = sorted(members, key=lambda group: (-len(members[group]), group))
-        if len(named) > 1:
-            yield from (_of(field, group, members[group], qrels) for group in named)
+        yield from (_of(field, group, members[group], qrels) for group in named)
 
 
 def _of(field: str, group: str, queries: Sequence[str], qrels: Qrels) -> GradesOfGroup:

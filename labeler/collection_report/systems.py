@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from labeler.collection_report.contents import CollectionContents
@@ -11,6 +11,7 @@ from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.evaluation.evaluate import report_on
 from labeler.evaluation.options import EvaluationOptions, Grouping
+from labeler.evaluation.query_facts import MOST_GROUPS
 from labeler.evaluation.score_report import Report
 
 GROUPS = ("origin", "kind")
@@ -47,16 +48,21 @@ def scores_of_systems(
     return report_on(contents.collection.qrels(scoring), dict(runs), how)
 
 
-def fields_with_groups(
-    queries: Mapping[str, Query], judged: Sequence[str] | Mapping[str, object]
-) -> Iterator[str]:
-    """Those of `GROUPS` in which queries with a judgement have more than one value."""
+def fields_with_groups(queries: Mapping[str, Query], judged: Iterable[str]) -> Iterator[str]:
+    """Those of `GROUPS` in which queries with a judgement have several values, and not too many.
+
+    A field in which some query has no single value, as a list, is passed over.
+    """
+    with_grades = [queries[query] for query in judged if query in queries]
     for field in GROUPS:
-        values = {group_of(queries[query], field) for query in judged if query in queries}
-        if len(values) > 1 and all(isinstance(value, str) for value in values):
-            yield field
+        values = [query.metadata.get(field) for query in queries.values()]
+        if all(value is None or isinstance(value, str | int | float) for value in values):
+            groups = {group_of(query, field) for query in with_grades}
+            if 1 < len(groups) <= MOST_GROUPS:
+                yield field
 
 
-def group_of(query: Query, field: str) -> object:
-    """A query's value of a field of its metadata; empty where it has none."""
-    return query.metadata.get(field) or ""
+def group_of(query: Query, field: str) -> str:
+    """A query's value of a field of its metadata as text; empty where it has none."""
+    value = query.metadata.get(field)
+    return "" if value is None else str(value)

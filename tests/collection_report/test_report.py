@@ -19,7 +19,8 @@ from labeler.collection_report.options import ReportOptions
 from labeler.collection_report.private import Private
 from labeler.collection_report.report import CollectionReport, report_of
 from labeler.collection_report.shown.page import fitting_page
-from labeler.data import Pair, Pooled
+from labeler.collection_report.systems import fields_with_groups
+from labeler.data import Pair, Pooled, Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
 from labeler.trec.order import ranking
@@ -164,6 +165,37 @@ def test_a_page_stays_below_its_size_and_says_what_it_leaves_out(
     fitted = fitting_page(held, most).html()
     assert len(fitted.encode()) < most
     assert ("So that this page stays below" in fitted) == (len(page.encode()) >= most)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "fields"),
+    [
+        (["a", "b", "a", "b"], ["kind"]),
+        (["a", "a", "a", "a"], []),
+        (["a", ["b"], "c", "d"], []),
+        ([{"a": 1}, "b", "c", "d"], []),
+        ([1, 2, 2, 1], ["kind"]),
+        ([None, "b", "b", "b"], ["kind"]),
+        (list(range(70)), []),
+    ],
+)
+def test_queries_are_grouped_by_fields_of_single_and_not_too_many_values(
+    kinds: list[object], fields: list[str]
+) -> None:
+    asked = {f"q{n}": Query(f"q{n}", "a", {"kind": kind}) for n, kind in enumerate(kinds)}
+    assert list(fields_with_groups(asked, asked)) == fields
+
+
+def test_people_whose_grades_share_no_scale_with_the_assessor_are_not_compared(
+    collection: Collection, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(collection.folder, tmp_path / "shop")
+    (folder / "qrels" / "human.qrels").write_text("q1 0 d3 99999\n")
+    (folder / "runs" / "notes.md").write_text("no run")
+    made = report_of(folder)
+    texts = [finding.text for finding in made.findings]
+    assert "1 file among the runs not read as runs, as notes.md" in texts
+    assert made.page().html().count('class="lead"') == 3
 
 
 Stage = tuple[str, str]
