@@ -70,7 +70,10 @@ def comparison_blocks(compared: ReportComparison, *, charts: bool = True) -> Ite
     table = compared.system_table()
     if not table.rows:
         return
-    text = "Each side's scores are by its own grades; that a score changed is not tested here."
+    text = (
+        "Here each side is scored by all of its own grades, and the sentence on the systems' order "
+        "is of the pairs that both judged. That a score changed is not tested."
+    )
     blocks: list[Block] = [Paragraph(text)]
     if charts:
         blocks.append(Chart(_chart(compared)))
