@@ -3,9 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 
 from labeler.annotate.journal import JournalRow
+from labeler.data import Pair
+
+
+class GradesShown:
+    """Of which pairs a rater was shown a grade, as the lines of a whole journal are read.
+
+    A pair may be in several samples, or be one to train on: once its grade was shown, no later
+    answer to it is blind, in whichever sample. `first` has the answer of each pair after which its
+    grade was shown for the first time, which was given blind.
+    """
+
+    def __init__(self) -> None:
+        self.first: dict[Pair, JournalRow] = {}
+
+    def marked(self, row: JournalRow) -> JournalRow:
+        """The next line of the journal, which says that it is not blind where that is so."""
+        if row.task != "grade":
+            return row
+        is_late = row.pair in self.first
+        if row.reveals:
+            self.first.setdefault(row.pair, row)
+        return replace(row, revealed=True) if is_late and not row.revealed else row
 
 
 class AnswersGiven:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from labeler.annotate.answers import AnswersGiven
+from labeler.annotate.answers import AnswersGiven, GradesShown
 from labeler.annotate.journal import read_journal
 from labeler.annotate.samples import purposes
 from labeler.annotate.texts import PageTexts
@@ -93,7 +93,9 @@ def export_answers(
     which = graded_by if isinstance(graded_by, GradedBy) else GradedBy(graded_by)
     rater = which.rater
     journal = journal_path(opened, rater)
-    rows = [row for row in read_journal(journal) if row.task == "grade" and row.purpose != "gold"]
+    grades_shown = GradesShown()
+    lines = [grades_shown.marked(row) for row in read_journal(journal)]
+    rows = [row for row in lines if row.task == "grade" and row.purpose != "gold"]
     if not rows:
         known_raters = ", ".join(journal_names(opened)) or "nobody"
         raise Misuse(f"{rater} has graded nothing; there are answers of {known_raters}")
@@ -101,10 +103,12 @@ def export_answers(
     sampled = {str(row.number): row for row in read_sample(sample_path(opened.folder, own))}
     given, gone = _given([row for row in rows if row.sample == own], sampled)
     is_blind = purposes(opened)[own] == "audit"
-    answers, changed = _answers(given, sampled, rater, is_blind)
+    blind_grades = grades_shown if is_blind else None
+    answers, changed = _answers(given, sampled, rater, blind_grades)
     _check_scale(opened, own, answers, journal)
     name = name or default_name(opened, rater, own)
     times = {row.time for row in rows if row.sample == own}
+    times |= {answer.time for answer in answers.values()}
     with locked(opened, warn):
         options = ImportOptions(name, rater, "", replace=None)
         take_in_answers(opened, answers, options, str(journal), lambda a: _is_of(a, rater, times))
@@ -166,13 +170,22 @@ def _texts_now(texts: PageTexts, pair: Pair) -> str:
 
 
 def _answers(
-    given: AnswersGiven, sampled: dict[str, SampledPair], rater: str, is_blind: bool
+    given: AnswersGiven,
+    sampled: dict[str, SampledPair],
+    rater: str,
+    grades_shown: GradesShown | None,
 ) -> tuple[dict[Pair, HumanAnswer], int]:
-    """The answers by pair, and how many were changed after the assessor's grade was shown."""
+    """The answers by pair, and how many were changed after the assessor's grade was shown.
+
+    With `grades_shown` the blind answer counts, which the rater may have given in other work.
+    """
     answers, changed = defaultdict[Pair, list[HumanAnswer]](list), 0
     for item in dict.fromkeys([*given.answered, *given.at_reveal]):
         last, blind, row = given.row_of(item), given.blind_row_of(item), sampled[item]
-        own = blind if is_blind else last
+        if grades_shown and blind and blind.revealed:  # other work showed a grade of the pair
+            first = grades_shown.first.get(blind.pair)
+            blind = first and replace(first, sample=blind.sample)
+        own = last if grades_shown is None else blind
         changed += (last and last.grade) != (blind and blind.grade)
         if own is not None:
             comment = "; ".join(filter(None, ["cannot judge" * own.cannot_judge, own.note]))

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.annotate.passages import Folding
+from labeler.annotate.passages import Folding, shown_line
 from labeler.annotate.texts import GONE, PageTexts
 from labeler.collection.choose import run_name
 from labeler.collection.layout import Collection
@@ -157,7 +157,14 @@ def results_shown(
 def _document(texts: PageTexts, query_id: str, doc_id: str) -> Mapping[str, Any]:
     if doc_id in texts.documents:
         return texts.document(doc_id, query_id, FOLDING)
-    empty = {"id": doc_id, "title": "", "path": "", "paragraphs": [], "words": 0, "language": None}
+    empty = {
+        "id": shown_line(doc_id),
+        "title": "",
+        "path": "",
+        "paragraphs": [],
+        "words": 0,
+        "language": None,
+    }
     return {**empty, "notice": GONE}
 
 

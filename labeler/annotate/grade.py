@@ -54,7 +54,7 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
         of_scale(scale),
         lambda item: texts.identity(item.query_id, item.doc_id),
         session={"scale": _scale_shown(collection, sample, scale), "instructions": INSTRUCTIONS},
-        notes=_gone(rows, present),
+        notes=_gone(rows, texts),
     )
 
 
@@ -70,14 +70,13 @@ def _shuffled(sample: str, query_id: str) -> str:
     return hashlib.sha256(f"{sample}\0{query_id}".encode()).hexdigest()
 
 
-def _gone(rows: Sequence[SampledPair], present: Sequence[SampledPair]) -> tuple[str, ...]:
-    gone = len(rows) - len(present)
+def _gone(rows: Sequence[SampledPair], texts: PageTexts) -> tuple[str, ...]:
+    gone = [row.pair for row in rows if not _is_present(row, texts)]
     if not gone:
         return ()
-    pairs = count_of(gone, "pair is", "pairs are")
-    first = next(row.pair for row in rows if row not in present)
+    pairs = count_of(len(gone), "pair is", "pairs are")
     problem = f"{pairs} not asked about, as query or document is no longer in the collection"
-    return (f"{problem}: {' '.join(first)}{', …' if gone > 1 else ''}",)
+    return (f"{problem}: {' '.join(gone[0])}{', …' if len(gone) > 1 else ''}",)
 
 
 def of_scale(scale: Mapping[int, str]) -> Check:

@@ -121,7 +121,10 @@ def _is_same_origin(method: str, headers: Mapping[str, str], host: str) -> bool:
 
 
 def _is_of(origin: str, host: str) -> bool:
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # as of a bracket that is left open
+        return False
     return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
 
 

@@ -9,10 +9,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 def impatient_protocol(seconds: float) -> type[asyncio.Protocol]:
-    """The server's protocol, which closes a connection without a whole request after so long."""
+    """The server's protocol, which closes a connection without a whole request after so long.
+
+    A request behind one that was answered has up to twice as long.
+    """
 
     class Impatient(H11Protocol):
-        """HTTP/1.1 whose first request must arrive in time."""
+        """HTTP/1.1 whose every request must arrive in time."""
+
+        _last_cycle: Any = None
 
         def connection_made(self, transport: Any) -> None:
             """Begin to wait for the first request."""
@@ -20,7 +25,14 @@ def impatient_protocol(seconds: float) -> type[asyncio.Protocol]:
             self.loop.call_later(seconds, self._close_unused)
 
         def _close_unused(self) -> None:
-            if self.cycle is None and not self.transport.is_closing():
+            """Close the connection where nothing was asked since the last look, and look again."""
+            if self.transport.is_closing():
+                return
+            is_idle = self.cycle is None or self.cycle.response_complete
+            if is_idle and self.cycle is self._last_cycle:
                 self.transport.close()
+                return
+            self._last_cycle = self.cycle
+            self.loop.call_later(seconds, self._close_unused)
 
     return Impatient

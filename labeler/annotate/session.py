@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from labeler.annotate.answers import AnswersGiven
+from labeler.annotate.answers import AnswersGiven, GradesShown
 from labeler.annotate.journal import JournalRow, RatingJournal
 from labeler.annotate.pace import seconds_left
 from labeler.annotate.task import RaterAnswer, RatingItem, RatingTask, Shown
+from labeler.data import Pair
 from labeler.errors import Misuse, NotCurrent
 
 Clock = Callable[[], datetime]
@@ -36,6 +37,7 @@ class RatingSession:
         self._gold = {item.id for item in task.items if item.purpose == "gold"}
         self._first = 0
         self._given = AnswersGiven(self._is_of_task)
+        self._grades_shown = GradesShown()
         self._goto: str | None = None
         self._last_shown: tuple[str, Shown] = ("", {})
         self._lock = threading.Lock()
@@ -110,8 +112,9 @@ class RatingSession:
         rows, is_other = self._journal.fresh()
         if is_other:
             self._given, self._first = AnswersGiven(self._is_of_task), 0
+            self._grades_shown = GradesShown()
         for row in rows:
-            self._given.take(row)
+            self._given.take(self._grades_shown.marked(row))
             if row.undo:
                 self._first = min(self._first, self._by_id.get(row.item, self._first))
 
@@ -121,6 +124,7 @@ class RatingSession:
             is_new = item.id not in self._given.answered
             return self._row_of(item, skip=True, note=answer.note) if is_new else None
         detail = self.task.check(item, answer)
+        was_shown = Pair(item.query_id, item.doc_id) in self._grades_shown.first
         return self._row_of(
             item,
             grade=answer.grade,
@@ -128,7 +132,7 @@ class RatingSession:
             cannot_judge=answer.cannot_judge,
             note=answer.note,
             seconds=answer.seconds,
-            revealed=self._given.was_revealed(item.id),
+            revealed=was_shown or self._given.was_revealed(item.id),
             reveals=reveals,
             texts=self.task.texts(item),
             detail=detail,

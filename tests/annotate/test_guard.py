@@ -120,6 +120,7 @@ CROSS_SITE = [
     {"Origin": HOST, "Sec-Fetch-Site": "same-site"},
     {"Origin": f"{HOST}.evil.example"},
     {"Origin": HOST.replace("http", "file")},
+    {"Origin": "http://["},
     {"X-CSRF": ""},
     {"X-CSRF": "wrong"},
     {"X-CSRF": "é".encode()},

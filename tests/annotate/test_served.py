@@ -104,7 +104,16 @@ def test_clients_that_say_nothing_or_half_keep_nobody_waiting_and_are_let_go(
             connection.sendall(f"GET {parts.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ".encode())
         with Client(server.addresses[0]) as client:
             assert client.get("api/item")[0] == 200
-        for connection in (*silent, *half):
+        # a whole request, though of no page, and the beginning of another
+        second = [socket.create_connection(where) for _ in range(10)]
+        for connection in second:
+            connection.sendall(b"GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert connection.recv(12) == b"HTTP/1.1 404"
+            connection.settimeout(20)
+            while b"}" not in connection.recv(10_000):
+                pass
+            connection.sendall(b"GET /x HTTP/1.1\r\nX-Slow: ")
+        for connection in (*silent, *half, *second):
             connection.settimeout(20)
             assert connection.recv(1) == b""
             connection.close()

@@ -115,6 +115,24 @@ def test_taking_a_grade_back_after_the_reveal_does_not_take_it_out_of_statistics
     assert [row.grade for row in read_people(coll.folder / "people" / "anna.jsonl")] == [0]
 
 
+def test_of_a_drawn_pair_whose_grade_was_shown_in_other_work_the_blind_grade_counts(
+    coll: Collection,
+) -> None:
+    routed(coll)
+    graded(page(coll, routed=True, reveal=True), 0)
+    graded(page(coll, pairs=12), 3)
+    rows = read_journal(coll.annotations / "anna.jsonl")
+    seen = {Pair("q1", "cats"), Pair("q2", "fish")}
+    assert {row.pair for row in rows if row.purpose == "audit" and row.revealed} == seen
+    for _ in range(2):
+        assert export_answers(coll, "anna").changed == 2
+        people = read_people(coll.folder / "people" / "anna.jsonl")
+        assert {row.pair for row in people if row.grade == 0} == seen
+        assert {row.grade for row in people if row.pair not in seen} == {3}
+    (anna,) = labeler.status_of_raters(coll).raters
+    assert (anna.graded, anna.revealed) == (12, 2)
+
+
 def test_routed_pairs_and_drawn_ones_never_share_a_session_nor_qrels(coll: Collection) -> None:
     sample = routed(coll)
     drawn = page(coll, pairs=4)

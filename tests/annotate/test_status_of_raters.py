@@ -65,6 +65,7 @@ def test_each_kind_of_work_is_counted_apart(collection: Collection) -> None:
         row("q9", "d18", None, skip=True),
         row("q9", "d19", 3, purpose="fix", sample="r1"),
         row("q9", "d20", 1, purpose="gold", detail={"gold": 1}),
+        row("q9", "d21", None, skip=True, purpose="fix", sample="r1"),
         JournalRow("lgtm", "audit", "bm25", "q1#x", "q1", answer="good"),
     ]
     journal_of(collection, "anna", rows)
@@ -106,6 +107,25 @@ def test_corrected_and_gold_pairs_are_in_no_agreement(collection: Collection) ->
     status = status_of_raters(collection)
     assert all(rater.overlap is None for rater in status.raters)
     assert status.together is None
+
+
+def test_what_was_answered_after_a_grade_was_shown_in_other_work_is_not_blind() -> None:
+    routed = row("q1", "d1", 0, purpose="fix", sample="r1", reveals=True)
+    gold = row("q1", "d2", 0, purpose="gold", sample="r1", reveals=True, detail={"gold": 3})
+    later = [row("q1", "d1", 3), row("q1", "d2", 3), row("q1", "d3", 3)]
+    answers = answers_in([routed, gold, *later])
+    assert answers.blind == [routed, gold, later[2]]
+
+
+def test_a_gold_pair_that_is_answered_again_once_its_grade_was_told_is_not_right(
+    collection: Collection,
+) -> None:
+    told = row("q1", "d1", 0, purpose="gold", reveals=True, detail={"gold": 3})
+    again = row("q1", "d1", 3, purpose="gold", revealed=True, detail={"gold": 3})
+    journal_of(collection, "anna", [told, again])
+    (anna,) = status_of_raters(collection).raters
+    assert anna.accuracy is not None
+    assert anna.accuracy.share.value == 0.0
 
 
 def test_agreement_is_that_of_the_agreement_room(collection: Collection) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from labeler.annotate.answers import AnswersGiven
+from labeler.annotate.answers import AnswersGiven, GradesShown
 from labeler.collection.annotations import (
     JournalRow,
+    Purpose,
     RatingKind,
     journal_names,
     journal_path,
@@ -38,7 +39,7 @@ class RaterAnswers(NamedTuple):
     """A rater's answers, each list in the order in which they were given.
 
     Of several answers to one item the last stands, and one that was taken back does not. Those of
-    `blind` were given before the assessor's grade was shown, be they taken back later or not.
+    `blind` were given before any grade of the pair was shown, be they taken back later or not.
     """
 
     standing: list[JournalRow]
@@ -47,13 +48,15 @@ class RaterAnswers(NamedTuple):
 
 
 def answers_in(rows: Sequence[JournalRow]) -> RaterAnswers:
-    """The answers that stand, the blind ones, and how many items are put off."""
+    """The answers that stand, the blind ones, and how many items of random samples are put off."""
     by_sample: dict[tuple[RatingKind, str], AnswersGiven] = {}
-    items: dict[tuple[RatingKind, str], dict[str, None]] = {}
+    items: dict[tuple[RatingKind, str], dict[str, Purpose]] = {}
+    grades_shown = GradesShown()
+    rows = [grades_shown.marked(row) for row in rows]
     for row in rows:
         key = (row.task, row.sample)
         by_sample.setdefault(key, AnswersGiven(lambda _row: True)).take(row)
-        items.setdefault(key, {})[row.item] = None
+        items.setdefault(key, {})[row.item] = row.purpose
     standing: list[JournalRow] = []
     blind: list[JournalRow] = []
     for key, given in by_sample.items():
@@ -61,7 +64,7 @@ def answers_in(rows: Sequence[JournalRow]) -> RaterAnswers:
         first_answers = (given.blind_row_of(item) for item in items[key])
         blind += [row for row in first_answers if row is not None and not row.revealed]
     position = {id(row): number for number, row in enumerate(rows)}
-    skipped = sum(len(given.skipped) for given in by_sample.values())
+    put_off = (items[key][item] for key, given in by_sample.items() for item in given.skipped)
     for answers in (standing, blind):
         answers.sort(key=lambda row: position[id(row)])
-    return RaterAnswers(standing, blind, skipped)
+    return RaterAnswers(standing, blind, sum(purpose == "audit" for purpose in put_off))

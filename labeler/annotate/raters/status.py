@@ -157,7 +157,7 @@ def _status(
         0,
         pace_of(given.blind),
         None if beside.matrix is None else overlap_of(beside.matrix, rater, beside.options),
-        gold_accuracy(given.standing),
+        gold_accuracy(given.blind),
         tuple(drifts),
     )
 
