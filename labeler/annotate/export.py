@@ -10,10 +10,9 @@ from typing import Any
 
 from labeler.annotate.answers import AnswersGiven, GradesShown
 from labeler.annotate.journal import read_journal
-from labeler.annotate.samples import purposes
+from labeler.annotate.samples import draw_of, purposes
 from labeler.annotate.texts import PageTexts
 from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
-from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.people import (
@@ -128,14 +127,9 @@ def default_name(collection: Collection, rater: str, sample: str) -> str:
     name = rater if purposes(collection).get(sample) == "audit" else f"{rater}-fix"
     path = people_path(collection.folder, name)
     if path.exists():
-        draws = {_draw(collection, row.sample) for row in read_people(path)}
-        return name if draws <= {_draw(collection, sample)} else f"{name}-{sample}"
+        draws = {draw_of(collection, row.sample) for row in read_people(path)}
+        return name if draws <= {draw_of(collection, sample)} else f"{name}-{sample}"
     return f"{name}-{sample}" if collection.qrels(name).exists() else name
-
-
-def _draw(collection: Collection, sample: str) -> str:
-    entries = card_section(read_card(collection), "samples")
-    return str(card_section(entries, sample).get("draw", sample))
 
 
 def _only_sample(collection: Collection, which: GradedBy, rows: list[JournalRow]) -> str:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from labeler.annotate.samples import draw_of
 from labeler.annotate.task import Check, RaterAnswer, RatingItem, RatingTask
 from labeler.annotate.texts import PageTexts
 from labeler.collection.annotations import Purpose
@@ -33,8 +34,8 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
     scale = sample_scale(collection, sample)
     present = [row for row in rows if _is_present(row, texts)]
     if purpose == "audit":
-        order = {row.pair.query_id: "" for row in present}
-        order = {query_id: _shuffled(sample, query_id) for query_id in order}
+        draw, query_ids = draw_of(collection, sample), {row.pair.query_id for row in present}
+        order = {query_id: _shuffled(draw, query_id) for query_id in query_ids}
         present.sort(key=lambda row: (order[row.pair.query_id], row.number))
     drawn_texts = {str(row.number): row.texts for row in present if row.texts}
 
@@ -62,12 +63,12 @@ def _is_present(row: SampledPair, texts: PageTexts) -> bool:
     return row.pair.query_id in texts.queries and row.pair.doc_id in texts.documents
 
 
-def _shuffled(sample: str, query_id: str) -> str:
-    """The queries of a sample come in an order of chance: whoever stops early graded some of all.
+def _shuffled(draw: str, query_id: str) -> str:
+    """The queries of a draw come in an order of chance: whoever stops early graded some of all.
 
-    It is the same for all raters, so that those who stop early share what they graded.
+    It is the same for all raters of the draw, so that those who stop early share what they graded.
     """
-    return hashlib.sha256(f"{sample}\0{query_id}".encode()).hexdigest()
+    return hashlib.sha256(f"{draw}\0{query_id}".encode()).hexdigest()
 
 
 def _gone(rows: Sequence[SampledPair], texts: PageTexts) -> tuple[str, ...]:

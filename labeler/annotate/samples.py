@@ -42,6 +42,11 @@ def purposes(collection: Collection) -> dict[str, Purpose]:
     return {path.stem: _purpose(collection, path.stem, entries) for path in paths}
 
 
+def draw_of(collection: Collection, sample: str) -> str:
+    """The draw that a sample is a rater's part of; of one that was not shared out, the sample."""
+    return str(card_section(_entries(collection), sample).get("draw", sample))
+
+
 def _entries(collection: Collection) -> dict[str, Any]:
     return card_section(read_card(collection), "samples")
 

@@ -164,6 +164,15 @@ def test_raters_share_a_part_of_a_draw_and_each_has_another_part(coll: Collectio
         pages(coll, "carl")
 
 
+def test_raters_of_a_draw_come_to_its_queries_in_the_same_order(coll: Collection) -> None:
+    own = pages(coll, "anna", "ben", "carla", pairs=12, overlap=0.5)
+    orders = [list(dict.fromkeys(item["query"]["id"] for item in graded(page))) for page in own]  # type: ignore[index]
+    shared = set(orders[0]).intersection(*orders[1:])
+    assert len(shared) > 3
+    first, *others = ([query for query in order if query in shared] for order in orders)
+    assert all(other == first for other in others)
+
+
 def test_grades_of_raters_who_shared_a_draw_give_correct_chances_together(
     coll: Collection,
 ) -> None:
