@@ -167,6 +167,14 @@ def test_pip_is_told_the_name_of_this_distribution_and_extras_that_it_has() -> N
             assert extra in extras, path
 
 
+def test_the_page_about_installing_lists_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    table = page.partition("## Extras")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert sorted(listed) == sorted(project["optional-dependencies"])
+
+
 def test_few_modules_lie_flat_in_the_package() -> None:
     assert len(list(PACKAGE.glob("*.py"))) <= MOST_FLAT_MODULES
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,15 @@ def test_the_wheel_carries_the_prompts(labeler: Path, tmp_path: Path) -> None:
     assert "umbrela@" in call(labeler, tmp_path, "prompts")
     shown = call(labeler, tmp_path, "prompts", "show", "umbrela")
     assert shown == (ROOT / "prompts" / "umbrela.md").read_text(encoding="utf-8")
+
+
+def test_the_wheel_carries_all_that_is_no_python(labeler: Path) -> None:
+    (wheel,) = labeler.parents[2].glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    files = [path for path in (ROOT / "labeler").rglob("*.*") if path.is_file()]
+    others = {path.relative_to(ROOT).as_posix() for path in files if path.suffix[:3] != ".py"}
+    assert others <= names
+    assert {path.rpartition(".")[2] for path in others} >= {"css", "html", "js"}
 
 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(

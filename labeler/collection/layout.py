@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labeler.errors import FileProblem, Misuse
 from labeler.files.paths import did_you_mean
 from labeler.files.read import check_regular, file_problems
-from labeler.store.open import StorePlace
-from labeler.store.postgres.address import DatabaseAddress
+
+if TYPE_CHECKING:
+    from labeler.store import StorePlace
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _RUN_FILE = re.compile(r"(.+?)(?:\.(?:trec|run|txt))+(?:\.gz)?", re.IGNORECASE)
@@ -58,7 +60,11 @@ class Collection:
     def store(self) -> StorePlace:
         """The store of replies: the database that `LABELER_STORE` names, else a file."""
         file, shared = self.file_of_replies, os.environ.get("LABELER_STORE")
-        return DatabaseAddress.of(shared, unsent=file) if shared else file
+        if not shared:
+            return file
+        from labeler.store.postgres.address import DatabaseAddress
+
+        return DatabaseAddress.of(shared, unsent=file)
 
     @property
     def file_of_replies(self) -> Path:

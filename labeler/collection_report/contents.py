@@ -82,9 +82,7 @@ class CollectionContents:
         if not self.qrels:
             yield NextStep("No pair has a grade.", f"labeler judge {folder}")
         elif not self.people:
-            text = "No person has judged a pair."
-            command = f"labeler sample {folder} -o sheet.csv"
-            yield NextStep(text, command)
+            yield NextStep("No person has judged a pair.", f"labeler annotate {folder}")
 
 
 def contents_of(collection: Collection) -> CollectionContents:

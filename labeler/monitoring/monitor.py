@@ -76,7 +76,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     parts += _logs(opened, logs, options.logs, missing, control)
     if not parts:
         problem = "nothing to watch: no set was controlled, no documents and no log are named"
-        raise Misuse(f"{opened.folder}: {problem}")
+        raise Misuse(f"{opened.folder}: {problem}; name one of them, or control a set first")
     run = Monitoring(opened.folder, time, tuple(parts), tuple(missing), tuple(history))
     with locked(opened, control.note):
         write_watch_run(opened, time, run.as_history())

@@ -204,7 +204,7 @@ STAGES: dict[str, Stage] = {
     "queries": ("pool.jsonl runs qrels judgements", "labeler pool shop/"),
     "no judgements": ("qrels judgements", "labeler judge shop/"),
     "no runs": ("runs", "labeler pool shop/"),
-    "no people": ("qrels/human.qrels", "labeler sample shop/"),
+    "no people": ("qrels/human.qrels", "labeler annotate shop/"),
     "people alone": ("judgements qrels/first.qrels qrels/second.qrels", ""),
     "no texts": ("corpus.jsonl queries.jsonl pool.jsonl card.json", "labeler ingest"),
     "nothing": ("corpus.jsonl queries.jsonl pool.jsonl card.json runs qrels judgements", "ingest"),

@@ -69,7 +69,8 @@ def test_an_alarm_is_one_line_each_and_ends_with_5_unless_another_was_asked_for(
 def test_nothing_to_watch_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
     collection = judged(queries=2)
     assert run(collection) == 2
-    assert "nothing to watch" in capsys.readouterr().err
+    assert "nothing to watch" in (problem := capsys.readouterr().err)
+    assert "name one of them, or control a set first" in problem
     assert not collection.monitoring.exists()
 
 

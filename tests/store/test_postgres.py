@@ -2,6 +2,7 @@
 
 import random
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -230,6 +231,13 @@ def test_a_database_that_is_not_there_is_said_in_one_line(server: PostgresServer
     closed = DatabaseAddress.of("postgresql://labeler@127.0.0.1:1/db")
     with pytest.raises(FileProblem, match=re.escape("127.0.0.1:1/db")):
         PostgresStore(closed, waiting=Waiting(0.0))
+
+
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pg8000", None)
+    address = DatabaseAddress.of("postgresql://labeler@127.0.0.1:1/db")
+    with pytest.raises(Misconfigured, match=re.escape("pip install 'ir-labeler[postgres]'")):
+        PostgresStore(address, waiting=Waiting(0.0))
 
 
 def slowly(call: Call) -> Answer:

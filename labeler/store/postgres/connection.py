@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.errors import FileProblem, LabelerError, Misconfigured
+from labeler.messages import missing_extra
 from labeler.store.base import Waiting
 from labeler.store.postgres.address import DatabaseAddress
 from labeler.store.postgres.schema import LOCK
@@ -27,8 +28,6 @@ _RETRIED = ("40001", "40P01", "57P01", "57P02", "57P03", "53300")
 _REFUSED = ("28000", "28P01", "3D000", "42501")
 """Codes of who may not come in: authorization, password, no such database, no privilege."""
 
-POSTGRES_EXTRA = "a store in PostgreSQL needs pg8000: pip install 'ir-labeler[postgres]'"
-
 
 class DatabaseConnection:
     """A connection that is made anew where it was lost, for as long as `waiting` allows.
@@ -38,6 +37,10 @@ class DatabaseConnection:
     """
 
     def __init__(self, address: DatabaseAddress, waiting: Waiting) -> None:
+        try:
+            import pg8000  # noqa: F401  said before anything is asked of the database
+        except ImportError as error:
+            raise Misconfigured(missing_extra("postgres", "a team's store needs")) from error
         self.address = address
         self._waiting = waiting
         self._connection: Connection | None = None
@@ -87,10 +90,7 @@ class DatabaseConnection:
 
     def _open(self) -> Connection:
         if self._connection is None:
-            try:
-                from pg8000.native import Connection
-            except ModuleNotFoundError:
-                raise Misconfigured(POSTGRES_EXTRA) from None
+            from pg8000.native import Connection
 
             address = self.address
             self._connection = Connection(
