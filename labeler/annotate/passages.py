@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from labeler.annotate.marking import QueryTerms, Run, Span, runs_of
@@ -99,7 +100,6 @@ def shown_line(text: str) -> str:
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
 
 
 def _inert(text: str) -> str:
@@ -109,8 +109,10 @@ def _inert(text: str) -> str:
 
 def _paragraphs(text: str, most: int) -> Iterator[tuple[str, bool]]:
     """Yield the paragraphs, parted by blank lines, and whether each is preformatted."""
-    for match in _PARAGRAPH.finditer(text):
-        paragraph = match[0].rstrip()
+    for is_text, lines in groupby(text.split("\n"), lambda line: bool(line.strip())):
+        if not is_text:
+            continue
+        paragraph = "\n".join(lines).rstrip()
         preformatted = _is_preformatted(paragraph)
         if not preformatted:
             paragraph = _unwrapped(paragraph)

@@ -42,8 +42,10 @@ def style() -> str:
     report = files("labeler.report")
     texts = (report / "charts" / "charts.css", report / "page" / "page.css")
     css = "\n".join(text.read_text(encoding="utf-8") for text in texts)
-    without_comments = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
-    return re.sub(r"\s*\n\s*", "\n", without_comments).strip()
+    first, *rest = css.split("/*")
+    without_comments = "".join([first, *(part.partition("*/")[2] for part in rest)])
+    lines = (line.strip() for line in without_comments.splitlines())
+    return "\n".join(filter(None, lines))
 
 
 def policy() -> str:
