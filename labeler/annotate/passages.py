@@ -99,6 +99,12 @@ def shown_line(text: str) -> str:
     return " ".join(_inert(text).split())
 
 
+def marked_line(text: str, query: str, language: str = "") -> tuple[Run, ...]:
+    """A title on one line in runs, the words of `query` marked as they are in a text."""
+    line = shown_line(text)
+    return runs_of(line, tuple(QueryTerms.of(_inert(query), line, language).spans(line)))
+
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from labeler.annotate.passages import FOLDING, Folding, shown, shown_line
+from labeler.annotate.passages import FOLDING, Folding, marked_line, shown, shown_line
 from labeler.annotate.task import Shown
 from labeler.collection.annotations import TOPIC, texts_identity
 from labeler.collection.layout import Collection
@@ -43,9 +43,11 @@ class PageTexts:
             document, query = self.documents[doc_id], self.queries[query_id]
             language = language_of(document.text)
             paragraphs = shown(document.text, query.text, language, folding)
+            title = marked_line(document.title, query.text, language)
         return {
             "id": shown_line(document.id),
             "title": shown_line(document.title),
+            "title_runs": title,
             "path": _path(document),
             "paragraphs": [paragraph.as_json() for paragraph in paragraphs],
             "words": sum(paragraph.words for paragraph in paragraphs),

@@ -12,7 +12,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from labeler.annotate.journal import RatingJournal, read_journal
-from labeler.annotate.passages import shown, shown_line
+from labeler.annotate.passages import marked_line, shown, shown_line
 from labeler.annotate.serve import ServeOptions, served
 from labeler.annotate.session import RatingSession
 from labeler.annotate.task import RatingItem, RatingTask
@@ -33,6 +33,7 @@ def document(text: str, query: str, title: str = "", path: str = "", name: str =
     return {
         "id": name,
         "title": shown_line(title),
+        "title_runs": marked_line(title, query),
         "path": shown_line(path),
         "paragraphs": paragraphs,
         "words": sum(paragraph["words"] for paragraph in paragraphs),

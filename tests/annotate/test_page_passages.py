@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeler.annotate.passages import Folding, ShownParagraph, shown, shown_line
+from labeler.annotate.passages import Folding, ShownParagraph, marked_line, shown, shown_line
 from labeler.text.visible import visible
 
 SMALL = Folding(whole=12, window=8, fewest=3, paragraph=6)
@@ -65,6 +65,12 @@ def test_nothing_of_a_text_is_lost_but_blanks(text: str, query: str) -> None:
 )
 def test_words_of_the_query_are_marked_by_their_stems(query: str, text: str, expected: str) -> None:
     assert " ".join(marked(shown(text, query))) == expected
+
+
+def test_a_title_is_marked_as_a_text_is() -> None:
+    runs = marked_line("Handling\n errors \u202e", "how do I handle errors")
+    assert runs == (("Handling", True), (" ", False), ("errors", True), (" \\u202e", False))
+    assert marked_line("", "errors") == ()
 
 
 def test_touching_pairs_of_characters_are_one_mark() -> None:

@@ -21,7 +21,8 @@ export class DocumentView {
   }
 
   article(shown, heading) {
-    const title = shown.title ? element(heading, { text: shown.title, dir: "auto" }) : "";
+    const runs = shown.title_runs ?? [[shown.title, false]];
+    const title = shown.title ? element(heading, { dir: "auto" }, runs.map(runNode)) : "";
     const path = element("p", { class: "path" }, [element("bdi", { text: shown.path || shown.id })]);
     const large = this.paragraphs.length > LARGE ? "document large" : "document";
     const label = `Document ${shown.title || shown.path || shown.id}`;
@@ -90,12 +91,10 @@ export class DocumentView {
 }
 
 function paragraphNode({ runs, preformatted }) {
-  const node = element(preformatted ? "pre" : "p", { dir: "auto" });
-  for (const [text, marked] of runs) {
-    node.append(marked ? element("mark", { text }) : document.createTextNode(text));
-  }
-  return node;
+  return element(preformatted ? "pre" : "p", { dir: "auto" }, runs.map(runNode));
 }
+
+const runNode = ([text, marked]) => (marked ? element("mark", { text }) : text);
 
 function fold(press) {
   const button = element("button", { type: "button", class: "fold", "aria-keyshortcuts": "e" });
