@@ -45,6 +45,8 @@ class BatchServer:
     live_calls: int = 0
     refuse_batches: int = 0
     forget_answer_to_begin: bool = False
+    break_downloads: int = 0
+    on_upload: Callable[[bytes], None] = lambda _content: None
 
     def __enter__(self) -> Self:
         state = self
@@ -69,6 +71,9 @@ class BatchServer:
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(raw)))
                 self.end_headers()
+                if state.break_downloads and isinstance(answer, bytes):
+                    state.break_downloads -= 1
+                    raw, self.close_connection = raw[: len(raw) // 2], True
                 self.wfile.write(raw)
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -120,6 +125,7 @@ class BatchServer:
         content = parts["file"]
         assert isinstance(content, bytes)
         assert parts["purpose"] == b"batch"
+        self.on_upload(content)
         self.files[name] = content
         return 200, {
             "id": name,

@@ -7,22 +7,35 @@ other, and `N.requests.jsonl` their texts, until its answers are in the store.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing, replacing_bytes
-from labeler.files.jsonl import read_rows
 from labeler.files.read import file_problems
 
+if TYPE_CHECKING:
+    from labeler.models.session import SessionOptions
+
 KEY_BYTES = 32
+PARTIAL = ".partial-"
+_OF_REQUESTS = re.compile(r"([0-9]+)\.(?:keys|requests\.jsonl)")
+STORED = "stored"
+"""The status of a batch whose answers are in the store, while its set is not judged by them yet."""
+
 COLLECTED = "collected"
-"""The status of a batch whose answers are in the store."""
+"""The status of a batch whose answers are in the store, and whose set was judged by them."""
+
+PREPARED = "prepared"
+"""The status of a batch of which nobody knows whether its server has it."""
 
 WRITTEN = "written"
 """The status of a batch that is a file, which somebody else has answered."""
@@ -34,7 +47,7 @@ class BatchRecord:
 
     `token` finds it again at the server where the process ended before it heard of `batch_id`.
     `status` is the server's word; or `prepared`, before it has the batch, `written` of a file that
-    nobody was handed, `collected` at the end.
+    nobody was handed, `stored` and `collected` once its answers are here.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
@@ -50,14 +63,14 @@ class BatchRecord:
     begun: str
     redact: bool = False
     retry_failed: bool = False
-    status: str = "prepared"
+    status: str = PREPARED
     file_id: str = ""
     batch_id: str = ""
 
     @property
     def is_open(self) -> bool:
         """Whether its answers are still to come."""
-        return self.status != COLLECTED
+        return self.status not in {STORED, COLLECTED}
 
     def __str__(self) -> str:
         return f"batch {self.number}"
@@ -121,10 +134,52 @@ def write_requests(
         raw.write(bytes(keys))
 
 
-def read_texts(collection: Collection, number: int) -> dict[bytes, str]:
-    """The texts of a batch's requests by their keys."""
-    path = texts_path(collection, number)
-    return {bytes.fromhex(str(row["key"])): str(row["request"]) for _, row in read_rows(path)}
+class RequestTexts(Mapping[bytes, str]):
+    """The texts of a batch's requests by their keys, each read from the file when it is needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offsets: dict[bytes, int] = {}
+        with file_problems(path):
+            self._file = path.open("rb")
+        offset = 0
+        for number, line in enumerate(self._file, 1):
+            self._offsets[self._row(line, number)[0]] = offset
+            offset += len(line)
+
+    def _row(self, line: bytes, number: int) -> tuple[bytes, str]:
+        try:
+            row = json.loads(line)
+            return bytes.fromhex(row["key"]), str(row["request"])
+        except (ValueError, KeyError, TypeError):
+            raise BadInput(f"{self._path}:{number}: no request of a batch") from None
+
+    def __getitem__(self, key: bytes) -> str:
+        self._file.seek(self._offsets[key])
+        return self._row(self._file.readline(), 0)[1]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._offsets
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+@contextmanager
+def reading_texts(collection: Collection, number: int) -> Iterator[RequestTexts]:
+    """The texts of a batch's requests, as long as the block runs."""
+    texts = RequestTexts(texts_path(collection, number))
+    try:
+        yield texts
+    finally:
+        texts.close()
 
 
 def remove_texts(collection: Collection, number: int) -> None:
@@ -139,6 +194,22 @@ def remove_batch(collection: Collection, number: int) -> None:
     remove_texts(collection, number)
 
 
+def sweep(collection: Collection) -> None:
+    """Remove what processes that were killed have left: parts of files, and requests of no batch.
+
+    To be called by who holds the lock of the batches.
+    """
+    numbers = {str(record.number) for record in read_batches(collection) if record.is_open}
+    folder = batches_folder(collection)
+    with file_problems(folder):
+        for path in list(folder.iterdir()):
+            of_batch = _OF_REQUESTS.fullmatch(path.name)
+            if path.name.startswith(PARTIAL):
+                shutil.rmtree(path, ignore_errors=True)
+            elif of_batch and of_batch[1] not in numbers:
+                path.unlink(missing_ok=True)
+
+
 def waiting_requests(collection: Collection) -> dict[bytes, str]:
     """The keys of the requests that wait in a batch, each with the batch's name."""
     if not batches_folder(collection).is_dir():
@@ -148,6 +219,12 @@ def waiting_requests(collection: Collection) -> dict[bytes, str]:
         if record.is_open:
             waiting.update(dict.fromkeys(_keys(collection, record.number), str(record)))
     return waiting
+
+
+def held_back(collection: Collection, options: SessionOptions) -> SessionOptions:
+    """A session's options with which nothing is asked live that waits in a batch."""
+    deferral = replace(options.deferral, waiting=waiting_requests(collection))
+    return replace(options, deferral=deferral)
 
 
 def _keys(collection: Collection, number: int) -> Iterator[bytes]:

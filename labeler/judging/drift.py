@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from labeler.collection.batches import held_back
 from labeler.collection.control_set import fixed_file
 from labeler.collection.controls import (
     control_file,
@@ -192,7 +193,7 @@ async def _prepared(
     prompt = find_prompt(options.prompt)
     texts = texts_of(collection)
     rows = with_grades(collection, name, texts, which.pairs)
-    session_options = replace(options.session, rehearsal=rehearsal)
+    session_options = held_back(collection, replace(options.session, rehearsal=rehearsal))
     selection: Selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
     documents = texts.documents.values()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from labeler.collection.batches import waiting_requests
+from labeler.collection.batches import held_back
 from labeler.collection.judgements import JudgementLines
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked_in_loop
@@ -162,8 +162,7 @@ async def prepare(
     session_options: SessionOptions,
 ) -> AsyncIterator[Prepared]:
     """A job, who does it, and the session, open as long as the block runs."""
-    waiting = replace(session_options.deferral, waiting=waiting_requests(collection))
-    session_options = replace(session_options, deferral=waiting)
+    session_options = held_back(collection, session_options)
     prompt = checked_prompt(options.prompt, note=control.note)
     selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)

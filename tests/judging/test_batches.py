@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from labeler.collection.batches import read_batches, waiting_requests
+from labeler.collection.batches import read_batches, waiting_requests, write_batch
 from labeler.collection.layout import Collection
-from labeler.errors import BadInput, Locked, Misuse, ProviderError
+from labeler.errors import BadInput, Locked, Misuse, NotFound, ProviderError
 from labeler.judging.batch.collect import (
     CollectedBatches,
     acollect,
@@ -23,6 +23,7 @@ from labeler.judging.batch.submit import Submitted, asubmit, awrite_requests
 from labeler.judging.judge import judge
 from labeler.judging.session import JudgeOptions
 from labeler.models.batch.lines import FileBounds
+from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.models.prices import Price, batch_price
 from labeler.testing import small_collection
@@ -327,6 +328,126 @@ def test_the_texts_of_collected_requests_are_kept_by_the_store_alone(
         assert names == ["1.json"]
         assert run(abatches(collection)).open == 0
     assert read_batches(collection)[0].status == "collected"
+
+
+def test_a_look_while_a_batch_is_begun_takes_nothing_from_it(collection: Collection) -> None:
+    with BatchServer() as server:
+        looks: list[object] = []
+
+        def look(content: bytes) -> None:
+            looks.append(run(abatches(collection)))
+            with pytest.raises(Locked, match="another process"):
+                collect(collection)
+
+        server.on_upload = look
+        submit(collection, server)
+        assert (len(looks), len(waiting_requests(collection))) == (1, 4)
+        assert collect(collection).results[0].judged == 4
+
+
+def test_a_batch_begun_at_another_server_is_left_to_that_one(collection: Collection) -> None:
+    with BatchServer(forget_answer_to_begin=True) as first, BatchServer() as second:
+        with pytest.raises(ProviderError):
+            submit(collection, first)
+        submit(collection, second, name="two")
+        first.forget_answer_to_begin = False
+        assert read_batches(collection)[0].status == "prepared"
+        with pytest.raises(Misuse, match="name one"):
+            collect(collection)
+        assert run(acollect(collection, second.base_url)).open == 1
+        assert run(acollect(collection, first.base_url)).results[0].judged == 4
+        assert len(first.batches) == 1
+
+
+def test_what_the_service_refuses_does_not_wait(collection: Collection) -> None:
+    with BatchServer(refuse_batches=1) as server:
+        with pytest.raises(ProviderError):
+            submit(collection, server)
+        assert waiting_requests(collection) == {}
+        assert live(collection, server).judged == 4
+
+
+@pytest.mark.parametrize("breaks", [1, 3, 4])
+def test_a_download_that_breaks_off_loses_no_answer(collection: Collection, breaks: int) -> None:
+    with BatchServer(break_downloads=breaks) as server:
+        submit(collection, server)
+        if breaks > 3:
+            with pytest.raises(ProviderError):
+                collect(collection)
+        assert collect(collection).results[0].judged == 4
+        assert len(server.batches) == 1
+
+
+def test_a_process_that_ends_before_its_set_is_judged_leaves_that_to_the_next(
+    collection: Collection,
+) -> None:
+    with BatchServer() as server:
+        submit(collection, server)
+        collect(collection)
+        record = read_batches(collection)[0]
+        write_batch(collection, replace(record, status="stored"))
+        collection.judgements("one").unlink()
+        collection.qrels("one").unlink()
+        assert collect(collection).results[0].judged == 4
+        assert collect(collection).results == ()
+
+
+def test_a_set_that_cannot_be_judged_keeps_its_replies(collection: Collection) -> None:
+    with BatchServer() as server:
+        submit(collection, server)
+        judge(collection, model="local", prompt="umbrela", name="one")
+        with pytest.raises(Misuse, match="are in the store"):
+            collect(collection)
+        judged = judge(collection, model="fake", base_url=server.base_url, name="two")
+        assert (judged.judged, server.live_calls) == (4, 1)
+        run(acancel(collection))
+        assert collect(collection).results == ()
+
+
+def test_what_a_killed_process_left_is_removed(collection: Collection) -> None:
+    folder = collection.folder / "batches"
+    (folder / ".partial-x").mkdir(parents=True)
+    (folder / ".partial-x" / "texts.1.jsonl").write_text("text")
+    (folder / "7.requests.jsonl").write_text("text")
+    with BatchServer() as server:
+        submit(collection, server)
+    names = {path.name for path in folder.iterdir()} - {".lock"}
+    assert names == {"1.json", "1.keys", "1.requests.jsonl"}
+
+
+def test_answers_come_in_several_files(collection: Collection, tmp_path: Path) -> None:
+    with BatchServer() as server:
+        run(awrite_requests(collection, options(server), tmp_path / "requests.jsonl"))
+        lines = [
+            json.loads(line) for line in (tmp_path / "requests.jsonl").read_text().splitlines()
+        ]
+        for number, part in enumerate((lines[:3], lines[3:])):
+            answers = tmp_path / f"answers.{number}.jsonl"
+            answers.write_text("\n".join(json.dumps(answered(line)) for line in part))
+        some = run(aread_answers(collection, tmp_path / "answers.0.jsonl"))
+        assert (some.results[0].judged, some.open) == (3, 1)
+        assert any("read the others" in sentence for sentence in some.sentences())
+        assert len(waiting_requests(collection)) == 1
+        rest = run(aread_answers(collection, tmp_path / "answers.1.jsonl"))
+        assert (rest.results[0].judged, rest.open) == (4, 0)
+
+
+def test_a_batch_that_its_server_does_not_know_can_be_forgotten(collection: Collection) -> None:
+    with BatchServer() as server:
+        submit(collection, server)
+        server.batches.clear()
+        with pytest.raises(NotFound, match=r"batch 1: .*cancel forgets it"):
+            collect(collection)
+        assert run(acancel(collection)).records == ()
+        assert submit(collection, server).requests == 4
+
+
+def test_a_wait_outlasts_a_server_that_is_away_for_a_moment(collection: Collection) -> None:
+    with BatchServer(break_downloads=5) as server:
+        notes: list[str] = []
+        done = run(await_batches(collection, options(server), Control(note=notes.append), 0.0))
+        assert done.results[0].judged == 4
+        assert any("another look follows" in note for note in notes)
 
 
 def test_a_damaged_record_is_named(collection: Collection) -> None:

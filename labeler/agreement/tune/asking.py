@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from labeler.agreement.align import Rules
 from labeler.agreement.estimate import StatisticOptions
 from labeler.agreement.tune.candidates import Candidate, CandidateAnswers, distinct
+from labeler.collection.batches import held_back
 from labeler.collection.layout import Collection
 from labeler.data import Pair
 from labeler.errors import Misuse
@@ -148,6 +149,7 @@ class TuneSession:
     async def open(self, selection: Selection) -> AsyncIterator[Session]:
         """A model that can be asked, as long as the block runs."""
         store, documents = self.collection.store, self.texts.documents.values()
+        selection = selection._replace(options=held_back(self.collection, selection.options))
         async with open_session(selection, documents, store, self.control) as session:
             yield session
 

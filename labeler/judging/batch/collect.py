@@ -10,18 +10,28 @@ from typing import Any
 
 from labeler.collection.batches import (
     COLLECTED,
+    PARTIAL,
+    STORED,
     WRITTEN,
     BatchRecord,
     batches_folder,
     read_batches,
-    read_texts,
+    reading_texts,
     remove_texts,
     write_batch,
+    write_requests,
 )
 from labeler.collection.layout import Collection, open_collection
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, LabelerError, Misuse, ProviderError
 from labeler.files.read import numbered_bytes
-from labeler.judging.batch.look import address_of, is_at_server, looked_at
+from labeler.judging.batch.alone import alone
+from labeler.judging.batch.look import (
+    address_of,
+    at_service,
+    is_at_server,
+    looked_at,
+    whole_address,
+)
 from labeler.judging.batch.submit import adopt_unheard, asubmit
 from labeler.judging.job import pool_of
 from labeler.judging.result import JudgeResult
@@ -36,6 +46,9 @@ from labeler.models.prices import batch_price, price_of
 from labeler.store import open_store
 
 WAIT_SECONDS = 60.0
+MOST_LOOKS = 60
+"""How often in a row `await_batches` looks again at a server that cannot be reached."""
+
 MOST_ROUNDS = 12
 """Rounds of requests that `await_batches` hands over at most: re-asks, methods, expired batches."""
 
@@ -59,7 +72,9 @@ class CollectedBatches:
             yield f"batch {numbers}: {got}, {self.collected.failed:,} failed"
         asked = sum(record.requests for record in self.ended)
         if left := asked - self.collected.answered:
-            yield f"{count_of(left, 'request has', 'requests have')} no answer: submit asks again"
+            waits = self.ended[-1].status == WRITTEN
+            then = "read the others, or cancel" if waits else "submit asks again"
+            yield f"{count_of(left, 'request has', 'requests have')} no answer: {then}"
         if self.collected.strange:
             lines = count_of(self.collected.strange, "line is", "lines are")
             yield f"{lines} about no request of these batches"
@@ -94,17 +109,18 @@ async def acollect(
     """
     opened, control = open_collection(collection), control or Control()
     limits, collected, ended = limits or Limits(), Collected(), list[BatchRecord]()
-    records = read_batches(opened)
-    if any(is_at_server(record) for record in records):
-        async with batch_service(address_of(records, base_url)) as service:
-            await adopt_unheard(opened, service)
-            for record in filter(is_at_server, read_batches(opened)):
-                state = await looked_at(opened, record, service)
-                if state.has_ended:
-                    if state.problem:
-                        control.note(f"{record}: {state.status}: {state.problem}")
-                    collected.add(await _downloaded(opened, record, state, service, limits))
-                    ended.append(_close(opened, record))
+    if any(is_at_server(record) for record in read_batches(opened)):
+        with alone(opened):
+            records = read_batches(opened)
+            async with batch_service(address_of(records, base_url)) as service:
+                await adopt_unheard(opened, service)
+                for record in at_service(opened, service):
+                    state = await looked_at(opened, record, service)
+                    if state.has_ended:
+                        if state.problem:
+                            control.note(f"{record}: {state.status}: {state.problem}")
+                        collected.add(await _downloaded(opened, record, state, service, limits))
+                        ended.append(_close(opened, record))
     return await _judged(opened, (collected, ended), (base_url, limits), control)
 
 
@@ -117,15 +133,17 @@ async def aread_answers(
 ) -> CollectedBatches:
     """Take in a file of answers to the requests that were written into a file."""
     opened, control, limits = open_collection(collection), control or Control(), limits or Limits()
-    records = [record for record in read_batches(opened) if record.status == WRITTEN]
-    if not records:
-        raise Misuse("no batch was written into a file that waits for answers", parameter="batch")
-    collected, ended = Collected(), list[BatchRecord]()
-    for record in records:
-        taken = _stored(opened, record, answers, limits)
-        if taken.answered:
-            collected.add(taken)
-            ended.append(_close(opened, record))
+    collected, ended, taken = Collected(), list[BatchRecord](), Collected()
+    with alone(opened):
+        records = [record for record in read_batches(opened) if record.status == WRITTEN]
+        if not records:
+            problem = "no batch was written into a file that waits for answers"
+            raise Misuse(problem, parameter="batch")
+        for record in records:
+            taken = _stored(opened, record, answers, limits)
+            if taken.answered:
+                collected.add(taken)
+                ended.append(_close_answered(opened, record, taken))
     if not ended:
         about = f": {taken.problem}" if taken.problem else ""
         raise BadInput(f"{answers}: no line of it answers a request that was written{about}")
@@ -150,7 +168,7 @@ async def await_batches(
         if not (submitted.batches or submitted.waiting):
             break
         while True:
-            result = await acollect(opened, options.base_url, options.limits, control)
+            result = await _collected_patiently(opened, options, control, every)
             total.add(result.collected)
             ended += result.ended
             if not result.open or control.stop.is_over:
@@ -162,6 +180,21 @@ async def await_batches(
     return CollectedBatches(total, tuple(ended), results, result.open if result else 0)
 
 
+async def _collected_patiently(
+    collection: Collection, options: JudgeOptions, control: Control, every: float
+) -> CollectedBatches:
+    """What `acollect` gives, while a server that cannot be reached is looked for some times."""
+    for _ in range(MOST_LOOKS):
+        try:
+            return await acollect(collection, options.base_url, options.limits, control)
+        except ProviderError as error:
+            if control.stop.is_over:
+                raise
+            control.note(f"{error}; another look follows")
+            await control.stop.sleep(every)
+    return await acollect(collection, options.base_url, options.limits, control)
+
+
 async def _downloaded(
     collection: Collection,
     record: BatchRecord,
@@ -171,7 +204,7 @@ async def _downloaded(
 ) -> Collected:
     """What the files of a batch that has ended hold, taken into the store."""
     collected = Collected()
-    with TemporaryDirectory(dir=batches_folder(collection), prefix=".partial-") as folder:
+    with TemporaryDirectory(dir=batches_folder(collection), prefix=PARTIAL) as folder:
         for number, file_id in enumerate(state.files):
             path = Path(folder) / f"answers.{number}.jsonl"
             await service.download(file_id, path)
@@ -182,18 +215,29 @@ async def _downloaded(
 def _stored(collection: Collection, record: BatchRecord, path: Path, limits: Limits) -> Collected:
     price = price_of(record.server, record.model, limits.prices)
     price = batch_price(price, record.server) if price else None
-    texts = read_texts(collection, record.number)
-    asked = BatchRequests(record.model_id, record.server, texts, price, api_key_of())
-    with open_store(collection.store, redacted=record.redact) as store:
-        return store_answers((line for _, line in numbered_bytes(path)), asked, store)
+    with reading_texts(collection, record.number) as texts:
+        asked = BatchRequests(record.model_id, record.server, texts, price, api_key_of())
+        with open_store(collection.store, redacted=record.redact) as store:
+            return store_answers((line for _, line in numbered_bytes(path)), asked, store)
 
 
 def _close(collection: Collection, record: BatchRecord) -> BatchRecord:
     """Note that a batch's answers are in the store."""
-    closed = replace(record, status=COLLECTED)
+    closed = replace(record, status=STORED)
     write_batch(collection, closed)
     remove_texts(collection, record.number)
     return closed
+
+
+def _close_answered(collection: Collection, record: BatchRecord, taken: Collected) -> BatchRecord:
+    """Note which requests of a file have their answers; the others wait for another file."""
+    with reading_texts(collection, record.number) as texts:
+        left = [key for key in texts if key not in taken.keys]
+        if not left:
+            return _close(collection, record)
+        write_requests(collection, record.number, ((key, texts[key]) for key in left))
+    write_batch(collection, replace(record, requests=len(left)))
+    return record
 
 
 async def _judged(
@@ -204,18 +248,27 @@ async def _judged(
 ) -> CollectedBatches:
     """Judge the sets of the batches that have ended, by what the store holds alone."""
     (collected, ended), (base_url, limits) = taken, how
-    sets = {record.name: record for record in ended}
-    results = []
-    for record in sets.values():
+    stored = [record for record in read_batches(collection) if record.status == STORED]
+    results, problems = [], list[LabelerError]()
+    for record in {record.name: record for record in (*ended, *stored)}.values():
         options = JudgeOptions(
             record.prompt,
             record.model,
-            base_url or record.server,
+            whole_address(record.server, base_url),
             record.name,
             redact=record.redact,
             limits=replace(limits, max_calls=None, max_tokens=None, max_cost=None),
             deferral=Deferral(is_live=False),
         )
-        results.append(await judge_set(collection, pool_of, options, control))
+        try:
+            results.append(await judge_set(collection, pool_of, options, control))
+        except (BadInput, Misuse) as error:  # that one set cannot be judged stops no other
+            problems.append(error)
+            continue
+        for batch in stored:
+            if batch.name == record.name:
+                write_batch(collection, replace(batch, status=COLLECTED))
+    if problems:
+        raise type(problems[0])(f"{problems[0]}; the replies of its batch are in the store")
     left = sum(record.is_open for record in read_batches(collection))
     return CollectedBatches(collected, tuple(ended), tuple(results), left)

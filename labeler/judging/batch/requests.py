@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -68,10 +69,10 @@ class RequestRecorder:
         """The files of requests, each with how many there are in it."""
         return list(zip(self._files.paths(), self._files.counts, strict=True))
 
-    def texts(self, number: int) -> list[tuple[bytes, str]]:
+    def texts(self, number: int) -> Iterator[tuple[bytes, str]]:
         """The keys and the texts of the requests in a file, which count from 0."""
         rows = read_rows(self._path(number))
-        return [(bytes.fromhex(str(row["key"])), str(row["request"])) for _, row in rows]
+        return ((bytes.fromhex(str(row["key"])), str(row["request"])) for _, row in rows)
 
 
 async def record_unanswered(prepared: Prepared, *, retry_failed: bool) -> BudgetReached | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from labeler.collection.batches import (
+    PARTIAL,
+    PREPARED,
     WRITTEN,
     BatchRecord,
     batches_folder,
@@ -23,11 +24,10 @@ from labeler.collection.batches import (
     write_requests,
 )
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.lock import is_acquired, lock_file
 from labeler.collection.outputs import Output
-from labeler.errors import BudgetReached, Locked, Misuse
+from labeler.errors import BudgetReached, LabelerError, Misuse
 from labeler.files.atomic import replacing_bytes
-from labeler.files.read import file_problems
+from labeler.judging.batch.alone import alone
 from labeler.judging.batch.requests import RequestRecorder, record_unanswered
 from labeler.judging.job import pool_of
 from labeler.judging.session import JudgeOptions, Prepared, prepare
@@ -38,8 +38,6 @@ from labeler.models.control import Control
 from labeler.models.policies.budget import Spending
 from labeler.models.policies.defer import Deferral
 from labeler.models.server.addresses import masked, server_address
-
-PREPARED = "prepared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ async def asubmit(
     are split at the `bounds` of the service.
     """
     opened, control = open_collection(collection), control or Control()
-    with _alone(opened):
+    with alone(opened):
         async with batch_service(options.base_url) as service:
             await adopt_unheard(opened, service)
             return await _submit(opened, options, control, (service, bounds))
@@ -108,7 +106,7 @@ async def awrite_requests(
     """Write the same requests into a file, as vLLM's batch runner and others take it."""
     opened, control = open_collection(collection), control or Control()
     output = Output.of(to, [opened.folder])
-    with _alone(opened):
+    with alone(opened):
         bounds = FileBounds(lines=10**12, size=10**15)
         return await _submit(opened, options, control, (output, bounds))
 
@@ -120,7 +118,7 @@ async def _submit(
     to: tuple[BatchService | Output, FileBounds | None],
 ) -> Submitted:
     where, bounds = to
-    with TemporaryDirectory(dir=_made_folder(collection), prefix=".partial-") as folder:
+    with TemporaryDirectory(dir=batches_folder(collection), prefix=PARTIAL) as folder:
         recorder = RequestRecorder(Path(folder), bounds, redacted=options.redact)
         is_file = isinstance(where, Output)
         deferral = Deferral(is_live=False, take=recorder.take, assumes_abilities=is_file)
@@ -164,6 +162,9 @@ async def _send(
         raise
     write_batch(collection, record)
     state = await service.begin(record.file_id, record.token)
+    if isinstance(state, LabelerError):
+        remove_batch(collection, record.number)
+        raise state
     record = replace(record, batch_id=state.id, status=state.status)
     write_batch(collection, record)
     return record
@@ -175,9 +176,12 @@ def _copy(path: Path, to: Output) -> None:
 
 
 async def adopt_unheard(collection: Collection, service: BatchService) -> None:
-    """Find the batches that were begun by a process that ended before it heard of them."""
+    """Find the batches that were begun by a process that ended before it heard of them.
+
+    To be called by who holds the lock of the batches: else such a process may run still.
+    """
     for record in read_batches(collection):
-        if record.status != PREPARED:
+        if record.status != PREPARED or record.server != service.where:
             continue
         state = await service.with_token(record.token)
         if state is None:
@@ -193,11 +197,12 @@ def next_number(collection: Collection) -> int:
 
 def _record(prepared: Prepared, options: JudgeOptions) -> BatchRecord:
     choice = prepared.session.selection.choice
+    is_file = Path(options.prompt).is_file()  # which is to be found from any folder
     return BatchRecord(
         number=0,
         token="",
         name=prepared.job.name,
-        prompt=options.prompt,
+        prompt=os.path.abspath(options.prompt) if is_file else options.prompt,
         model=choice.name,
         model_id=prepared.session.model.id,
         server=masked(server_address(choice.base_url)),
@@ -215,23 +220,3 @@ def _server_model(prepared: Prepared) -> str:
         problem = f"a batch needs a server's model, and {selection.choice.name!r} has no server"
         raise Misuse(problem, parameter="model")
     return selection.choice.name
-
-
-def _made_folder(collection: Collection) -> Path:
-    folder = batches_folder(collection)
-    with file_problems(folder):
-        folder.mkdir(exist_ok=True)
-    return folder
-
-
-@contextmanager
-def _alone(collection: Collection) -> Iterator[None]:
-    """Hand over requests while no other process does, so that none is handed over twice."""
-    lock = lock_file(_made_folder(collection) / ".lock")
-    if not is_acquired(lock):
-        problem = "another process is handing over requests of this collection"
-        raise Locked(f"{batches_folder(collection)}: {problem}")
-    try:
-        yield
-    finally:
-        lock.release()

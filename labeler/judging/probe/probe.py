@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from labeler.collection.batches import held_back
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Judgement
 from labeler.errors import BadInput, Misuse, about
@@ -186,7 +187,7 @@ async def _prepared(
     source = _source(opened, options.qrels)
     texts, qrels = texts_of(opened), read_qrels(opened.qrels(source))
     drawn = draw(qrels, texts, options.pairs, options.seed, str(opened.qrels(source)))
-    session_options = replace(asked.session, rehearsal=rehearsal)
+    session_options = held_back(opened, replace(asked.session, rehearsal=rehearsal))
     selection = await select_model("judge", session_options, control)
     cases = [*clean_cases(drawn, texts, is_marked=prompt.is_marked)]
     if options.part != "changes":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from labeler.errors import CallFailed, LabelerError, NoCompletion, Retryable
 from labeler.model import Reply
@@ -24,7 +24,8 @@ class Collected:
 
     `replies` are those that were stored, `failed` the calls that failed for good; `unasked` those
     that the service gave up or that may pass at another try; `strange` lines are about no request
-    of the batch, `repeated` ones about one that was answered before.
+    of the batch, `repeated` ones about one that was answered before. `keys` are
+    those of all requests that a line is about.
     """
 
     replies: int = 0
@@ -35,6 +36,7 @@ class Collected:
     tokens: int = 0
     cost: float | None = 0.0
     problem: str = ""
+    keys: set[bytes] = field(default_factory=set)
 
     @property
     def answered(self) -> int:
@@ -52,6 +54,7 @@ class Collected:
         both = self.cost is not None and other.cost is not None
         self.cost = (self.cost or 0.0) + (other.cost or 0.0) if both else None
         self.problem = self.problem or other.problem
+        self.keys |= other.keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ def store_answers(lines: Iterable[bytes], asked: BatchRequests, store: Store) ->
         elif line.key in seen:
             collected.repeated += 1
         else:
+            collected.keys.add(line.key)
             outcome = _outcome(line, asked)
             if outcome is None:
                 collected.unasked += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -59,18 +59,34 @@ class BatchService:
         self._where = where
         self._key = key
 
+    @property
+    def where(self) -> str:
+        """The server's address, fit to be shown."""
+        return self._where
+
     async def upload(self, path: Path) -> str:
         """Send a file of requests; its id at the server."""
         with self._problems("files"):
             sent = await self._client.files.create(file=path, purpose="batch")
         return str(sent.id)
 
-    async def begin(self, file_id: str, token: str) -> BatchState:
-        """Have a file of requests answered; `token` finds the batch again.
+    async def begin(self, file_id: str, token: str) -> BatchState | LabelerError:
+        """Have a file of requests answered, or why the server will not; `token` finds it again.
 
         It is asked for once: what was not heard of may have begun all the same.
         """
-        with self._problems("batches"):
+        import openai
+
+        try:
+            return await self._begin(file_id, token)
+        except openai.APIStatusError as error:
+            refusal = self._refusal(error, "batches")
+            if error.status_code >= 500 or error.status_code == 408:
+                raise refusal from None
+            return refusal
+
+    async def _begin(self, file_id: str, token: str) -> BatchState:
+        with self._problems("batches", refusals=False):
             batch = await self._client.with_options(max_retries=0).batches.create(
                 input_file_id=file_id,
                 endpoint=ENDPOINT,
@@ -99,22 +115,33 @@ class BatchService:
 
     async def download(self, file_id: str, path: Path) -> None:
         """Write a file of answers to a path, a part at a time."""
+        import httpx2
+
         with self._problems("files"):
-            async with self._client.files.with_streaming_response.content(file_id) as answer:
-                with path.open("wb") as out:
-                    async for part in answer.iter_bytes():
-                        out.write(part)
+            for _ in range(TRIES - 1):
+                with suppress(httpx2.TransportError):  # the client tries no part of a file again
+                    return await self._copy(file_id, path)
+            return await self._copy(file_id, path)
+
+    async def _copy(self, file_id: str, path: Path) -> None:
+        async with self._client.files.with_streaming_response.content(file_id) as answer:
+            with path.open("wb") as out:
+                async for part in answer.iter_bytes():
+                    out.write(part)
 
     @contextmanager
-    def _problems(self, what: str) -> Iterator[None]:
+    def _problems(self, what: str, *, refusals: bool = True) -> Iterator[None]:
         """Turn the client's errors into one line each, without the key."""
+        import httpx2
         import openai
 
         try:
             yield
         except openai.APIStatusError as error:
+            if not refusals:
+                raise
             raise self._refusal(error, what) from None
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, httpx2.TransportError) as error:
             raise ProviderError(self._line(f"{type(error).__name__}: {error}")) from None
 
     def _refusal(self, error: Any, what: str) -> LabelerError:
