@@ -10,6 +10,8 @@ from labeler.collection.layout import Collection
 from labeler.evaluation.system_scores import scores_of
 
 HUMAN = "human"
+CHANCE = 0.5
+"""How often a measure that knows nothing of people's preferences agrees with them."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,19 @@ class OfflineScores:
     def title(self) -> str:
         """The measure and the qrels."""
         return f"{self.measure} by {self.qrels}"
+
+
+def goes_with_people(text: str, low: float | None, high: float | None) -> str:
+    """The text, and what the interval of its share says of the measure.
+
+    >>> goes_with_people("nDCG@10 does so 9 times in 10", 0.7, 0.97)
+    'nDCG@10 does so 9 times in 10: the measure goes with people.'
+    """
+    if low is not None and low > CHANCE:
+        return f"{text}: the measure goes with people."
+    if high is not None and high < CHANCE:
+        return f"{text}: the measure goes against people."
+    return f"{text}: that the measure goes with people is not shown."
 
 
 def offline_scores(

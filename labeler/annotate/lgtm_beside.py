@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from labeler.annotate.beside import OfflineScores
+from labeler.annotate.beside import OfflineScores, goes_with_people
 from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.associations import UNDEFINED, Association, concordance, tau_over_queries
 
@@ -47,11 +47,7 @@ class LgtmBeside:
         if chance.low is None or chance.high is None:
             good, not_good = self.counts
             return [f"{text}; with {good:,} good and {not_good:,} not, that shows little."]
-        if chance.low > 0.5:
-            return [f"{text}: the measure goes with people."]
-        if chance.high < 0.5:
-            return [f"{text}: the measure goes against people."]
-        return [f"{text}: that the measure goes with people is not shown."]
+        return [goes_with_people(text, chance.low, chance.high)]
 
     def table(self) -> Table:
         """The mean score of good queries and of the others, and how they go together."""

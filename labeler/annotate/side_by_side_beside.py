@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from labeler.annotate.beside import OfflineScores
+from labeler.annotate.beside import OfflineScores, goes_with_people
 from labeler.annotate.side_by_side import RunsSideBySide
 from labeler.messages import count_of
 from labeler.report.table import Column, Interval, Row, Table
@@ -53,11 +53,7 @@ class SideBySideBeside:
         share = f"{100 * (value or 0.0):.0f} %"
         ends = "" if low is None else f" [{100 * low:.0f} %, {100 * (high or 0.0):.0f} %]"
         text = f"{title} prefers the same run as people in {share}{ends} of {queries}"
-        if low is not None and low > 0.5:
-            return [f"{text}: the measure goes with people."]
-        if high is not None and high < 0.5:
-            return [f"{text}: the measure goes against people."]
-        return [f"{text}: that the measure goes with people is not shown."]
+        return [goes_with_people(text, low, high)]
 
     def table(self) -> Table:
         """How often the measure prefers what people prefer, and how the two go together."""

@@ -12,9 +12,9 @@ import typer
 
 from labeler.cli.demo_summary import LLM, SIMILARITY, say_page, summary
 from labeler.cli.ingest import note_ingested
-from labeler.cli.model_options import ModelFile, ModelName
+from labeler.cli.model_options import ModelFile
 from labeler.cli.numbers import COUNT, number
-from labeler.cli.options import Force
+from labeler.cli.options import MODEL, Force
 from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
 from labeler.cli.progress import control_of
@@ -37,7 +37,10 @@ SAMPLED_PER_QUERY = 3
 
 def command(
     out: Annotated[Path, typer.Option("--output", "-o", help="The collection's directory.")],
-    model: ModelName = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="local, the embedded LLM, and no other.", rich_help_panel=MODEL),
+    ] = None,
     model_file: ModelFile = None,
     queries: Annotated[int, number(COUNT, help="How many queries to write.")] = 8,
     force: Force = False,

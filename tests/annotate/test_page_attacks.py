@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from rated_pages import SCALE, Rater, Raters, Windows, document, grading_of, own_requests, raters_of
+from rated_pages import SCALE, Rater, Raters, document, grading_of, own_requests
 
 MARKUP = """\
 <script>document.title = 'taken'; window.taken = 1; alert(1)</script>
@@ -39,18 +37,6 @@ UNSEEN = (
 )
 HUGE = "W" * 4000 + " https://example.org/" + "a-path/" * 200 + " " + "\u0e01\u0e33" * 500
 NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty", "%s %d", "null", "undefined"]
-
-
-@pytest.fixture(scope="module")
-def windows() -> Iterator[Windows]:
-    with chromium() as browser:
-        yield Windows(browser)
-
-
-@pytest.fixture
-def raters(windows: Windows, tmp_path: Path) -> Iterator[Raters]:
-    with raters_of(windows, tmp_path) as raters:
-        yield raters
 
 
 def attacked(text: str) -> dict[str, Any]:

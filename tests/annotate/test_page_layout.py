@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from playwright.sync_api import ViewportSize, expect
-from rated_pages import WIDE, Rater, Raters, Windows, document, grading_of, pair, pairs, raters_of
+from rated_pages import WIDE, Rater, Raters, document, grading_of, pair, pairs
 
 STATIC = files("labeler.annotate").joinpath("static")
 PHONE: ViewportSize = {"width": 360, "height": 740}
@@ -29,18 +26,6 @@ WILD = "\n\n".join(["W" * 900, "https://example.org/" + "deep/" * 99, CODE, TABL
 
 
 SIZES: list[ViewportSize] = [{"width": 320, "height": 640}, PHONE, ZOOMED, WIDE]
-
-
-@pytest.fixture(scope="module")
-def windows() -> Iterator[Windows]:
-    with chromium() as browser:
-        yield Windows(browser)
-
-
-@pytest.fixture
-def raters(windows: Windows, tmp_path: Path) -> Iterator[Raters]:
-    with raters_of(windows, tmp_path) as raters:
-        yield raters
 
 
 def wild_pair() -> dict[str, Any]:

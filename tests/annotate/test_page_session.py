@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from browser import chromium
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from playwright.sync_api import Route, expect
-from rated_pages import Raters, Windows, document, grading_of, pair, pairs, raters_of
+from rated_pages import Raters, document, grading_of, pair, pairs
 
 from labeler.annotate.journal import RatingJournal
 from labeler.annotate.serve import ServeOptions, served
 from labeler.annotate.session import RatingSession
-
-
-@pytest.fixture(scope="module")
-def windows() -> Iterator[Windows]:
-    with chromium() as browser:
-        yield Windows(browser)
-
-
-@pytest.fixture
-def raters(windows: Windows, tmp_path: Path) -> Iterator[Raters]:
-    with raters_of(windows, tmp_path) as raters:
-        yield raters
 
 
 def test_a_session_needs_one_key_a_pair(raters: Raters) -> None:
