@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -123,7 +124,7 @@ def command(
         words = ([str(collection)] if collection else []) + (
             ["--compare", *compare] if compare else []
         )
-        note(f"the whole page: labeler report {' '.join(words)} -o report.html")
+        note(f"the whole page: labeler report {shlex.join(words)} -o report.html")
 
 
 def _output(

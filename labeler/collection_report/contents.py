@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import distinct_documents
@@ -13,6 +14,12 @@ from labeler.collection.layout import Collection
 from labeler.collection.pool import pool_pairs
 from labeler.collection.queries import read_queries
 from labeler.collection.whose import is_of_people
+from labeler.collection_report.waiting import (
+    NextStep,
+    uncollected,
+    unexported,
+    waiting_grades,
+)
 from labeler.data import Qrels, Query
 from labeler.exchange.qrels import read_qrels
 from labeler.files.paths import true_path
@@ -20,19 +27,13 @@ from labeler.messages import count_of
 from labeler.report.finding import Finding
 
 
-class NextStep(NamedTuple):
-    """What a collection lacks, what that keeps from being known, and a command that mends it."""
-
-    lacks: str
-    command: str
-
-
 @dataclass(frozen=True, eq=False)
 class CollectionContents:
     """The parts of a collection: how many documents and pairs, its queries, runs and grades.
 
     `qrels` are the sets that hold a grade, by name; `people` names those of people, `ungraded` the
-    sets of judgements in which no pair has a grade.
+    sets of judgements in which no pair has a grade. `waiting` counts each rater's grades that no
+    qrels hold yet.
     """
 
     collection: Collection
@@ -44,6 +45,7 @@ class CollectionContents:
     qrels: Mapping[str, Qrels]
     people: tuple[str, ...]
     ungraded: tuple[str, ...]
+    waiting: Mapping[str, int]
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -66,9 +68,12 @@ class CollectionContents:
         """How many pairs of a set have a grade; negative ones say that nobody judged the pair."""
         return sum(grade >= 0 for row in self.qrels[name].values() for grade in row.values())
 
-    def missing(self) -> Iterator[NextStep]:
-        """What the collection lacks, in the order in which its parts need each other."""
-        folder = f"{self.name}/"
+    def missing(self, *, judged_by_people: bool) -> Iterator[NextStep]:
+        """What the collection lacks, in the order in which its parts need each other.
+
+        `judged_by_people` says that some of its grades are people's.
+        """
+        folder = shlex.quote(f"{self.name}/")
         if not self.documents:
             yield NextStep("There are no documents.", f"labeler ingest DOCUMENTS -o {folder}")
         if not self.queries:
@@ -79,10 +84,12 @@ class CollectionContents:
             yield NextStep(text, f"labeler pool {folder}")
         elif not self.pool and not self.qrels:
             yield NextStep("There is no pool of pairs to judge.", f"labeler pool {folder}")
-        if not self.qrels:
+        yield from uncollected(self.collection, f"{self.name}/")
+        if not self.qrels and not self.waiting:
             yield NextStep("No pair has a grade.", f"labeler judge {folder}")
-        elif not self.people:
+        elif not judged_by_people and not self.waiting:
             yield NextStep("No person has judged a pair.", f"labeler annotate {folder}")
+        yield from unexported(self.waiting, f"{self.name}/")
 
 
 def contents_of(collection: Collection) -> CollectionContents:
@@ -106,6 +113,7 @@ def contents_of(collection: Collection) -> CollectionContents:
         qrels,
         tuple(name for name in qrels if is_of_people(collection, name)),
         tuple(ungraded),
+        waiting_grades(collection),
         tuple(_unread(collection)),
     )
 

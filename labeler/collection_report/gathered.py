@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from labeler.agreement.report import as_json as agreement_as_json
+from labeler.agreement.sentences import short
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.scale import grade_names
 from labeler.collection_report.agreed import AgreementWithPeople, agreement_with_people
@@ -26,7 +28,8 @@ from labeler.collection_report.returned import (
     reported_queries,
 )
 from labeler.collection_report.sentences import three_sentences
-from labeler.collection_report.systems import runs_to_report, scores_of_systems
+from labeler.collection_report.systems import GROUPS, runs_to_report, scores_of_systems
+from labeler.collection_report.waiting import NextStep
 from labeler.data import Pair
 from labeler.evaluation.score_report import Report
 from labeler.judging.status import SetStatus, status
@@ -50,6 +53,12 @@ class GatheredReport:
     provenance: Provenance
     scale_names: Mapping[int, str]
     private: Private
+
+    @property
+    def missing(self) -> tuple[NextStep, ...]:
+        """What the collection lacks, with the commands that make it."""
+        by_people = self.sets.human is not None
+        return tuple(self.contents.missing(judged_by_people=by_people))
 
     @property
     def runs(self) -> Mapping[str, Path]:
@@ -83,7 +92,8 @@ class GatheredReport:
         for name in self.contents.ungraded:
             yield Finding(f"{name}: no pair of these judgements has a grade; nothing rests on them")
         for judged in self.judged:
-            if judged.tally.failed and judged.tally.name != self.sets.scoring:
+            said = (self.sets.scoring, *self.contents.ungraded)
+            if judged.tally.failed and judged.tally.name not in said:
                 failed = count_of(judged.tally.failed, "pair has", "pairs have")
                 of = f"of {judged.tally.pairs:,}"
                 yield Finding(f"{judged.tally.name}: {failed} no grade, {of}", level="note")
@@ -92,10 +102,28 @@ class GatheredReport:
         if self.scores is not None:
             yield from self.scores.findings
         yield from self.agreement.findings
-        if self.agreement.main is not None:
-            yield from self.agreement.main.warnings
+        yield from self._of_agreement()
+
+    def _of_agreement(self) -> Iterator[Finding]:
+        """What a reader should know of the main assessor's agreement, and what each is about."""
+        main = self.agreement.main
+        if main is None:
+            return
+        yield from main.notes
+        for finding in main.agreement.warnings:
+            yield replace(finding, text=f"agreement with people: {finding.text}")
+        for finding in () if main.board is None else main.board.warnings:
+            order = f"order of the systems by {short(main.human)} and {short(main.assessor)}"
+            yield replace(finding, text=f"{order}: {finding.text}")
 
     def _without_people(self) -> Iterator[Finding]:
+        for rater, pairs in self.contents.waiting.items():
+            graded = count_of(pairs, "pair", "pairs")
+            yield Finding(
+                f"{rater} graded {graded} on the page that no qrels hold: none counts here"
+            )
+        if self.contents.waiting:
+            return
         if self.sets.scoring is not None and self.sets.human is None:
             text = "no person has judged a pair: all figures rest on an assessor nobody has checked"
             yield Finding(text)
@@ -108,7 +136,7 @@ class GatheredReport:
             "sentences": list(self.sentences),
             "warnings": [finding.text for finding in self.findings if finding.level == "warning"],
             "notes": [finding.text for finding in self.findings if finding.level == "note"],
-            "missing": [step._asdict() for step in self.contents.missing()],
+            "missing": [step._asdict() for step in self.missing],
             "qrels": self.sets.scoring,
             "human": self.sets.human,
             "evaluation": None if self.scores is None else self.scores.as_json(per_query=True),
@@ -120,23 +148,26 @@ class GatheredReport:
 
 
 def _importance(finding: Finding) -> tuple[bool, bool]:
-    """Warnings before notes, and what holds of single runs' files, such as ties, last of either."""
-    return finding.level != "warning", bool(finding.each)
+    """Warnings before notes; what holds of groups of queries, or of single runs' files, last."""
+    return finding.level != "warning", bool(finding.each) or finding.about in GROUPS
 
 
-_WORDS = {"scenarios": "see Unjudged documents", "own_pools": "the leaderboard with its own pools"}
+WHERE_UNJUDGED = " (see Unjudged documents)"
+"""Where the page has more on documents that nobody judged."""
 
 
 def _shown(finding: Finding, private: Private) -> str:
     """A finding's text for a reader who has no settings, and another folder."""
-    return private(words_without_settings(finding))
+    more = any(setting.parameter == "scenarios" for setting in finding.settings)
+    return private(words_without_settings(finding)) + (WHERE_UNJUDGED if more else "")
 
 
 def words_without_settings(finding: Finding) -> str:
-    """A finding's text without its advice, and with words in place of settings."""
+    """A finding's text without its advice, and without what settings would do."""
     text = finding.text.replace(finding.advice, "")
     for setting in finding.settings:
-        text = text.replace(str(setting), _WORDS.get(setting.parameter, setting.parameter))
+        text = re.sub(rf" \([^()]*{re.escape(str(setting))}[^()]*\)", "", text)
+        text = text.replace(str(setting), setting.parameter)
     return text
 
 

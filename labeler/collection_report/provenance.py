@@ -63,7 +63,9 @@ def provenance_of(contents: CollectionContents) -> Provenance:
     return Provenance(
         tuple(_facts(contents, origins)),
         tuple(
-            line for line in _datasheet(card, origins) if not (contents.people and NOBODY in line)
+            line
+            for line in _datasheet(card, origins)
+            if not ((contents.people or contents.waiting) and NOBODY in line)
         ),
         _assessors(card),
         tuple(_prompts(card)),

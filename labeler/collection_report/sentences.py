@@ -23,7 +23,7 @@ def three_sentences(
     return (
         _measured(contents, sets, scores),
         _leading(contents, scores),
-        _agreeing(sets, agreement),
+        _agreeing(contents, sets, agreement),
     )
 
 
@@ -65,16 +65,47 @@ def _leading(contents: CollectionContents, scores: Report | None) -> str:
     if len(scores.runs) == 1 or math.isnan(low):
         return sentences
     ends = f"{low:.3f} to {high:.3f} at 95 %"
-    return f"{sentences[:-1]}; over all queries like these the score of {best.name} is {ends}."
+    interval = f"over all queries like these the score of {best.name} is {ends}"
+    return f"{sentences[:-1]}; {interval}.{_left_open(scores)}"
 
 
-def _agreeing(sets: ChosenSets, agreement: AgreementWithPeople) -> str:
+def _left_open(scores: Report) -> str:
+    """Which differences that are told apart could be of the other sign, by unjudged documents."""
+    apart = {c.run for c in scores.compared() if c.verdict in ("better", "worse")}
+    measure = scores.measures[0]
+    open_ = [
+        bounds
+        for bounds in scores.difference_bounds
+        if bounds.measure == measure and bounds.run in apart and bounds.least < 0 < bounds.most
+    ]
+    if not open_:
+        return ""
+    names = open_[0].run if len(open_) == 1 else f"{len(open_)} others"
+    sign = "sign of the difference" if len(open_) == 1 else "signs of the differences"
+    between = f"between {open_[0].baseline} and {names}"
+    return f" Unjudged documents leave the {sign} {between} uncertain."
+
+
+def _agreeing(
+    contents: CollectionContents, sets: ChosenSets, agreement: AgreementWithPeople
+) -> str:
     if agreement.main is not None:
         return summary(agreement.main)[0]
-    if sets.scoring is None:
-        return "Nobody has judged a pair, so that nothing is known of agreement with people."
     if sets.human is None:
-        return "No person has judged a pair: how far these grades agree with people's is not known."
+        return _nobody(contents, sets)
+    if not sets.assessors and contents.ungraded:
+        return "The grades are people's; a model was asked, and no pair got a grade from it."
     if not sets.assessors:
         return "The grades are people's; no model has judged a pair."
     return "People and the assessor judged no pair in common: nobody knows whether they agree."
+
+
+def _nobody(contents: CollectionContents, sets: ChosenSets) -> str:
+    """That no qrels hold people's grades."""
+    if contents.waiting:
+        text = "People graded pairs on the page, and no qrels hold their grades"
+        return f"{text}: nothing rests on them."
+    if sets.scoring is not None:
+        return "No person has judged a pair: how far these grades agree with people's is not known."
+    whom = "No pair has a grade" if contents.ungraded else "Nobody has judged a pair"
+    return f"{whom}, so that nothing is known of agreement with people."

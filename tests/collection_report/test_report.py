@@ -10,7 +10,10 @@ from reported import ATTACK, make
 
 import labeler
 from labeler.agreement.report import as_json as agreement_as_json
+from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+from labeler.annotate.task import RaterAnswer
 from labeler.cli import execute
+from labeler.collection.batches import COLLECTED, BatchRecord, write_batch
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import write_pool
@@ -23,6 +26,7 @@ from labeler.collection_report.systems import fields_with_groups
 from labeler.data import Pair, Pooled, Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
+from labeler.testing import fake_model, small_collection
 from labeler.trec.order import ranking
 from labeler.trec.runs import read_run
 
@@ -234,6 +238,76 @@ def test_judgements_that_all_failed_are_said_and_score_nothing(tmp_path: Path) -
     assert "first: no pair of these judgements has a grade" in made.page().html()
 
 
+def test_people_beside_judgements_that_all_failed_are_not_said_to_be_alone(tmp_path: Path) -> None:
+    collection = make(tmp_path / "my shop", size=(4, 8), failing=True)
+    made = report_of(collection)
+    asked = "The grades are people's; a model was asked, and no pair got a grade from it."
+    assert made.sentences[2] == asked
+    (collection.qrels("human")).unlink()
+    alone = report_of(collection)
+    assert [step.command for step in alone.gathered.missing] == ["labeler judge 'my shop/'"]
+    assert alone.sentences[2].startswith("No pair has a grade, so that nothing")
+
+
+def test_grades_that_stand_on_the_page_alone_are_said_with_the_command_that_takes_them_in() -> None:
+    collection = small_collection()
+    labeler.judge(collection, model=fake_model('{"grade": 2}'), name="first")
+    (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))
+    for grade in (3, 1):
+        session.answer(RaterAnswer(session.state()["item"]["id"], grade=grade))
+    session.undo()
+    made = report_of(collection)
+    assert made.findings[0].text.startswith("anna graded 1 pair on the page that no qrels hold")
+    assert made.sentences[2].startswith("People graded pairs on the page, and no qrels hold")
+    name = made.gathered.contents.name
+    command = f"labeler annotate {name}/ --rater anna --export anna"
+    assert [step.command for step in made.gathered.missing][-1] == command
+    assert "no person has judged" not in made.text("html").casefold()
+    labeler.export_answers(collection, "anna")
+    assert not report_of(collection).gathered.contents.waiting
+
+
+def test_batches_whose_answers_are_not_there_yet_are_said(
+    collection: Collection, tmp_path: Path
+) -> None:
+    held = Collection(shutil.copytree(collection.folder, tmp_path / "shop"))
+    (held.folder / "batches").mkdir()
+    for number, word in enumerate(("in_progress", "validating", COLLECTED), start=1):
+        record = BatchRecord(number, "t", "third", "p@0", "m", "m", "s", 40, "2026", status=word)
+        write_batch(held, record)
+    (step,) = gathered(held).missing
+    assert step.lacks == "third: the answers to 80 requests in batches are not taken in yet."
+    assert step.command == "labeler judge shop/ --batch collect"
+
+
+def test_a_difference_that_unjudged_documents_may_turn_round_is_said_to_be_uncertain(
+    tmp_path: Path,
+) -> None:
+    runs = ("s0", "s1", "s2", "s3")
+    held = gathered(make(tmp_path / "shop", size=(20, 20), runs=runs, judged=()))
+    assert held.scores is not None
+    (bounds,) = (
+        b for b in held.scores.difference_bounds if (b.run, b.measure) == ("s3", "nDCG@10")
+    )
+    assert bounds.least < 0 < bounds.most
+    assert "better than s3 (p" in held.sentences[1]
+    uncertain = "leave the sign of the difference between s1 and s3 uncertain."
+    assert held.sentences[1].endswith(uncertain)
+
+
+def test_warnings_of_the_agreement_name_what_they_are_about_and_groups_come_last(
+    collection: Collection,
+) -> None:
+    made = report_of(collection)
+    texts = [finding.text for finding in made.findings if finding.level == "warning"]
+    (order,) = (text for text in texts if "did not judge the same pairs" in text)
+    assert order.startswith("order of the systems by human and first: the two did not")
+    assert order.endswith("taken out of the rankings")
+    assert ["too few to decide a gate" in text for text in texts[-2:]] == [True, True]
+    assert "(see Unjudged documents)" in made.text("html")
+    assert "see Unjudged documents" not in made.text("markdown")
+
+
 def test_one_system_and_one_query_have_a_page(tmp_path: Path) -> None:
     collection = make(tmp_path / "shop", size=(1, 8), runs=("bm25",))
     page = report_of(collection).page().html()
@@ -278,12 +352,19 @@ def test_a_name_that_is_not_there_is_answered_with_those_that_are(
         ("C:\\Users\\me\\docs\\a.md", "a.md"),
         ("http://me:pw@localhost:8000/v1 gpt", "http://localhost:8000/v1 gpt"),
         ("key sk-abcdefghijklmnop1234", "key [hidden]"),
+        ("/data/coll has no texts", "coll has no texts"),
+        ("no texts: /data/coll", "no texts: coll"),
         ("q1/q2 and 0.3/0.4 of library/os.rst:12", "q1/q2 and 0.3/0.4 of library/os.rst:12"),
         ("https://example.org/a/b/c.html", "https://example.org/a/b/c.html"),
     ],
 )
 def test_what_belongs_to_the_machine_or_its_owner_is_hidden(text: str, shown: str) -> None:
     assert Private(Path("/data/coll"))(text) == shown
+
+
+def test_a_folder_named_from_where_one_stands_is_shown_by_its_name() -> None:
+    assert Private(Path("work/coll"))("work/coll has no texts") == "coll has no texts"
+    assert Private(Path("coll"))("coll/runs of my-coll") == "runs of my-coll"
 
 
 def test_two_sets_of_a_collection_are_compared_as_diff_compares_them(

@@ -153,6 +153,17 @@ def test_only_a_page_of_several_sections_has_contents() -> None:
     assert 'aria-label="Contents"' not in Page("t", sections[:1]).html()
 
 
+def test_the_contents_are_a_list_where_it_is_wide_and_a_line_that_opens_where_it_is_narrow() -> (
+    None
+):
+    sections = [PageSection(name, [Paragraph("x")]) for name in ("One", "Two")]
+    contents = Page("t", sections).html().partition("<nav")[2].partition("</nav>")[0]
+    wide, _, narrow = contents.partition('<details class="narrow">')
+    assert 'class="wide"' in wide
+    assert re.findall(r'href="(#[^"]+)"', wide) == re.findall(r'href="(#[^"]+)"', narrow)
+    assert " open" not in narrow
+
+
 RULES = MarkdownIt("gfm-like", {"linkify": False})
 
 

@@ -54,10 +54,13 @@ def _title(compared: ReportComparison) -> str:
 
 
 def _subtitle(compared: ReportComparison) -> str:
-    sides = [(s.label, s.scoring or "no grades") for s in (compared.before, compared.after)]
-    if all(label == scoring for label, scoring in sides):
+    sides = compared.before, compared.after
+    if all(side.label == side.scoring for side in sides):
         return ""
-    return " · ".join(f"{label}: graded by {scoring}" for label, scoring in sides)
+    return " · ".join(
+        f"{side.label}: {f'graded by {side.scoring}' if side.scoring else 'no grades'}"
+        for side in sides
+    )
 
 
 def comparison_blocks(compared: ReportComparison, *, charts: bool = True) -> Iterator[Block]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from labeler.agreement.tables import statistics_table
-from labeler.collection_report.gathered import GatheredReport
+from labeler.collection_report.gathered import WHERE_UNJUDGED, GatheredReport
 from labeler.collection_report.returned import ReportedQuery, documents_shown
 from labeler.collection_report.shown.agreement import (
     FAR,
@@ -99,7 +100,7 @@ def summary_section(report: GatheredReport, cuts: list[str] | None = None) -> Pa
     """Warnings first, then three sentences, and what the collection lacks."""
     blocks: list[Block] = [*first_findings(report.findings)]
     blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
-    if missing := [*report.contents.missing()]:
+    if missing := report.missing:
         blocks.append(Paragraph("What is missing, and the command that makes it:"))
         blocks.append(FactList([(step.lacks, step.command) for step in missing]))
     if cuts:
@@ -125,11 +126,13 @@ def summary_page(report: GatheredReport, whole: str = "") -> Page:
 
     `whole` says where the whole page is.
     """
-    blocks: list[Block] = [FindingList(report.findings)] if report.findings else []
-    blocks.append(Paragraph(" ".join(report.sentences)))
-    blocks += [
-        Paragraph(f"{step.lacks} Next: {step.command}") for step in report.contents.missing()
+    findings = [
+        replace(finding, text=finding.text.replace(WHERE_UNJUDGED, ""))
+        for finding in report.findings
     ]
+    blocks: list[Block] = [FindingList(findings)] if findings else []
+    blocks.append(Paragraph(" ".join(report.sentences)))
+    blocks += [Paragraph(f"{step.lacks} Next: {step.command}") for step in report.missing]
     if report.scores is not None:
         tables = {table.name: table for table in report.scores.tables()}
         blocks.append(PageSection("Systems", [TableBlock(tables["scores"])]))

@@ -111,12 +111,19 @@ class _Anchors:
 
 
 def _contents(headings: Sequence[tuple[int, str, str]]) -> str:
-    """Links to the sections of a page that has several."""
+    """Links to the sections of a page that has several; where it is narrow, a line opens to them.
+
+    The list stands twice, as no style can open a line: only one of both is shown or read out.
+    """
     tops = [(heading, anchor) for level, heading, anchor in headings if level == 2]
     if len(tops) < 2:
         return ""
     links = "".join(f'<li><a href="#{a}">{html_text(h)}</a></li>\n' for h, a in tops)
-    return f'<nav aria-label="Contents">\n<p>Contents</p>\n<ol>\n{links}</ol>\n</nav>\n'
+    links = f"<ol>\n{links}</ol>"
+    return (
+        f'<nav aria-label="Contents">\n<div class="wide">\n<p>Contents</p>\n{links}\n</div>\n'
+        f'<details class="narrow">\n<summary>Contents</summary>\n{links}\n</details>\n</nav>\n'
+    )
 
 
 @dataclass(frozen=True)
