@@ -86,11 +86,14 @@ def _findings(
     alike = [
         name
         for name in contents.qrels
-        if name not in contents.people and contents.grades(name) == contents.grades(scoring)
+        if name not in (*contents.people, *people)
+        and contents.grades(name) == contents.grades(scoring)
     ]
     if options.qrels is None and scoring in alike and len(alike) > 1:
         listed = ", ".join(name for name in alike if name != scoring)
-        text = f"{scoring} scores the systems as the first by name: {listed} holds as many grades"
+        text = (
+            f"{scoring} scores the systems as the first by name of those with most grades: {listed}"
+        )
         yield Finding(text, level="note")
     if not options.humans and HUMAN not in contents.people and len(contents.people) > 1:
         others = ", ".join(contents.people[1:])

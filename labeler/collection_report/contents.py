@@ -84,12 +84,12 @@ class CollectionContents:
             yield NextStep(text, f"labeler pool {folder}")
         elif not self.pool and not self.qrels:
             yield NextStep("There is no pool of pairs to judge.", f"labeler pool {folder}")
-        yield from uncollected(self.collection, f"{self.name}/")
+        yield from uncollected(self.collection, folder)
         if not self.qrels and not self.waiting:
             yield NextStep("No pair has a grade.", f"labeler judge {folder}")
         elif not judged_by_people and not self.waiting:
             yield NextStep("No person has judged a pair.", f"labeler annotate {folder}")
-        yield from unexported(self.waiting, f"{self.name}/")
+        yield from unexported(self.waiting, folder)
 
 
 def contents_of(collection: Collection) -> CollectionContents:

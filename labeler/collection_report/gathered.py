@@ -92,8 +92,8 @@ class GatheredReport:
         for name in self.contents.ungraded:
             yield Finding(f"{name}: no pair of these judgements has a grade; nothing rests on them")
         for judged in self.judged:
-            said = (self.sets.scoring, *self.contents.ungraded)
-            if judged.tally.failed and judged.tally.name not in said:
+            reported_elsewhere = (self.sets.scoring, *self.contents.ungraded)
+            if judged.tally.failed and judged.tally.name not in reported_elsewhere:
                 failed = count_of(judged.tally.failed, "pair has", "pairs have")
                 of = f"of {judged.tally.pairs:,}"
                 yield Finding(f"{judged.tally.name}: {failed} no grade, {of}", level="note")

@@ -81,16 +81,18 @@ def _left_open(scores: Report) -> str:
     if not open_:
         return ""
     names = open_[0].run if len(open_) == 1 else f"{len(open_)} others"
-    sign = "sign of the difference" if len(open_) == 1 else "signs of the differences"
+    differences = "the difference" if len(open_) == 1 else "the differences"
     between = f"between {open_[0].baseline} and {names}"
-    return f" Unjudged documents leave the {sign} {between} uncertain."
+    return f" In the extreme, grades of unjudged documents might reverse {differences} {between}."
 
 
 def _agreeing(
     contents: CollectionContents, sets: ChosenSets, agreement: AgreementWithPeople
 ) -> str:
     if agreement.main is not None:
-        return summary(agreement.main)[0]
+        several = len(agreement.reports)
+        which = f" It is one of {several} assessors compared." if several > 1 else ""
+        return f"{summary(agreement.main)[0]}{which}"
     if sets.human is None:
         return _nobody(contents, sets)
     if not sets.assessors and contents.ungraded:

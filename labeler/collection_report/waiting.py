@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -40,8 +39,7 @@ def unexported(grades: Mapping[str, int], folder: str) -> Iterator[NextStep]:
     for rater, number in grades.items():
         graded = count_of(number, "pair", "pairs")
         text = f"{rater} graded {graded} on the page that no qrels hold yet."
-        options = ["--rater", rater, "--export", rater]
-        yield NextStep(text, shlex.join(["labeler", "annotate", folder, *options]))
+        yield NextStep(text, f"labeler annotate {folder} (as rater {rater}, to export them)")
 
 
 def uncollected(collection: Collection, folder: str) -> Iterator[NextStep]:
@@ -53,8 +51,8 @@ def uncollected(collection: Collection, folder: str) -> Iterator[NextStep]:
     for (name, is_file), number in asked.items():
         requests = count_of(number, "request", "requests")
         text = f"{name}: the answers to {requests} in batches are not taken in yet."
-        how = ["--batch", "read", "--batch-file", "ANSWERS"] if is_file else ["--batch", "collect"]
-        yield NextStep(text, shlex.join(["labeler", "judge", folder, *how]))
+        how = "batch read" if is_file else "batch collect"
+        yield NextStep(text, f"labeler judge {folder} ({how})")
 
 
 def graded_alone(collection: Collection, rater: str) -> int:

@@ -17,6 +17,8 @@ from labeler.collection.batches import COLLECTED, BatchRecord, write_batch
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import write_pool
+from labeler.collection_report.chosen import choose_sets
+from labeler.collection_report.contents import contents_of
 from labeler.collection_report.gathered import GatheredReport, gathered
 from labeler.collection_report.options import ReportOptions
 from labeler.collection_report.private import Private
@@ -260,7 +262,7 @@ def test_grades_that_stand_on_the_page_alone_are_said_with_the_command_that_take
     assert made.findings[0].text.startswith("anna graded 1 pair on the page that no qrels hold")
     assert made.sentences[2].startswith("People graded pairs on the page, and no qrels hold")
     name = made.gathered.contents.name
-    command = f"labeler annotate {name}/ --rater anna --export anna"
+    command = f"labeler annotate {name}/ (as rater anna, to export them)"
     assert [step.command for step in made.gathered.missing][-1] == command
     assert "no person has judged" not in made.text("html").casefold()
     labeler.export_answers(collection, "anna")
@@ -277,7 +279,7 @@ def test_batches_whose_answers_are_not_there_yet_are_said(
         write_batch(held, record)
     (step,) = gathered(held).missing
     assert step.lacks == "third: the answers to 80 requests in batches are not taken in yet."
-    assert step.command == "labeler judge shop/ --batch collect"
+    assert step.command == "labeler judge shop/ (batch collect)"
 
 
 def test_a_difference_that_unjudged_documents_may_turn_round_is_said_to_be_uncertain(
@@ -291,8 +293,7 @@ def test_a_difference_that_unjudged_documents_may_turn_round_is_said_to_be_uncer
     )
     assert bounds.least < 0 < bounds.most
     assert "better than s3 (p" in held.sentences[1]
-    uncertain = "leave the sign of the difference between s1 and s3 uncertain."
-    assert held.sentences[1].endswith(uncertain)
+    assert held.sentences[1].endswith("might reverse the difference between s1 and s3.")
 
 
 def test_warnings_of_the_agreement_name_what_they_are_about_and_groups_come_last(
@@ -324,7 +325,11 @@ def test_people_score_the_systems_unless_another_set_is_twice_as_large(
     (folder / "qrels" / "human.qrels").write_text("\n".join(lines[::3]) + "\n")
     sets = gathered(folder).sets
     assert (sets.scoring, sets.human, sets.rule) == ("first", "human", "the set with most grades")
-    assert any("as the first by name: second" in str(finding) for finding in sets.findings)
+    told = "first scores the systems as the first by name of those with most grades: second"
+    assert told in map(str, sets.findings)
+    by_people = choose_sets(contents_of(Collection(folder)), ReportOptions(humans=("second",)))
+    assert by_people.scoring == "second"
+    assert not any("scores the systems" in str(finding) for finding in by_people.findings)
 
 
 @pytest.mark.parametrize(
