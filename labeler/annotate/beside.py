@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.collection.layout import Collection
 from labeler.evaluation.system_scores import scores_of
+from labeler.trec.qrels import read_qrels
 
 HUMAN = "human"
 CHANCE = 0.5
@@ -42,10 +43,17 @@ def goes_with_people(text: str, low: float | None, high: float | None) -> str:
 
 
 def offline_scores(
-    collection: Collection, runs: Mapping[str, Path], qrels: str | None, measure: str
+    collection: Collection,
+    runs: Mapping[str, Path],
+    answered: Sequence[Set[str]],
+    qrels: str | None,
+    measure: str,
 ) -> OfflineScores | None:
-    """The runs' scores by the qrels of that name, else by people's; `None` without any."""
-    if qrels is None and HUMAN not in collection.qrels_names():
+    """The runs' scores by the qrels of that name, else by people's; `None` without any.
+
+    `answered` are the queries that each run answers: people's qrels may be of none of them.
+    """
+    if qrels is None and not _has_human(collection, answered):
         return None
     name = qrels or HUMAN
     path = collection.existing_qrels(name)
@@ -55,3 +63,11 @@ def offline_scores(
         for run, row in zip(scored.runs, scored.values, strict=True)
     }
     return OfflineScores(measure, name, by_run)
+
+
+def _has_human(collection: Collection, answered: Sequence[Set[str]]) -> bool:
+    """Whether the collection has people's qrels of some query of each run."""
+    if HUMAN not in collection.qrels_names():
+        return False
+    judged = read_qrels(collection.qrels(HUMAN)).keys()
+    return all(not judged.isdisjoint(queries) for queries in answered)

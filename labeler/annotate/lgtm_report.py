@@ -212,7 +212,7 @@ def lgtm_report(
     ratings = np.array([float(len(looked.answers[q])) for q in counted])
     share = query_share(values, ratings, weighting.drawn(counted))
     measure = options.measure or f"nDCG@{options.depth}"
-    offline = offline_scores(opened, {name: path}, options.qrels, measure)
+    offline = offline_scores(opened, {name: path}, [firsts.keys()], options.qrels, measure)
     return LgtmReport(
         name,
         options.depth,
@@ -271,5 +271,6 @@ def _unanswered(collection: Collection, firsts: Firsts) -> list[Finding]:
 def _no_offline(offline: OfflineScores | None) -> list[Finding]:
     if offline is not None:
         return []
-    text = "the collection has no human qrels, so that no offline measure stands beside; name some"
+    lacks = "the collection has no human qrels of these queries"
+    text = f"{lacks}, so that no offline measure stands beside; name some"
     return [Finding(text, level="note")]

@@ -77,7 +77,8 @@ class SideBySideReport:
         raters = count_of(len(self.looked.raters), "rater", "raters")
         text = (
             f"{first} wins {asked.wins:,} and {second} {asked.losses:,} of "
-            f"{count_of(asked.queries, 'query', 'queries')}, {asked.ties:,} are ties, by {raters}: "
+            f"{count_of(asked.queries, 'query', 'queries')}, "
+            f"{count_of(asked.ties, 'is a tie', 'are ties')}, by {raters}: "
             f"{self.verdict} (sign test without ties, p {_p(asked.p)})."
         )
         rates = [f"Win rate of {first}, a tie counting half: {_rate(self.overall)}{self._counted}"]
@@ -199,7 +200,9 @@ def side_by_side_report(
     values = {q: v for q, v in _values(looked, runs).items() if weighting.counts(q)}
     array = np.array(list(values.values()))
     measure = options.measure or f"nDCG@{options.depth}"
-    offline = offline_scores(opened, _paths(opened, first, second), options.qrels, measure)
+    paths = _paths(opened, first, second)
+    answered = [{q for q, documents in of.items() if documents} for of in runs.firsts]
+    offline = offline_scores(opened, paths, answered, options.qrels, measure)
     sides = sides_chosen(looked)
     return SideBySideReport(
         runs.names,

@@ -71,6 +71,16 @@ def test_without_qrels_no_measure_stands_beside(collection: Collection) -> None:
         lgtm_report(collection, "bad", LgtmOptions(qrels="other"))
 
 
+def test_human_qrels_of_other_queries_keep_no_answer_back(collection: Collection) -> None:
+    collection.qrels("human").write_text("of-no-run 0 cats 1\n")
+    answer_all(lgtm_session(collection, "bad"), good_or_not)
+    report = lgtm_report(collection, "bad")
+    assert report.beside is None
+    assert "no human qrels of these queries" in str(report.findings)
+    with pytest.raises(BadInput, match="share no query"):
+        lgtm_report(collection, "bad", LgtmOptions(qrels="human"))
+
+
 def test_raters_of_one_query_are_one_query(collection: Collection) -> None:
     for rater in ("anna", "ben"):
         answer_all(lgtm_session(collection, "bad", rater=rater), good_or_not)
