@@ -179,8 +179,15 @@ def _at_least(comparisons: Sequence[Comparison]) -> str:
     if len(comparisons) == 1:
         c = comparisons[0]
         ends = "" if math.isnan(c.low) else f", {c.low:+.3f} to {c.high:+.3f}"
-        return f" (p {c.p_corrected:.2g}{ends})"
+        alone = ", which allows for no other run" if is_alone(c) else ""
+        return f" (p {c.p_corrected:.2g}{ends}{alone})"
     return f" (p at least {min(c.p_corrected for c in comparisons):.2g})"
+
+
+def is_alone(comparison: Comparison) -> bool:
+    """Whether the interval leaves out 0 where p, which allows for the other runs, shows nothing."""
+    is_open = comparison.verdict == "cannot tell apart"
+    return is_open and (comparison.low > 0 or comparison.high < 0)
 
 
 def verdict_text(comparison: Comparison) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labeler.evaluation.comparison.discrimination import Discrimination
 from labeler.evaluation.comparison.paired import Comparison
 from labeler.evaluation.scores import RunScores
-from labeler.evaluation.summary import COLORS, verdict_text
+from labeler.evaluation.summary import COLORS, is_alone, verdict_text
 from labeler.metrics import parse
 from labeler.report.table import Cell, Column, Ends, Interval, Table
 
@@ -109,11 +109,13 @@ def _allowance(comparisons: Sequence[Comparison], discriminated: Sequence[Discri
     runs = len({c.run for c in comparisons})
     if runs == 1:
         return ""
+    alone = "; intervals are of each pair alone" if any(map(is_alone, comparisons)) else ""
     if comparisons[0].correction == "holm":
-        return f"p allows for the {runs} runs compared with {comparisons[0].baseline} (Holm)"
+        baseline = comparisons[0].baseline
+        return f"p allows for the {runs} runs compared with {baseline} (Holm){alone}"
     apart = "".join(f", of which {d.measure} tells {d.told_apart} apart" for d in discriminated)
     pairs = (runs + 1) * runs // 2
-    return f"p allows for all {pairs} pairs of runs (randomised HSD){apart}"
+    return f"p allows for all {pairs} pairs of runs (randomised HSD){apart}{alone}"
 
 
 def _comparison_row(c: Comparison) -> Iterator[Cell]:

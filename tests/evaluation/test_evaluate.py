@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -717,6 +718,23 @@ def test_without_a_named_baseline_the_verdict_allows_for_all_pairs_of_runs(
     shown = capsys.readouterr().out
     assert "p Holm" in shown
     assert "p allows for the 4 runs compared with r4 (Holm)" in shown
+
+
+def test_an_interval_that_allows_for_no_other_run_says_so_where_p_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def right(query: int, run: int) -> bool:
+        """By chance for each run, but for one that is right on eight queries more than another."""
+        is_right = Random(100 * query + run % 8).random() < 0.5
+        return is_right or (run == 9 and query < 16)
+
+    runs = {f"r{k}": (lambda q, k=k: right(q, k)) for k in range(10)}
+    files = [*crossed(tmp_path, 60, **runs), "-m", "P@1"]
+    assert labeler(["evaluate", *files, "--json"]) == 0
+    compared = printed_json(capsys)["comparisons"]
+    assert any(c["p_hsd"] > 0.05 and c["high"] < 0 for c in compared)
+    assert labeler(["evaluate", *files]) == 0
+    assert "; intervals are of each pair alone" in capsys.readouterr().out
 
 
 def test_discriminative_power_is_said_of_each_measure_when_all_are_compared(
