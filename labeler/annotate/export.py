@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -96,8 +96,8 @@ def export_answers(
     lines = [grades_shown.marked(row) for row in read_journal(journal)]
     rows = [row for row in lines if row.task == "grade" and row.purpose != "gold"]
     if not rows:
-        known_raters = ", ".join(journal_names(opened)) or "nobody"
-        raise Misuse(f"{rater} has graded nothing; there are answers of {known_raters}")
+        others = [name for name in journal_names(opened) if name != rater]
+        raise Misuse(f"{rater} has graded nothing{_answers_of(others)}")
     own = which.sample or _only_sample(opened, which, rows)
     sampled = {str(row.number): row for row in read_sample(sample_path(opened.folder, own))}
     given, gone = _given([row for row in rows if row.sample == own], sampled)
@@ -130,6 +130,10 @@ def default_name(collection: Collection, rater: str, sample: str) -> str:
         draws = {draw_of(collection, row.sample) for row in read_people(path)}
         return name if draws <= {draw_of(collection, sample)} else f"{name}-{sample}"
     return f"{name}-{sample}" if collection.qrels(name).exists() else name
+
+
+def _answers_of(raters: Sequence[str]) -> str:
+    return f"; there are answers of {', '.join(raters)}" if raters else ", nor has anybody else"
 
 
 def _only_sample(collection: Collection, which: GradedBy, rows: list[JournalRow]) -> str:

@@ -10,6 +10,7 @@ from paged import Page
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import export_answers
 from labeler.annotate.journal import RatingJournal, read_journal
+from labeler.annotate.task import RaterAnswer
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, is_own_file
 from labeler.collection.lock import locked
@@ -20,7 +21,7 @@ from labeler.collection.validate import validate
 from labeler.corpus.ingest import ingest
 from labeler.corpus.update import update
 from labeler.data import Pair, Pooled, Query
-from labeler.errors import BadInput
+from labeler.errors import BadInput, Misuse
 from labeler.people.import_labels import ImportOptions, import_sheet
 from labeler.people.sample import SampleDesign, draw_sheets
 from labeler.testing import small_collection
@@ -149,3 +150,12 @@ def test_an_update_of_the_documents_leaves_the_journal_and_the_grades_true(tmp_p
     assert new_id != ids["Cats"]
     assert page_of(collection).get("api/item")["progress"]["done"] == 1
     assert validate(collection).errors == 0
+
+
+def test_an_export_without_grades_says_who_has_any(coll: Collection) -> None:
+    with pytest.raises(Misuse, match=r"^ben has graded nothing, nor has anybody else$"):
+        export_answers(coll, "ben")
+    (anna,) = rating_sessions(coll, AnnotateOptions(("anna",)))
+    anna.answer(RaterAnswer(anna.state()["item"]["id"], grade=1))
+    with pytest.raises(Misuse, match=r"^ben has graded nothing; there are answers of anna$"):
+        export_answers(coll, "ben")

@@ -225,7 +225,7 @@ def test_every_form_of_the_status_shows_its_figures(collection: Collection) -> N
 
 
 def test_without_a_journal_there_is_no_status(collection: Collection) -> None:
-    with pytest.raises(BadInput, match="nobody has answered anything yet"):
+    with pytest.raises(BadInput, match="nobody has answered anything yet; next: labeler annotate"):
         status_of_raters(collection)
     journal_of(collection, "anna", [])
     with pytest.raises(BadInput, match="nobody has answered anything yet"):

@@ -26,13 +26,13 @@ from tests.monitoring.made_log import LOCKS, MONDAY, made_collection, made_log
 @pytest.fixture(scope="module")
 def drifted(tmp_path_factory: pytest.TempPathFactory) -> QueryDensity:
     folder = tmp_path_factory.mktemp("drift") / "made"
-    return density(made_collection(folder), made_log(8, 150, share=0.25))
+    return density(made_collection(folder), made_log(8, 100, share=0.25))
 
 
 @pytest.fixture(scope="module")
 def steady(tmp_path_factory: pytest.TempPathFactory) -> QueryDensity:
     folder = tmp_path_factory.mktemp("steady") / "made"
-    return density(made_collection(folder), made_log(6, 100), DensityOptions(add=5))
+    return density(made_collection(folder), made_log(6, 60), DensityOptions(add=5))
 
 
 def test_a_new_topic_is_an_alarm_that_names_its_words(drifted: QueryDensity) -> None:
@@ -96,7 +96,7 @@ def test_its_blocks_make_a_page(drifted: QueryDensity) -> None:
 
 def test_the_same_log_gives_the_same_figures(tmp_path: Path) -> None:
     collection, options = made_collection(tmp_path / "made"), DensityOptions(add=3)
-    log = list(made_log(3, 40, share=0.3, start=2))
+    log = list(made_log(2, 40, share=0.5, start=1))
     first, second = (density(collection, log, options).as_json() for _ in range(2))
     backwards = density(collection, reversed(log), options).as_json()
     assert first == second
@@ -162,10 +162,10 @@ def test_what_few_people_typed_is_neither_shown_nor_proposed(tmp_path: Path) -> 
     secret = ("divorce lawyer of erika mustermann", "mustermann debts", "erika mustermann firing")
     mail = [Search(MONDAY, "write to erika@example.org", str(n)) for n in range(50)]
     alone = [
-        Search(MONDAY + timedelta(days=28 + n % 28), f"{secret[n % 3]} {n}", "one person")
-        for n in range(400)
+        Search(MONDAY + timedelta(days=14 + n % 14), f"{secret[n % 3]} {n}", "one person")
+        for n in range(120)
     ]
-    log = [*made_log(8, 60, share=0.3), *alone, *mail]
+    log = [*made_log(4, 40, share=0.6, start=2), *alone, *mail]
     result = density(made_collection(tmp_path / "made"), log)
     assert result.changes is not None
     assert result.changes.named

@@ -26,7 +26,10 @@ def read_journals(collection: Collection) -> dict[str, list[JournalRow]]:
     names = journal_names(collection)
     journals = {name: read_journal(journal_path(collection, name)) for name in names}
     if not any(journals.values()):
-        raise BadInput(f"{collection.folder}: nobody has answered anything yet")
+        folder = collection.folder
+        raise BadInput(
+            f"{folder}: nobody has answered anything yet; next: labeler annotate {folder}"
+        )
     return journals
 
 
