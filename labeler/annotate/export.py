@@ -139,9 +139,12 @@ def _answers_of(raters: Sequence[str]) -> str:
 def _only_sample(collection: Collection, which: GradedBy, rows: list[JournalRow]) -> str:
     by_id, purpose = purposes(collection), which.purpose
     graded = dict.fromkeys(row.sample for row in rows if row.purpose == purpose)
+    if not graded:
+        what = "no routed pair" if purpose == "fix" else "no pair of a random sample"
+        raise Misuse(f"{which.rater} has graded {what}", parameter="sample")
     names = [sample for sample in graded if by_id.get(sample) == purpose]
     if len(names) != 1:
-        listed = ", ".join(names) or f"{', '.join(graded) or 'none'}, of which no file is left"
+        listed = ", ".join(names) or f"{', '.join(graded)}, of which no file is left"
         problem = f"which sample's grades? {which.rater} has graded pairs of these: {listed}"
         raise Misuse(problem, parameter="sample")
     return names[0]

@@ -253,6 +253,12 @@ def test_a_text_that_was_changed_since_the_draw_is_shown_with_a_notice(coll: Col
     assert item["notice"] == "This text was changed since the sample was drawn."
 
 
+def test_an_export_of_work_that_nobody_did_says_so(coll: Collection) -> None:
+    page(coll).grade(1)
+    with pytest.raises(Misuse, match="anna has graded no routed pair"):
+        export_answers(coll, GradedBy("anna", purpose="fix"))
+
+
 def test_what_was_taken_back_leaves_the_qrels_at_the_next_export(coll: Collection) -> None:
     own = page(coll)
     own.grade(1)
