@@ -14,12 +14,15 @@ from labeler.cli.monitor_options import (
     LogFlags,
     column_options,
     log_options,
+    proposal_to,
+    shares_of,
     systems_of,
 )
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.screen import caution, note, progress, say
 from labeler.cli.signals import run_until_stopped
 from labeler.errors import GateFailed, LabelerError, Misuse
+from labeler.messages import count_of
 from labeler.models.encoder_options import EncoderOptions
 from labeler.models.limits import Limits
 
@@ -82,9 +85,11 @@ def command(
     from labeler.monitoring.kinds import check_kinds
     from labeler.monitoring.logs import LogWatch
     from labeler.monitoring.monitor import MonitorOptions, monitor
+    from labeler.monitoring.online.options import OnlineOptions
 
     gates, collection = check_kinds(alarms.require or ()), open_collection(folder)
     to = output.made_from(collection.folder)
+    proposal = proposal_to(logs, output, collection.folder)
     control = Control() if quiet else Control(note=note, progress=progress)
     failed: list[LabelerError] = []
     left_out: list[Finding] = []
@@ -98,7 +103,11 @@ def command(
             left_out.append(_without_control(error))
     watch = CorpusWatch(qrels, alarms.stale, alarms.rel, alarms.depth, alarms.fresh)
     of_logs = LogWatch(
-        log_options(logs), systems=systems_of(logs), qrels=qrels, encoding=Encoding(encoder, limits)
+        log_options(logs),
+        OnlineOptions(shares=shares_of(logs)),
+        systems_of(logs),
+        qrels,
+        encoding=Encoding(encoder, limits),
     )
     how = MonitorOptions(tuple(judgements or ()), watch, of_logs)
     sources = (documents or (), logs.log or ())
@@ -106,6 +115,8 @@ def command(
     with listening:
         run = monitor(collection, *sources, options=how, left_out=left_out, control=control)
     _show(context, run, output.format, to, quiet=quiet)
+    if proposal is not None:
+        _propose(run, proposal, quiet=quiet)
     _end(run, gates, failed)
 
 
@@ -147,6 +158,19 @@ def _show(
     warn(context, findings, column_options())
     if to is not None:
         note(f"wrote {to.path}")
+
+
+def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
+    """Write the proposed queries; a file of none is empty, so that no earlier ones stay there."""
+    import json
+
+    rows = run.proposed_queries
+    if rows is None:
+        caution(f"{to.path} is not written: the log does not say which queries to propose")
+        return
+    deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to)
+    if not quiet:
+        note(f"wrote {to.path}: {count_of(len(rows), 'query', 'queries')}")
 
 
 def _is_urgent(finding: Finding, run: Monitoring) -> bool:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli import model_options
+from labeler.cli import model_options, options
 from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, Bounds, number
 from labeler.errors import Misuse
 
 if TYPE_CHECKING:
+    from labeler.collection.outputs import Output
     from labeler.monitoring.log.options import LogOptions
 
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?")
 ALARMS, AGAIN, LOG = "Alarms", "Judge again", "Log"
 
 
@@ -92,6 +96,14 @@ class LogFlags:
             rich_help_panel=LOG,
         ),
     ] = None
+    propose: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write here the queries that would make the set current, as JSON lines.",
+            rich_help_panel=LOG,
+        ),
+    ] = None
     time_zone: Annotated[
         str, typer.Option(help="Of times without one, as Europe/Berlin.", rich_help_panel=LOG)
     ] = "UTC"
@@ -116,6 +128,26 @@ class LogFlags:
             rich_help_panel=LOG,
         ),
     ] = None
+    shares: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VARIANT:SHARE,...",
+            help="How users were meant to be split, as A:9,B:1. Default: evenly.",
+            rich_help_panel=LOG,
+        ),
+    ] = None
+
+
+def shares_of(flags: LogFlags) -> dict[str, float]:
+    """The share of users that each variant was meant to have; empty where none are named."""
+    shares: dict[str, float] = {}
+    for given in (flags.shares or "").split(",") if flags.shares else ():
+        variant, _, share = given.strip().rpartition(":")
+        if not variant or not _NUMBER.fullmatch(share.strip()):
+            problem = f"expected VARIANT:SHARE,..., as A:9,B:1; found {flags.shares!r:.60}"
+            raise Misuse(problem, parameter="shares")
+        shares[variant] = float(share)
+    return shares
 
 
 def log_options(flags: LogFlags) -> LogOptions:
@@ -145,6 +177,21 @@ def systems_of(flags: LogFlags) -> dict[str, str]:
             raise Misuse(f"expected VARIANT:RUN, found {given!r}", parameter="system")
         systems[variant] = run
     return systems
+
+
+def proposal_to(flags: LogFlags, output: options.OutputFlags, *inputs: Path) -> Output | None:
+    """The file for proposed queries; `Misuse` where it is the page's, or no log tells of any."""
+    from labeler.files.paths import true_path
+    from labeler.monitoring.logs import log_files
+
+    if flags.propose is None:
+        return None
+    if not flags.log:
+        problem = "queries are proposed from a log of searches; name one"
+        raise Misuse(problem, parameter="log")
+    if output.output is not None and true_path(output.output) == true_path(flags.propose):
+        raise Misuse(f"{flags.propose}: the output goes there, too", parameter="propose")
+    return output.written_to(flags.propose, *inputs, *log_files(flags.log))
 
 
 def column_options() -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +26,7 @@ from labeler.monitoring.online.options import OnlineOptions
 from labeler.monitoring.watched import Watched
 from labeler.monitoring.weeks import Weeks
 from labeler.report.finding import Finding
-from labeler.report.page import Block, FindingList, PageSection
+from labeler.report.page import Block, FindingList, PageSection, TableBlock
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,21 @@ def watch_logs(
 ) -> Iterator[Watched]:
     """What the logs say, all files read as one; what they say nothing of is `missing`."""
     with open_log(log_files(names), how.reading) as log:
-        yield from _online(collection, log, how, missing)
-        yield from _density(collection, log, how, missing, control)
+        of_clicks = [*_online(collection, log, how, missing)]
+        yield from of_clicks
+        for watched in _density(collection, log, how, missing, control):
+            yield watched if of_clicks else _with_reading(watched, log.reading)
+
+
+def _with_reading(watched: Watched, reading: LogReading) -> Watched:
+    """A watch that also says what was left out of the log, where no other does."""
+    table = [TableBlock(reading.table())] if reading.left_out else []
+    return replace(
+        watched,
+        findings=[*watched.findings, *reading.findings()],
+        blocks=[*watched.blocks, *table],
+        figures={**watched.figures, "reading": reading.as_json()},
+    )
 
 
 def _online(

@@ -10,7 +10,7 @@ from pathlib import Path
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.monitoring import WatchRun, read_watch_runs, write_watch_run
-from labeler.errors import Misuse
+from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of
 from labeler.models.control import Control
 from labeler.monitoring.corpus.blocks import corpus_blocks
@@ -75,12 +75,22 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     parts += _documents(opened, documents, options, (history, time, missing, control))
     parts += _logs(opened, logs, options.logs, missing, control)
     if not parts:
-        problem = "nothing to watch: no set was controlled, no documents and no log are named"
-        raise Misuse(f"{opened.folder}: {problem}; name one of them, or control a set first")
+        raise _nothing(opened, missing, has_sources=bool(_several(logs)))
     run = Monitoring(opened.folder, time, tuple(parts), tuple(missing), tuple(history))
     with locked(opened, control.note):
         write_watch_run(opened, time, run.as_history())
     return run
+
+
+def _nothing(
+    collection: Collection, missing: Sequence[Finding], *, has_sources: bool
+) -> Misuse | BadInput:
+    """Why nothing could be watched: no data were named, or those that were say nothing."""
+    if not has_sources:
+        problem = "nothing to watch: no set was controlled, no documents and no log are named"
+        return Misuse(f"{collection.folder}: {problem}; name one of them, or control a set first")
+    reasons = "; ".join(str(finding) for finding in missing if finding.level == "warning")
+    return BadInput(f"{collection.folder}: nothing to watch: {reasons}")
 
 
 def _judges(

@@ -77,6 +77,16 @@ class Monitoring:
         weekly = run.content.get("weekly")
         return weekly.get(key) if isinstance(weekly, dict) else None
 
+    @property
+    def proposed_queries(self) -> list[dict[str, Any]] | None:
+        """Queries that would make the set current, as rows of a file of queries.
+
+        Empty where the log has none to add; None where no log was looked at, or too short a one.
+        """
+        figures = next((each.figures for each in self.watches if each.key == "density"), {})
+        proposal = figures.get("proposal")
+        return None if proposal is None else list(proposal["queries"])
+
     def as_history(self) -> dict[str, Any]:
         """What the history of runs keeps: alarms, and the figures that are drawn over time."""
         return {

@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -358,3 +361,27 @@ def test_no_dirt_raises_an_error_of_ours_or_is_lost_in_silence(tmp_path: Path, s
 def _own(rows: Rows) -> int:
     """How many rows stand in the file; documents that a query returned do not."""
     return int((rows["kind"] != RETURNED).sum())
+
+
+def test_users_are_numbered_alike_in_every_run_of_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    names = [f"u{number * 7 % 40}" for number in range(120)]
+    rows = [
+        f"2026-01-05T{n // 60:02d}:{n % 60:02d},{name},cats {n}" for n, name in enumerate(names)
+    ]
+    path.write_text("\n".join(["time,user,query", *rows]) + "\n")
+    code = (
+        "import sys; from labeler.monitoring.log.log import open_log\n"
+        "with open_log(sys.argv[1]) as log:\n"
+        "    print([part.client.tolist() for part in log.searches()])"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(path)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(printed) == 1

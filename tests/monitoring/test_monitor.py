@@ -161,17 +161,52 @@ def test_a_log_whose_queries_change_raises_an_alarm_and_its_weeks_are_kept_once(
             text = "fish eyes" if number % 2 else "cats asleep"
             text = "printer ink cartridge" if week == 5 and number % 4 else text
             rows.append(f"{day},s{week}-{number},{text} {number % 5}")
+    rows += ["yesterday,s,cats"] * 20
     log.write_text("\n".join(rows) + "\n")
+    proposal = tmp_path / "proposed.jsonl"
     asked = ("--log", str(tmp_path / "*.log.csv"), "--column", "time:when", "--quiet")
-    assert run(collection, *asked) == 5
+    assert run(collection, *asked, "--propose", str(proposal)) == 5
     err = capsys.readouterr().err.splitlines()
     assert len(err) == 2
+    proposed = [json.loads(line) for line in proposal.read_text().splitlines()]
+    assert "printer ink cartridge" in " ".join(query["text"] for query in proposed)
+    with (collection.folder / "queries.jsonl").open("a") as queries:
+        queries.write(proposal.read_text())
+    assert not [each for each in validate(collection).problems if each.level == "error"]
     assert "differ from those of the first" in err[0]
     last = monitor(collection, logs=log, options=MonitorOptions(logs=LogWatch(OF_WHEN)))
     assert set(last.kinds) <= KINDS.keys()
     assert [week["searches"] for week in last.weeks("density").values()] == [40] * 6
+    unread = "20 rows of 260 left out: a date that cannot be read"
+    assert unread in " ".join(map(str, last.findings()))
+    assert unread in last.page().markdown()
     assert run(collection, "--log", str(log), "--column", "when") == 2
     assert "--column: expected PART:NAME" in capsys.readouterr().err
+
+
+def test_queries_are_proposed_from_a_log_alone_and_never_over_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection, log = weekly(judged(tmp_path / "coll", queries=2), [0]), tmp_path / "log.csv"
+    log.write_text("query,user\ncats,u1\n")
+    to = str(tmp_path / "to.jsonl")
+    assert run(collection, "--propose", to) == 2
+    assert "--log: queries are proposed from a log" in capsys.readouterr().err
+    assert run(collection, "--log", str(log), "--propose", to, "-o", to) == 2
+    assert "--propose: " in capsys.readouterr().err
+    assert run(collection, "--log", str(log), "--propose", str(log)) == 2
+    assert run(collection, "--log", str(log), "--propose", to) == 0  # it has no dates
+    assert "to.jsonl is not written: the log does not say" in capsys.readouterr().err
+    assert not Path(to).exists()
+
+
+def test_a_log_of_which_nothing_can_be_said_is_bad_input_where_nothing_else_is_watched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("query,user\ncats,u1\n")
+    assert run(judged(queries=2), "--log", str(log)) == 65
+    assert "nothing to watch: query drift: the log has no search" in capsys.readouterr().err
 
 
 def test_files_of_logs_may_be_named_by_a_pattern(tmp_path: Path) -> None:
@@ -203,6 +238,11 @@ def test_a_log_with_variants_is_held_against_the_runs_that_they_are(
     err = capsys.readouterr().err
     assert "warning: sample ratio mismatch" in err
     assert "query drift: the log has no search that can be looked at" in err  # it has no dates
+    assert "name its shares" in err
+    assert run(collection, *asked, "--shares", "A:4,B:1") == 0
+    assert run(collection, *asked, "--shares", "A:4,C:1") == 65
+    assert "--shares: no variant 'C'" in capsys.readouterr().err
+    assert run(collection, *asked, "--shares", "A") == 2
     assert run(collection, "--log", str(log), "--system", "A:none") == 2
     assert "--system: no run 'none'; there are: one, two" in capsys.readouterr().err
     assert run(collection, "--log", str(log), "--system", "A") == 2

@@ -66,7 +66,8 @@ def density(
     log = by_week(searches, options.searches, options.seed)
     if not log.weeks:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in log.dropped.items())
-        raise BadInput(f"the log has no search that can be looked at ({reasons or 'it is empty'})")
+        why = reasons or "it is empty, or no search has a time"
+        raise BadInput(f"the log has no search that can be looked at ({why})")
     look = _Look.at(opened, queries, log, options, (encoding or Encoding(), watch))
     return QueryDensity(look.figures())
 

@@ -126,11 +126,12 @@ def _impressions(rows: Rows, search: Integers, is_from_0: bool) -> Impressions:
         np.where(longest < 0, np.nan, longest),
         _most(rows["team"].astype(float)[order], begins).astype(np.int64),
     )
-    return _sorted(result)
+    return _sorted(result, first)
 
 
-def _sorted(impressions: Impressions) -> Impressions:
-    order = np.lexsort((impressions.rank, impressions.search))
+def _sorted(impressions: Impressions, row: Integers) -> Impressions:
+    """By search and rank; those of one rank as the log has them, in whatever order hashes are."""
+    order = np.lexsort((row, impressions.rank, impressions.search))
     columns = (getattr(impressions, name)[order] for name in Impressions.__dataclass_fields__)
     return Impressions(*columns)
 
@@ -154,7 +155,7 @@ def _searches(clean: CleanRows, impressions: Impressions) -> Searches:
     is_named = (head["client"] != 0) | (head["search"] != 0)
     times = np.where(is_named & (times == 0), 1.0, times)
     kind = rows["kind"]
-    _, client = np.unique(head["client"], return_inverse=True)
+    client = numbered_as_they_come(head["client"])
     return Searches(
         clean.texts,
         clean.text,
@@ -170,6 +171,17 @@ def _searches(clean: CleanRows, impressions: Impressions) -> Searches:
         _delays(rows, search, head["time"]),
         _of_search(rows["variant"], search, count),
     )
+
+
+def numbered_as_they_come(names: Any) -> Integers:
+    """The number of each name, from 0 in the order of their first places.
+
+    Names are hashes that differ from run to run, so that their own order would make figures do so.
+    """
+    _, first, which = np.unique(names, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return number[which]
 
 
 def _has(flags: Any, search: Integers, count: int) -> Flags:

@@ -44,10 +44,12 @@ def _alarms_of_variants(of: Variants | None) -> Iterator[Finding]:
         return
     if of.is_mismatched:
         users = ", ".join(f"{name} {n:,}" for name, n in zip(of.names, of.users, strict=True))
+        way = "evenly" if of.is_meant_even else "as they were meant to be"
+        other = "; if another split was meant, name its shares" if of.is_meant_even else ""
         yield Finding(
-            f"sample ratio mismatch: users are not split as they were meant to be ({users};"
+            f"sample ratio mismatch: users are not split {way} ({users};"
             f" p {_p(of.mismatch)}, below {MISMATCH}): no difference of variants can be believed"
-            " before that is explained",
+            f" before that is explained{other}",
             about="sample-ratio",
         )
     if of.mixed > MIXED * sum(of.users):

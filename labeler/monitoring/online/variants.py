@@ -57,14 +57,15 @@ class VariantDifference:
 class Variants:
     """Variants beside each other: `users` of each, and their measures.
 
-    `mismatch` is the p of the split beside the one that was meant; `mixed` counts users whom
-    several variants served.
+    `mismatch` is the p of the split beside the one that was meant, which `is_meant_even` where no
+    shares were named; `mixed` counts users whom several variants served.
     """
 
     names: tuple[str, ...]
     users: tuple[int, ...]
     mixed: int
     mismatch: float
+    is_meant_even: bool
     rows: tuple[VariantDifference, ...]
     drawn: Mapping[str, Floats]
 
@@ -103,9 +104,8 @@ def variants_of(
             drawn[measure.name] = np.stack(of_each, axis=-1)
     users = tuple(int(sums.users[number + 1]) for number in order)
     ordered = tuple(names[number] for number in order)
-    return Variants(
-        ordered, users, sums.mixed, mismatch(ordered, users, shares), tuple(rows), drawn
-    )
+    p = mismatch(ordered, users, shares)
+    return Variants(ordered, users, sums.mixed, p, not shares, tuple(rows), drawn)
 
 
 def _of_variant(measure: OnlineMeasure, variant: int) -> Callable[[Floats], Floats]:
