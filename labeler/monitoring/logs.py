@@ -122,7 +122,9 @@ def _density(
     except (BadInput, Misconfigured) as error:
         missing.append(Finding(f"query drift: {error}"))
         return
-    yield _watched("density", "Query drift", log.reading, result)
+    watched = _watched("density", "Query drift", log.reading, result)
+    of_what = {"application": how.reading.application, "encoder": how.encoding.options.name}
+    yield replace(watched, figures={**watched.figures, **of_what})
 
 
 def _watched(key: str, heading: str, reading: LogReading, result: LogResult) -> Watched:

@@ -20,6 +20,9 @@ from labeler.report.notebook import notebook_html
 from labeler.report.page import Page
 from labeler.report.table import Column, Row, Table
 
+OF_WEEKS = ("application", "encoder")
+"""Figures of a watch over a log that say of what its weeks are: those of others do not compare."""
+
 
 @dataclass(frozen=True, repr=False)
 class Monitoring:
@@ -68,14 +71,21 @@ class Monitoring:
 
     def weeks(self, key: str) -> dict[str, dict[str, float | None]]:
         """The weeks of a watch over a log, joined over all runs."""
-        runs = [*(self._earlier_weeks(run, key) for run in self.history)]
-        own = next((watched.weekly for watched in self.watches if watched.key == key), {})
-        return joined_weeks([*runs, {week: dict(figures) for week, figures in own.items()}])
+        own = next((watched for watched in self.watches if watched.key == key), None)
+        if own is None:
+            return {}
+        runs = [self._earlier_weeks(run, own) for run in self.history]
+        return joined_weeks([*runs, {week: dict(figures) for week, figures in own.weekly.items()}])
 
     @staticmethod
-    def _earlier_weeks(run: WatchRun, key: str) -> Any:
-        weekly = run.content.get("weekly")
-        return weekly.get(key) if isinstance(weekly, dict) else None
+    def _earlier_weeks(run: WatchRun, own: Watched) -> Any:
+        """The weeks that an earlier run kept; None of a run over something else."""
+        watches, weekly = run.content.get("watches"), run.content.get("weekly")
+        kept = watches.get(own.key) if isinstance(watches, dict) else None
+        if not isinstance(weekly, dict) or not isinstance(kept, dict):
+            return None
+        is_same = all(kept.get(name) == own.figures.get(name) for name in OF_WEEKS)
+        return weekly.get(own.key) if is_same else None
 
     @property
     def proposed_queries(self) -> list[dict[str, Any]] | None:

@@ -1,6 +1,7 @@
 """`monitor`: runs of the watch, their history, their page, and how the command ends."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
@@ -180,6 +181,9 @@ def test_a_log_whose_queries_change_raises_an_alarm_and_its_weeks_are_kept_once(
     unread = "20 rows of 260 left out: a date that cannot be read"
     assert unread in " ".join(map(str, last.findings()))
     assert unread in last.page().markdown()
+    other = replace(last.watches[-1], figures={**last.watches[-1].figures, "application": "b"})
+    assert len(replace(last, watches=(replace(other, weekly={}),)).weeks("density")) == 0
+    assert len(replace(last, watches=(replace(last.watches[-1], weekly={}),)).weeks("density")) == 6
     assert run(collection, "--log", str(log), "--column", "when") == 2
     assert "--column: expected PART:NAME" in capsys.readouterr().err
 

@@ -18,11 +18,13 @@ from labeler.monitoring.online.counterfactual import RankedSums, counterfactual
 from labeler.monitoring.online.interleaving import TeamSums, outcome_of, team_draft
 from labeler.monitoring.online.online import OfflineSide, online
 from labeler.monitoring.online.options import OnlineOptions
+from labeler.monitoring.online.orders import SystemOrders, system_orders
 from labeler.monitoring.online.pairs import PairsAtRanks
 from labeler.monitoring.online.propensities import Propensities, propensities, strengths
 from labeler.monitoring.online.result import OnlineMeasures
 from labeler.monitoring.online.variants import mismatch
 from labeler.report.page.document import Page
+from labeler.report.table import Interval
 from labeler.testing.click_log import ClickWorld, made_clicks
 
 WORLD = ClickWorld(searches=2500, queries=40)
@@ -225,7 +227,7 @@ def test_an_order_that_users_turn_round_is_an_alarm(tmp_path: Path) -> None:
     scores = {"a": {str(q): 0.4 for q in range(30)}, "b": {str(q): 0.5 for q in range(30)}}
     with open_log(path) as log:
         alarms = list(map(str, online(log, None, OfflineSide("nDCG@10", scores)).alarms()))
-    assert alarms[0].startswith("sample ratio mismatch: users are not split as they were meant")
+    assert alarms[0].startswith("sample ratio mismatch: users are not split evenly")
     assert alarms[1].startswith("nDCG@10 puts b above a, users the other way round")
 
 
@@ -271,3 +273,16 @@ def test_reformulations_are_other_words_of_one_visit_soon_after(tmp_path: Path) 
     with open_log(path) as log:
         value = online(log).figures.whole["reformulated"].value
     assert value == 1 / 5
+
+
+def test_an_order_online_that_one_week_of_twenty_would_show_by_chance_is_no_alarm() -> None:
+    def orders(above: float) -> SystemOrders:
+        drawn = np.zeros((2000, 2))
+        drawn[: round(2000 * above), 1] = 1.0
+        drawn[round(2000 * above) :, 0] = 1.0
+        scores = {"a": {str(q): 0.5 for q in range(30)}, "b": {str(q): 0.4 for q in range(30)}}
+        values = [Interval(0.1, None, None), Interval(0.2, None, None)]
+        return system_orders(scores, values, drawn, ("nDCG@10", "CTR"))
+
+    assert [len(orders(above).reversed_pairs) for above in (0.97, 0.999, 1.0)] == [0, 0, 1]
+    assert orders(0.97).pairs[0].agrees is False

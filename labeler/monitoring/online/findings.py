@@ -61,11 +61,11 @@ def _alarms_of_variants(of: Variants | None) -> Iterator[Finding]:
 
 
 def _alarms_of_orders(of: SystemOrders | None) -> Iterator[Finding]:
-    for pair in of.pairs if of else ():
-        if pair.agrees is False and of is not None:
-            better, worse = (pair.first, pair.second)
-            if pair.offline < 0.5:
-                better, worse = worse, better
+    for pair in of.reversed_pairs if of else ():
+        better, worse = (pair.first, pair.second)
+        if pair.offline < 0.5:
+            better, worse = worse, better
+        if of is not None:
             yield Finding(
                 f"{of.measure} puts {better} above {worse}, users the other way round"
                 f" ({of.online_measure}): the offline order does not hold online",

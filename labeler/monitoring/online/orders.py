@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.monitoring.density.options import WEEKLY_LEVEL
 from labeler.report.table import Interval
 from labeler.stats.correlation import tau_b
 from labeler.stats.intervals import quantiles
@@ -48,6 +49,16 @@ class SystemOrders:
     online: tuple[Interval, ...]
     tau: Interval
     pairs: tuple[PairOrder, ...]
+
+    @property
+    def reversed_pairs(self) -> list[PairOrder]:
+        """The pairs that users order otherwise, sure enough for all pairs in a year of weeks."""
+        by_chance = WEEKLY_LEVEL / max(len(self.pairs), 1)
+        return [
+            pair
+            for pair in self.pairs
+            if pair.agrees is False and min(pair.online, 1 - pair.online) <= by_chance
+        ]
 
 
 def system_orders(
