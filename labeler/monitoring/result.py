@@ -81,10 +81,10 @@ class Monitoring:
     def _earlier_weeks(run: WatchRun, own: Watched) -> Any:
         """The weeks that an earlier run kept; None of a run over something else."""
         watches, weekly = run.content.get("watches"), run.content.get("weekly")
-        kept = watches.get(own.key) if isinstance(watches, dict) else None
-        if not isinstance(weekly, dict) or not isinstance(kept, dict):
+        figures = watches.get(own.key) if isinstance(watches, dict) else None
+        if not isinstance(weekly, dict) or not isinstance(figures, dict):
             return None
-        is_same = all(kept.get(name) == own.figures.get(name) for name in OF_WEEKS)
+        is_same = all(figures.get(name) == own.figures.get(name) for name in OF_WEEKS)
         return weekly.get(own.key) if is_same else None
 
     @property
