@@ -51,12 +51,50 @@ class PostgresServer:
     def stop(self) -> None:
         self.run("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop")
 
-    def database(self) -> str:
+    def do(self, *statements: str, database: str = "postgres") -> None:
         from pg8000.native import Connection
 
+        with closing(Connection("labeler", "127.0.0.1", database, self.port)) as connection:
+            for statement in statements:
+                connection.run(statement)
+
+    def encrypt(self) -> Path:
+        """From the next start on, offer TLS, for `localhost`; the file of its certificate."""
+        data = self.folder / "data"
+        how = [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+        ]
+        names = ["-addext", "subjectAltName=DNS:localhost"]
+        key, certificate = data / "server.key", data / "server.crt"
+        files = ["-keyout", str(key), "-out", str(certificate)]
+        subprocess.run([*how, *names, *files], check=True, capture_output=True)
+        for path in (key, certificate):
+            if os.getuid() == 0:
+                shutil.chown(path, "postgres", "postgres")
+        key.chmod(0o600)
+        with (data / "postgresql.conf").open("a") as settings:
+            settings.write("ssl = on\n")
+        return certificate
+
+    def ask_password_of(self, user: str) -> None:
+        """Let a user in with a password alone."""
+        rules = self.folder / "data" / "pg_hba.conf"
+        own = f"host all {user} 127.0.0.1/32 scram-sha-256\n"
+        rules.write_text(own + rules.read_text())
+        self.do("SELECT pg_reload_conf()")
+
+    def database(self, more: str = "") -> str:
         name = f"db{next(self.numbers)}"
-        with closing(Connection("labeler", "127.0.0.1", "postgres", self.port)) as connection:
-            connection.run(f"CREATE DATABASE {name}")
+        self.do(f"CREATE DATABASE {name} {more}")
         return f"postgresql://labeler@127.0.0.1:{self.port}/{name}"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from labeler.errors import AskedElsewhere, CallFailed, Locked, Stopped
+from labeler.errors import AskedElsewhere, CallFailed, LabelerError, Stopped
 from labeler.messages import count_of
 from labeler.model import Model, Reply, Request
 from labeler.store.base import (
@@ -177,7 +177,7 @@ class _BatchWriter:
         while self._in_progress or self._next:
             await asyncio.sleep(LEASE_SECONDS / 4)
             if self._in_progress:
-                with suppress(Locked):  # then nobody else can take a lease meanwhile
+                with suppress(LabelerError):  # locked, so nobody takes one; or what writes will say
                     await asyncio.to_thread(self._store.renew)
 
     async def finish(self) -> None:

@@ -216,12 +216,129 @@ def test_a_connection_that_is_cut_is_made_again(server: PostgresServer) -> None:
         ("postgresql://me@host", "no address of a database"),
         ("postgresql://host:x/db", "cannot be read"),
         ("mysql://me@host/db", "no address of a database"),
+        ("me:secret@host/db", "no address of a database"),
+        ("postgresql://me@host/db:secret@x", "no address of a database"),
+        ("postgresql://me@host/db?password=secret", "sslmode and sslrootcert"),
+        ("postgresql://me@host/db?sslmode=secret", "is one of disable"),
     ],
 )
 def test_what_is_no_address_or_holds_a_password_is_refused(text: str, problem: str) -> None:
     with pytest.raises(Misconfigured, match=problem) as refused:
         DatabaseAddress.of(text)
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://me@[::1]/db",
+        "postgresql://me@[fe80::2]:5433/db",
+        "postgresql://me%40firm@host/a%2Fb%20c",
+        "postgresql://me@host/db?sslmode=verify-full&sslrootcert=/etc/ca.pem",
+    ],
+)
+def test_an_address_is_shown_so_that_it_can_be_read_again(text: str) -> None:
+    address = DatabaseAddress.of(text)
+    assert (str(address), DatabaseAddress.of(str(address))) == (text, address)
+
+
+def test_a_password_is_asked_for_in_words(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = server.database().replace("labeler@", "anna@")
+    server.do("CREATE ROLE anna SUPERUSER LOGIN PASSWORD 'sesame'")
+    server.ask_password_of("anna")
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    with pytest.raises(Misconfigured, match="PGPASSWORD is not set"):
+        PostgresStore(DatabaseAddress.of(url))
+    monkeypatch.setenv("PGPASSWORD", "wrong-secret")
+    with pytest.raises(Misconfigured, match="password authentication failed") as refused:
+        PostgresStore(DatabaseAddress.of(url))
+    assert "secret" not in str(refused.value)
+    monkeypatch.setenv("PGPASSWORD", "sesame")
+    PostgresStore(DatabaseAddress.of(url)).close()
+
+
+def test_a_role_with_the_rights_of_the_page_works_and_another_is_told(
+    server: PostgresServer,
+) -> None:
+    url = server.database()
+    PostgresStore(DatabaseAddress.of(url)).close()
+    name = url.rpartition("/")[2]
+    server.do("CREATE ROLE ben LOGIN", "CREATE ROLE eve LOGIN")
+    server.do(
+        "GRANT USAGE ON SCHEMA labeler TO ben",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA labeler TO ben",
+        database=name,
+    )
+    store = PostgresStore(DatabaseAddress.of(url.replace("labeler@", "ben@")))
+    store.write(WriteBatch([keyed()], [Failed(OTHER, "call_failed", "why")], [b"n" * 32]))
+    assert store.learn_once("a", "b") == "b"
+    store.close()
+    with pytest.raises(Misconfigured, match="permission denied"):
+        PostgresStore(DatabaseAddress.of(url.replace("labeler@", "eve@")))
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_of_another_encoding_keeps_all_texts(
+    server: PostgresServer, encoding: str
+) -> None:
+    how = f"ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+    store = PostgresStore(DatabaseAddress.of(server.database(how)))
+    store.write(WriteBatch([keyed(text="кот 猫", request="кто")]))
+    assert store.replies([KEY])[KEY].text == "кот 猫"
+    assert len(store.records_with("m", ("к", "о"))) == 1
+    store.learn("é", "ü")
+    assert store.fact("é") == "ü"
+    store.close()
+
+
+def test_an_answer_may_take_longer_than_a_connection(server: PostgresServer) -> None:
+    store = PostgresStore(DatabaseAddress.of(server.database()))
+    limits = store.transaction(
+        lambda c: [c._usock.gettimeout()],
+        lock=False,
+    )
+    assert limits[0] >= 60
+    store.close()
+
+
+def test_a_store_is_closed_where_its_database_has_gone(server: PostgresServer) -> None:
+    store = PostgresStore(DatabaseAddress.of(server.database()), waiting=Waiting(1e6))
+    store.write(WriteBatch(claimed=[KEY]))
+    server.stop()
+    try:
+        store.close()
+    finally:
+        server.start()
+
+
+def test_tls_is_as_sure_as_the_address_says(tmp_path: Path) -> None:
+    with postgres_server() as plain:
+        url = plain.database()
+        with pytest.raises(Misconfigured, match="refuses SSL"):
+            PostgresStore(DatabaseAddress.of(f"{url}?sslmode=require"))
+        certificate = plain.encrypt()
+        copy = tmp_path / "ca.pem"
+        copy.write_bytes(certificate.read_bytes())
+        plain.stop()
+        plain.start()
+        here = url.replace("127.0.0.1", "localhost")
+        sure = f"sslmode=verify-full&sslrootcert={copy}"
+        for good in (url, f"{url}?sslmode=require", f"{here}?{sure}"):
+            assert is_encrypted(good)
+        assert not is_encrypted(f"{url}?sslmode=disable")
+        for bad in (f"{url}?{sure}", f"{here}?sslmode=verify-full"):
+            with pytest.raises(Misconfigured, match="certificate"):
+                PostgresStore(DatabaseAddress.of(bad))
+
+
+def is_encrypted(url: str) -> bool:
+    store = PostgresStore(DatabaseAddress.of(url))
+    query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+    rows = store.transaction(lambda c: c.run(query), lock=False)
+    store.close()
+    return bool(rows[0][0])
 
 
 def test_a_database_that_is_not_there_is_said_in_one_line(server: PostgresServer) -> None:

@@ -5,24 +5,34 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from labeler.errors import Misconfigured
 
 SCHEMES = ("postgresql", "postgres")
 PORT = 5432
 EXAMPLE = "postgresql://user@host/database"
+TLS_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+"""How sure a connection is, by the names that PostgreSQL's own programs have (`sslmode`)."""
+
+_SETTINGS = {"sslmode": "tls", "sslrootcert": "certificates"}
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddress:
-    """Where a database is; it is shown as it stands, as it holds no secret."""
+    """Where a database is; it is shown as it stands, as it holds no secret.
+
+    `tls` is one of `TLS_MODES`, and `certificates` the file of those that sign the server's; empty
+    where the environment says so (PGSSLMODE, PGSSLROOTCERT), or where PostgreSQL's default holds.
+    """
 
     host: str
     database: str
     user: str
     port: int = PORT
     unsent: Path | None = None
+    tls: str = ""
+    certificates: str = ""
 
     @classmethod
     def of(cls, text: str, unsent: Path | None = None) -> DatabaseAddress:
@@ -41,14 +51,19 @@ class DatabaseAddress:
         database = unquote(parts.path.strip("/"))
         user = unquote(parts.username or "") or os.environ.get("PGUSER", "")
         has_all = parts.scheme in SCHEMES and parts.hostname and database and user
-        if not has_all or parts.query or parts.fragment:
-            problem = f"{text.partition('?')[0]}: no address of a database; expected {EXAMPLE}"
+        if not has_all or parts.fragment or "@" in parts.path:
+            # what is no address is not shown: a password may stand anywhere in it
+            problem = f"this is no address of a database; expected {EXAMPLE}"
             raise Misconfigured(problem, parameter="store")
-        return cls(parts.hostname or "", database, user, port, unsent)
+        return cls(parts.hostname or "", database, user, port, unsent, **_settings(parts.query))
 
     def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == PORT else f":{self.port}"
-        return f"postgresql://{self.user}@{self.host}{port}/{self.database}"
+        settings = {"sslmode": self.tls, "sslrootcert": self.certificates}
+        query = urlencode({name: value for name, value in settings.items() if value}, safe="/")
+        names = quote(self.user, safe=""), quote(self.database, safe="")
+        return f"postgresql://{names[0]}@{host}{port}/{names[1]}" + (f"?{query}" if query else "")
 
     @property
     def name(self) -> str:
@@ -58,6 +73,19 @@ class DatabaseAddress:
     def exists(self) -> bool:
         """Whether there is a store: the database makes its tables when it is first opened."""
         return True
+
+
+def _settings(query: str) -> dict[str, str]:
+    """What an address says after its `?`; `Misconfigured` of what is not understood."""
+    given = parse_qs(query, keep_blank_values=True)
+    if strange := sorted(given.keys() - _SETTINGS.keys()):
+        problem = f"a store's address may set {' and '.join(_SETTINGS)}, not {strange[0]!r}"
+        raise Misconfigured(problem, parameter="store")
+    settings = {_SETTINGS[name]: values[-1] for name, values in given.items()}
+    if settings.get("tls", "prefer") not in TLS_MODES:
+        problem = f"sslmode of a store's address is one of {', '.join(TLS_MODES)}"
+        raise Misconfigured(problem, parameter="store")
+    return settings
 
 
 def is_database(text: str) -> bool:

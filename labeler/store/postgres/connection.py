@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from ssl import SSLError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.errors import FileProblem, LabelerError, Misconfigured
@@ -13,11 +16,15 @@ from labeler.messages import missing_extra
 from labeler.store.base import Waiting
 from labeler.store.postgres.address import DatabaseAddress
 from labeler.store.postgres.schema import LOCK
+from labeler.store.postgres.tls import tls_context
 
 if TYPE_CHECKING:
     from pg8000.native import Connection
 
 CONNECT_SECONDS = 10.0
+STATEMENT_SECONDS = 600.0
+"""How long an answer may take: for others to write before, or to look through millions of rows."""
+
 POLL_SECONDS = 0.5
 Result = TypeVar("Result")
 Rows = list[list[Any]]
@@ -27,6 +34,10 @@ _RETRIED = ("40001", "40P01", "57P01", "57P02", "57P03", "53300")
 
 _REFUSED = ("28000", "28P01", "3D000", "42501")
 """Codes of who may not come in: authorization, password, no such database, no privilege."""
+
+_OF_PASSWORDS = ("28000", "28P01")
+PASSWORD = "PGPASSWORD"
+"""The variable of the environment that holds the password."""
 
 
 class DatabaseConnection:
@@ -70,7 +81,7 @@ class DatabaseConnection:
                 if self._waiting.is_stopped():
                     raise problem from None
             if not noted:
-                self._waiting.note(f"waiting for {self.address}: {problem}")
+                self._waiting.note(f"waiting for {problem}")
                 noted = True
             time.sleep(POLL_SECONDS)
 
@@ -98,11 +109,14 @@ class DatabaseConnection:
                 host=address.host,
                 port=address.port,
                 database=address.database,
-                password=os.environ.get("PGPASSWORD"),
+                password=os.environ.get(PASSWORD, ""),
                 timeout=CONNECT_SECONDS,
                 application_name="labeler",
                 tcp_keepalive=True,
+                ssl_context=tls_context(address),
+                startup_params={"client_encoding": "UTF8"},
             )
+            allow_long_answers(self._connection)
         return self._connection
 
     def _problem(self, error: Exception) -> tuple[LabelerError, bool]:
@@ -111,8 +125,12 @@ class DatabaseConnection:
         code, message = "", str(error)
         if isinstance(details, dict):
             code, message = str(details.get("C", "")), str(details.get("M", ""))
+        elif isinstance(error.__cause__, OSError) and "connection to host" in message:
+            message = f"no connection: {error.__cause__}"
         line = f"{self.address}: {' '.join(message.split())[:200]}"
-        if code in _REFUSED:
+        if code in _OF_PASSWORDS and not os.environ.get(PASSWORD):
+            line += f"; {PASSWORD} is not set"
+        if code in _REFUSED or isinstance(error, SSLError) or "refuses SSL" in message:
             return Misconfigured(line, parameter="store"), False
         return FileProblem(line), not code or code in _RETRIED
 
@@ -122,9 +140,24 @@ class DatabaseConnection:
             with suppress(Exception):  # it is of no use any more
                 connection.close()
 
+    def stop_waiting(self) -> None:
+        """From now on, try once, and wait for nothing."""
+        self._waiting = replace(self._waiting, seconds=-1.0)
+
     def close(self) -> None:
         """End the connection."""
         self._drop()
+
+
+def allow_long_answers(connection: Connection) -> None:
+    """Wait longer for answers than for the connection, and find out when the other side is gone."""
+    opened: socket.socket | None = getattr(connection, "_usock", None)
+    if opened is None:
+        return
+    opened.settimeout(STATEMENT_SECONDS)
+    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):
+            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 @contextmanager

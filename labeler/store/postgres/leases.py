@@ -5,7 +5,6 @@ All of it runs inside the caller's transaction.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -79,10 +78,10 @@ def release_dead(connection: Connection) -> None:
 def keep_failure(connection: Connection, failed: Failed) -> None:
     """Keep how a call failed."""
     connection.run(
-        "INSERT INTO labeler.failures VALUES (:key, :at, :status, :detail) ON CONFLICT (key)"
+        "INSERT INTO labeler.failures"
+        " VALUES (:key, extract(epoch FROM clock_timestamp()), :status, :detail) ON CONFLICT (key)"
         " DO UPDATE SET at = excluded.at, status = excluded.status, detail = excluded.detail",
         key=failed.key,
-        at=time.time(),
         status=failed.status,
         detail=bytes_of(failed.detail),
     )

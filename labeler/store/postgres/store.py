@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +219,9 @@ class PostgresStore:
         """Release the leases and end the connection; where that is lost, time ends the leases."""
         try:
             if self._owner is not None and self._rescue is None:
-                self._run("DELETE FROM labeler.owners WHERE id = :owner", owner=self._owner)
+                self._database.stop_waiting()
+                with suppress(LabelerError):
+                    self._run("DELETE FROM labeler.owners WHERE id = :owner", owner=self._owner)
         finally:
             self._database.close()
             if self._rescue is not None:
@@ -233,5 +236,6 @@ class PostgresStore:
         with self._lock:
             if self._rescue is None:
                 self._rescue = Rescue(self.address.unsent, self._lasting)
+            self._database.stop_waiting()
             self._rescue.add(replies, redacted=self._redacted)
         return type(error)("; ".join(filter(None, (str(error), str(self._rescue)))))
