@@ -156,7 +156,7 @@ def few_queries(runs: Sequence[RunScores]) -> list[Finding]:
     if n >= FEW_QUERIES:
         return []
     measure, (low, high) = next(iter(run.intervals.items()))
-    wide = f"; {run.name}'s {measure} lies anywhere from {low:.3f} to {high:.3f}"
+    wide = f"; {run.name}'s {measure} over all such queries: {low:.3f} to {high:.3f}, at 95 %"
     few = "1 query: there is no interval" if n == 1 else f"{n} queries: intervals are wide"
     return [Finding(f"only {few}{wide if high > low else ''}", about=run.name)]
 
