@@ -180,7 +180,7 @@ def _take_in(
             note("next: --batch submit asks for what is missing; so does judging without --batch")
         check_complete(result, asked=False)
     if collected.open:
-        raise Incomplete("some batches are still open; collect again when they have ended")
+        raise Incomplete(collected.advice())
 
 
 def _show_collected(collected: CollectedBatches) -> None:

@@ -426,6 +426,7 @@ def test_answers_come_in_several_files(collection: Collection, tmp_path: Path) -
             answers.write_text("\n".join(json.dumps(answered(line)) for line in part))
         some = run(aread_answers(collection, tmp_path / "answers.0.jsonl"))
         assert (some.results[0].judged, some.open) == (3, 1)
+        assert "read them" in some.advice()
         assert any("read the others" in sentence for sentence in some.sentences())
         assert len(waiting_requests(collection)) == 1
         rest = run(aread_answers(collection, tmp_path / "answers.1.jsonl"))

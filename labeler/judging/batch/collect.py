@@ -61,6 +61,13 @@ class CollectedBatches:
     ended: tuple[BatchRecord, ...]
     results: tuple[JudgeResult, ...]
     open: int
+    in_files: int = 0
+
+    def advice(self) -> str:
+        """What to do about the batches that are open."""
+        if self.in_files == self.open:
+            return "requests in a file wait for their answers; read them, or cancel"
+        return "some batches are still open; collect again when they have ended"
 
     def sentences(self) -> Iterator[str]:
         """What was taken in, and what is left."""
@@ -270,5 +277,6 @@ async def _judged(
                 write_batch(collection, replace(batch, status=COLLECTED))
     if problems:
         raise type(problems[0])(f"{problems[0]}; the replies of its batch are in the store")
-    left = sum(record.is_open for record in read_batches(collection))
-    return CollectedBatches(collected, tuple(ended), tuple(results), left)
+    left = [record.status for record in read_batches(collection) if record.is_open]
+    counts = len(left), left.count(WRITTEN)
+    return CollectedBatches(collected, tuple(ended), tuple(results), *counts)
