@@ -2,7 +2,7 @@
 
 python scripts/page_picture.py demo/report.html -o docs/pictures/report.png --height 1290
 
-The README's picture is of `scripts/demo --queries 3`.
+The README's picture is of `scripts/demo`.
 
 The picture has few colors, so that it stays small; it is refused where it is not.
 """

@@ -120,7 +120,7 @@ def _leaderboard(board: Leaderboard, report: AssessorReport) -> Json:
             }
             for swap in swaps
         ],
-        "circular": [favour.as_json() for favour in board.bias.favours],
+        "circular": [favour.as_json() for favour in board.bias.favors],
     }
 
 

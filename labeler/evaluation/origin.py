@@ -114,7 +114,5 @@ def kin_finding(kin: Sequence[Kin]) -> list[Finding]:
     """That runs are kin to the model whose judgements score them."""
     shows = "only people's grades can show"
     if len(kin) == 1:
-        return [Finding(f"circular: {kin[0]}; whether that favours it, {shows}")]
-    return (
-        [Finding(f"circular: {together(kin)}; whether that favours them, {shows}")] if kin else []
-    )
+        return [Finding(f"circular: {kin[0]}; whether that favors it, {shows}")]
+    return [Finding(f"circular: {together(kin)}; whether that favors them, {shows}")] if kin else []

@@ -169,7 +169,7 @@ def test_too_few_unrelated_systems_are_no_evidence_of_favour() -> None:
     board = leaderboard_of_dicts(people, other, runs, parse("nDCG@10"))
     assert board is not None
     kin = kin_of(list(runs), {"other": "claude-3"}, {"assessor": "gpt-4o"})
-    (found,) = board.against_kin(kin).bias.favours
+    (found,) = board.against_kin(kin).bias.favors
     assert (found.kin.run, found.kin.families) == ("gpt-ranker", ("GPT",))
     assert found.kin.ties == (("assessor", "gpt-4o"),)
     assert (found.verdict, found.residual, found.others) == ("no evidence", None, 2)

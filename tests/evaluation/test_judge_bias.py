@@ -1,4 +1,4 @@
-"""What an assessor does to systems' scores, who is kin to it, and whether that favours them."""
+"""What an assessor does to systems' scores, who is kin to it, and whether that favors them."""
 
 import json
 import shutil
@@ -87,7 +87,7 @@ def test_unrelated_systems_are_seldom_called_favoured_and_a_planted_favour_often
 
 
 def many_runs(favour: bool) -> tuple[Qrels, Qrels, dict[str, Run]]:
-    """Ten systems of unequal worth; the assessor grades two of them up, where it favours these."""
+    """Ten systems of unequal worth; the assessor grades two of them up, where it favors these."""
     rng = np.random.default_rng(2)
     people: Qrels = {
         f"q{q:02}": {f"d{d:02}": int(rng.integers(0, 3)) for d in range(30)} for q in range(40)
@@ -129,8 +129,8 @@ def test_kin_are_held_against_the_systems_that_are_no_kin(favour: bool) -> None:
     x, y = board.scores[0].mean(axis=1), (board.scores[1] - board.scores[0]).mean(axis=1)
     line = trend(x[others], y[others])
     assert line == bias.line
-    assert len(bias.favours) == 2
-    for found in bias.favours:
+    assert len(bias.favors) == 2
+    for found in bias.favors:
         assert found.others == 8
         verdict = "favoured" if favour else "no favour shown"
         assert found.verdict == verdict
@@ -160,7 +160,7 @@ def test_a_gain_is_a_gain_where_lower_scores_are_better() -> None:
     board = leaderboard_of_dicts(people, assessor, runs, parse("MeanRank"))
     assert board is not None
     bias = board.against_kin(kin_of(list(runs), {}, {"assessor": "mistral-7b"})).bias
-    assert all((found.residual or 0) > 0 for found in bias.favours)
+    assert all((found.residual or 0) > 0 for found in bias.favors)
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_kin_of_a_model_are_named_where_its_grades_score_them(
     assert execute(["evaluate", qrels, runs]) == 0
     said = capsys.readouterr().err
     both = "codestral-rerank (Mistral) and rank_zephyr (Mistral) are kin to the assessor"
-    assert f"circular: {both} mistral-large; whether that favours them" in said
+    assert f"circular: {both} mistral-large; whether that favors them" in said
     assert execute(["leaderboard", human, qrels, runs, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {row["run"]: row["verdict"] for row in found["circular"]} == {

@@ -1,1 +1,1 @@
-"""The same systems by two sets of qrels: leaderboards, swaps, and what an assessor favours."""
+"""The same systems by two sets of qrels: leaderboards, swaps, and what an assessor favors."""

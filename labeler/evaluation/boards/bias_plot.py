@@ -29,7 +29,7 @@ def draw_bias(panel: Axes, board: Leaderboard, names: tuple[str, str]) -> None:
     In the band lie 95 of 100 unrelated systems; kin are filled squares.
     """
     first, second = map(shortened, names)
-    kin = {favour.kin.run for favour in board.bias.favours}
+    kin = {favour.kin.run for favour in board.bias.favors}
     drawn = [value for s in board.systems for value in (s.first, s.second, *_change(s))]
     low, high = min(drawn), max(drawn)
     margin = 0.03 * (high - low) or 0.05

@@ -123,7 +123,7 @@ class Leaderboard:
             "noise_ceiling": self.ceiling,
             "significance": self.decisions_as_json(),
             "judge_bias": self.bias.as_json(),
-            "circular": [favour.as_json() for favour in self.bias.favours],
+            "circular": [favour.as_json() for favour in self.bias.favors],
             "swaps": [vars(swap) | {"significant_by": swap.verdict} for swap in self.swaps],
             "warnings": [str(finding) for finding in self.findings],
         }
@@ -174,7 +174,7 @@ class Leaderboard:
             left_out = count_of(self.undefined, "query", "queries")
             text = f"{self.measure} is undefined for some run in {left_out}: left out"
             findings.append(Finding(text))
-        return (*findings, *favour_findings(self.bias.favours))
+        return (*findings, *favour_findings(self.bias.favors))
 
     def against_kin(self, kin: Sequence[Kin]) -> Leaderboard:
         """The same, with the assessor's bias seen from the systems that are no kin to it."""

@@ -115,9 +115,7 @@ class Favour:
     def __str__(self) -> str:
         circular = f"circular: {self.kin}"
         if self.residual is None or self.reach is None:
-            return (
-                f"{circular}; whether that favours it cannot be seen from {_too_few(self.others)}"
-            )
+            return f"{circular}; whether that favors it cannot be seen from {_too_few(self.others)}"
         size = f"{_signed(self.residual)} off the line of the {self.others} unrelated systems"
         within = f"95 of 100 such lie within {number_text(self.reach, '.3f')}"
         beyond = ", drawn beyond their scores" if self.outside else ""
@@ -143,16 +141,16 @@ def _too_few(others: int) -> str:
     return f"{counted}, where {FEWEST_OTHERS} that differ are needed"
 
 
-def favour_findings(favours: Sequence[Favour]) -> Iterator[Finding]:
+def favour_findings(favors: Sequence[Favour]) -> Iterator[Finding]:
     """A sentence for each system of which something can be seen, and one for all the others."""
-    seen = [favour for favour in favours if favour.has_evidence]
-    unseen = [favour for favour in favours if not favour.has_evidence]
+    seen = [favour for favour in favors if favour.has_evidence]
+    unseen = [favour for favour in favors if not favour.has_evidence]
     for favour in seen + (unseen if len(unseen) == 1 else []):
         yield Finding(str(favour), about=favour.kin.run)
     if len(unseen) > 1:
         circular = f"circular: {together([favour.kin for favour in unseen])}"
         few = _too_few(unseen[0].others)
-        yield Finding(f"{circular}; whether that favours them cannot be seen from {few}")
+        yield Finding(f"{circular}; whether that favors them cannot be seen from {few}")
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,7 @@ class JudgeBias:
     line: Trend | None
     components: Components | None
     residuals: Mapping[str, float]
-    favours: tuple[Favour, ...] = ()
+    favors: tuple[Favour, ...] = ()
 
     def sentences(self, first: str, second: str) -> list[str]:
         """How far the assessor compresses, and how much of its own it does to systems."""
@@ -209,16 +207,16 @@ def judge_bias(board: ScoredSystems, kin: Sequence[Kin] = ()) -> JudgeBias:
             s.run: float(bias[i] - line.at(float(x[i]))) for i, s in enumerate(board.systems)
         }
     others = x[is_other]
-    favours = []
+    favors = []
     for i in board.order:
         run = board.systems[i].run
         if run in akin and line is not None and len(others) >= FEWEST_OTHERS:
             outside = not others.min() <= x[i] <= others.max()
             reach = line.reach(float(x[i]))
-            favours.append(Favour(akin[run], len(others), residuals[run], reach, bool(outside)))
+            favors.append(Favour(akin[run], len(others), residuals[run], reach, bool(outside)))
         elif run in akin:
-            favours.append(Favour(akin[run], len(others)))
-    return JudgeBias(line, components(first[is_other], second[is_other]), residuals, tuple(favours))
+            favors.append(Favour(akin[run], len(others)))
+    return JudgeBias(line, components(first[is_other], second[is_other]), residuals, tuple(favors))
 
 
 def _signed(value: float) -> str:
