@@ -34,6 +34,7 @@ from labeler.models.policies.stack import Guard, guarded, knows, remembered_size
 from labeler.models.prices import Price, batch_price, price_of
 from labeler.models.server.client import Calls
 from labeler.store import Store, StorePlace, Waiting, open_store
+from labeler.store.postgres.address import DatabaseAddress
 from labeler.store.secret import kept_secret, secret_of
 
 
@@ -194,6 +195,14 @@ def _opened(path: StorePlace, options: SessionOptions, control: Control) -> Iter
         yield store
 
 
+def _note_other_replies(database: DatabaseAddress, control: Control) -> None:
+    """Say that replies lie in a file, too, from which nothing is answered."""
+    file = database.unsent
+    if file is not None and file.exists():
+        problem = f"{file} is not read, as replies are kept in {database}"
+        control.note(f"{problem}; what it holds may be asked again, unless it was copied there")
+
+
 def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control) -> Guard:
     """What stands between the run and the server."""
     most = (limits.max_calls, limits.max_tokens, limits.max_cost, limits.deadline)
@@ -206,7 +215,10 @@ def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control
 
 def _warn_of_network(path: StorePlace, control: Control) -> None:
     """Warn of a network file system, where several machines must not share a file."""
-    kind = network_file_system(path) if isinstance(path, Path) else None
+    if not isinstance(path, Path):
+        _note_other_replies(path, control)
+        return
+    kind = network_file_system(path)
     if kind:
         problem = f"{path} lies on a network file system ({kind})"
         control.note(f"{problem}: use it from one machine at a time")

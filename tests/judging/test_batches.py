@@ -266,6 +266,17 @@ def test_requests_go_into_a_file_and_answers_come_from_one(
             run(aread_answers(collection, answers))
 
 
+def test_nobody_waits_at_a_server_for_what_was_written_into_a_file(
+    collection: Collection, tmp_path: Path
+) -> None:
+    with BatchServer() as server:
+        run(awrite_requests(collection, options(server), tmp_path / "requests.jsonl"))
+        waited = run(await_batches(collection, options(server), every=0.0))
+        assert (waited.open, waited.in_files, len(server.batches)) == (1, 1, 0)
+        other = run(await_batches(collection, options(server, name="two", prompt="basic"), every=0))
+        assert (other.results[0].judged, other.open) == (4, 1)
+
+
 def test_a_file_that_answers_nothing_changes_nothing(
     collection: Collection, tmp_path: Path
 ) -> None:

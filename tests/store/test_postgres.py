@@ -21,6 +21,7 @@ from labeler.data import Pair
 from labeler.errors import FileProblem, Misconfigured
 from labeler.judging.judge import judge
 from labeler.model import Reply
+from labeler.models.control import Control
 from labeler.store import Store, StorePlace, Waiting, open_store
 from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.postgres.address import DatabaseAddress
@@ -441,6 +442,10 @@ def test_the_replies_of_a_file_go_into_the_database_and_answer_there(
     assert (copy_file(file, store), copy_file(file, store)) == (4, 0)
     store.close()
     monkeypatch.setenv("LABELER_STORE", str(store.address))
+    notes: list[str] = []
+    control = Control(note=notes.append)
+    assert judge(collection, model=model, name="two", control=control).judged == 4
+    assert any(note.startswith(f"{file} is not read") for note in notes)
     file.unlink()
     assert judge(Collection(collection.folder), model=model, name="two").judged == 4
     assert len(asked) == 4

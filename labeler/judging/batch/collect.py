@@ -165,11 +165,12 @@ async def await_batches(
 ) -> CollectedBatches:
     """Hand over what nobody has answered, wait, collect, and again, until all is answered.
 
-    Batches that were submitted before are waited for, too. Each look is `every` seconds after the
-    last.
+    Batches that were submitted before are waited for, too; files that somebody else has answered
+    are not. Each look is `every` seconds after the last.
     """
     control, opened = control or Control(), open_collection(collection)
     total, ended, result = Collected(), list[BatchRecord](), None
+    sets: dict[str, JudgeResult] = {}
     for _ in range(MOST_ROUNDS):
         submitted = await asubmit(opened, options, control)
         if not (submitted.batches or submitted.waiting):
@@ -178,13 +179,14 @@ async def await_batches(
             result = await _collected_patiently(opened, options, control, every)
             total.add(result.collected)
             ended += result.ended
-            if not result.open or control.stop.is_over:
+            sets |= {judged.name: judged for judged in result.results}
+            if result.open == result.in_files or control.stop.is_over:
                 break
             await control.stop.sleep(every)
-        if control.stop.is_over:
+        if control.stop.is_over or not (submitted.batches or result.ended):
             break
-    results = result.results if result else ()
-    return CollectedBatches(total, tuple(ended), results, result.open if result else 0)
+    left = (result.open, result.in_files) if result else (0, 0)
+    return CollectedBatches(total, tuple(ended), tuple(sets.values()), *left)
 
 
 async def _collected_patiently(
