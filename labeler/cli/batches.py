@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +16,8 @@ from labeler.errors import Incomplete, Misuse
 from labeler.messages import dollars
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from labeler.cli.options import OutputFlags
     from labeler.collection.layout import Collection
     from labeler.collection.outputs import Output
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from labeler.judging.batch.submit import Submitted
     from labeler.judging.session import JudgeOptions
     from labeler.models.control import Control
+    from labeler.models.policies.stop import StopSignal
 
 BATCH = "Batch"
 Act = Literal["submit", "status", "collect", "cancel", "wait", "write", "read"]
@@ -91,8 +94,6 @@ def _plan(
     control: Control,
     shown: tuple[OutputFlags, Output | None],
 ) -> None:
-    from dataclasses import replace
-
     from labeler.judging.judge import aplan_judging
     from labeler.models.policies.defer import Deferral
 
@@ -112,14 +113,14 @@ def _hand_over(
 ) -> None:
     from labeler.judging.batch.submit import asubmit, awrite_requests
 
-    def work(stop: object) -> object:
-        watched = control.with_stop(stop)  # type: ignore[arg-type]  # the signal of the runner
+    def work(stop: StopSignal) -> Coroutine[Any, Any, Submitted]:
+        watched = control.with_stop(stop)
         if flags.batch == "submit":
             return asubmit(collection, asked, watched)
         file = shown[0].written_to(flags.batch_file or Path())
         return awrite_requests(collection, asked, file, watched)
 
-    submitted: Submitted = run_until_stopped(work)  # type: ignore[arg-type]
+    submitted = run_until_stopped(work)
     show_outcome(submitted, _show_submitted, *shown)
     if submitted.stopped:
         raise submitted.stopped
@@ -165,15 +166,15 @@ def _take_in(
 
     at = asked.base_url, asked.limits
 
-    def work(stop: object) -> object:
-        watched = control.with_stop(stop)  # type: ignore[arg-type]  # the signal of the runner
+    def work(stop: StopSignal) -> Coroutine[Any, Any, CollectedBatches]:
+        watched = control.with_stop(stop)
         if flags.batch == "wait":
             return await_batches(collection, asked, watched)
         if flags.batch == "read":
             return aread_answers(collection, flags.batch_file or Path(), *at, watched)
         return acollect(collection, *at, watched)
 
-    collected: CollectedBatches = run_until_stopped(work)  # type: ignore[arg-type]
+    collected = run_until_stopped(work)
     show_outcome(collected, _show_collected, *shown)
     for result in collected.results:
         if result.failed and not collected.open:
