@@ -406,7 +406,7 @@ def test_a_process_that_ends_before_its_set_is_judged_leaves_that_to_the_next(
 def test_a_set_that_cannot_be_judged_keeps_its_replies(collection: Collection) -> None:
     with BatchServer() as server:
         submit(collection, server)
-        judge(collection, model="local", prompt="umbrela", name="one")
+        judge(collection, model="similarity", name="one")
         with pytest.raises(Misuse, match="are in the store"):
             collect(collection)
         judged = judge(collection, model="fake", base_url=server.base_url, name="two")
