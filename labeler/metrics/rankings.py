@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from operator import itemgetter
 
 import numpy as np
@@ -100,6 +101,42 @@ class Rankings:
             self.pool_grade[pool_entries],
             self.max_grade,
             None if self.passed is None else self.passed[mask],
+        )
+
+    @property
+    def documents(self) -> Integers:
+        """How many documents each query retrieved, and how many are in its pool, together."""
+        return self.retrieved + np.bincount(self.pool_query, minlength=self.n)
+
+    def blocks(self, documents: Integers, size: int) -> Iterator[Rankings]:
+        """The rankings of some queries after another, about `size` documents at a time.
+
+        `documents` are those that each query counts. No query is in two blocks.
+        """
+        block = np.cumsum(documents) // size
+        edges = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), self.n]
+        if len(edges) == 2:
+            yield self
+            return
+        entries = np.searchsorted(self.query, edges).tolist()
+        pool_entries = np.searchsorted(self.pool_query, edges).tolist()
+        parts = zip(pairwise(edges), pairwise(entries), pairwise(pool_entries), strict=True)
+        for queries, own, pool in parts:
+            yield self._slice(slice(*queries), slice(*own), slice(*pool))
+
+    def _slice(self, queries: slice, own: slice, pool: slice) -> Rankings:
+        """The rankings of consecutive queries, which have these entries."""
+        return Rankings(
+            self.queries[queries],
+            self.retrieved[queries],
+            self.query[own] - queries.start,
+            self.rank[own],
+            self.grade[own],
+            self.score[own],
+            self.pool_query[pool] - queries.start,
+            self.pool_grade[pool],
+            self.max_grade,
+            None if self.passed is None else self.passed[queries],
         )
 
 

@@ -166,3 +166,37 @@ def test_bounds_of_many_queries_are_those_of_each() -> None:
             strict=True,
         ):
             assert found == pytest.approx(wanted)
+
+
+def test_blocks_of_queries_give_what_all_queries_at_once_give() -> None:
+    rng = np.random.default_rng(16)
+    qrels = {
+        f"q{q}": {f"d{d}": int(rng.integers(-1, TOP + 1)) for d in range(0, 12, 2)}
+        for q in range(9)
+    }
+    run = {
+        q: {f"d{d}": float(rng.integers(0, 5)) for d in rng.permutation(12)[: int(n)]}
+        for q, n in zip(qrels, rng.integers(1, 12, 8), strict=False)
+    }
+    measures = parse_all(ALL)
+    ranked = rankings(qrels, run, max_grade=TOP)
+    wanted_ends: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    wanted = scenarios(ranked, measures, wanted_ends)
+    for size in (1, 20, 50):
+        ends: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        cases = scenarios(ranked, measures, ends, size)
+        assert list(cases) == list(wanted)
+        for name, case in cases.items():
+            assert case == pytest.approx(wanted[name], rel=1e-12, nan_ok=True), (size, name)
+        assert ends.keys() == wanted_ends.keys()
+        for name, (low, high) in ends.items():
+            assert low == pytest.approx(wanted_ends[name][0], rel=1e-12)
+            assert high == pytest.approx(wanted_ends[name][1], rel=1e-12)
+
+
+def test_blocks_hold_whole_queries_in_order() -> None:
+    qrels = {f"q{q}": {"a": 1, "b": 0} for q in range(5)}
+    ranked = rankings(qrels, {q: {"a": 2.0, "c": 1.0} for q in qrels})
+    blocks = list(ranked.blocks(ranked.documents, 6))
+    assert [block.queries for block in blocks] == [("q0",), ("q1",), ("q2", "q3"), ("q4",)]
+    assert list(ranked.blocks(ranked.documents, 99)) == [ranked]

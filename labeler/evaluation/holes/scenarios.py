@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,32 +58,80 @@ def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, 
 
 EndsByMeasure = dict[str, tuple[Floats, Floats]]
 
+DOCUMENTS = 1 << 20
+"""So many documents are filled in at once: what is held does not grow with a run's lines."""
+
+
+class _Values(NamedTuple):
+    """Values of each query by one measure: in both scenarios, at the ends, and of RBP's residual.
+
+    The last three are empty where there are none.
+    """
+
+    irrelevant: Floats
+    top: Floats
+    low: Floats
+    high: Floats
+    residual: Floats
+
+
+_NONE: Floats = np.zeros(0)
+
 
 def scenarios(
-    r: Rankings, measures: Sequence[Measure], ends_by_measure: EndsByMeasure | None = None
+    r: Rankings,
+    measures: Sequence[Measure],
+    ends_by_measure: EndsByMeasure | None = None,
+    size: int = DOCUMENTS,
 ) -> dict[str, dict[str, float]]:
     """A measure: its mean if all unjudged documents were irrelevant, and if all were of top grade.
 
     `low` and `high` are true bounds, where an exact way to them is known. RBP's upper bound counts
     the documents below the ranking's end too. For nDCG and whatever divides by what could be found,
     neither scenario is a bound, because the ideal moves; see `bounds`. The ends of each query are
-    put into `ends_by_measure`.
+    put into `ends_by_measure`. About `size` documents are worked on at a time.
     """
-    cases = filled(r, 0) if any(map(_sees_holes, measures)) else r, filled(r, r.max_grade)
+    return scenarios_by_block(r.blocks(r.documents, size), measures, ends_by_measure)
+
+
+def scenarios_by_block(
+    blocks: Iterable[Rankings],
+    measures: Sequence[Measure],
+    ends_by_measure: EndsByMeasure | None = None,
+) -> dict[str, dict[str, float]]:
+    """The same of rankings that come as blocks of queries, in the order of the queries."""
+    parts = [_of_block(block, measures) for block in blocks]
     cases_by_measure = {}
+    for measure, of_measure in zip(measures, zip(*parts, strict=True), strict=True):
+        values = _Values(*map(np.concatenate, zip(*of_measure, strict=True)))
+        cases_by_measure[str(measure)] = _summed_up(measure, values)
+        if len(values.low) and ends_by_measure is not None:
+            ends_by_measure[str(measure)] = values.low, values.high
+    return cases_by_measure
+
+
+def _of_block(r: Rankings, measures: Sequence[Measure]) -> list[_Values]:
+    """The values of each measure."""
+    cases = filled(r, 0) if any(map(_sees_holes, measures)) else r, filled(r, r.max_grade)
+    of_measures = []
     for measure in measures:
         seen = cases[0] if _sees_holes(measure) else r
         values = measure.per_query(seen), measure.per_query(cases[1])
-        both = (summed_up(measure, value) for value in values)
-        entry = dict(zip(("unjudged_irrelevant", "unjudged_top"), both, strict=True))
-        if (ends := _ends(measure, r, *values)) is not None:
-            entry["low"], entry["high"] = (summed_up(measure, end) for end in ends)
-            if ends_by_measure is not None:
-                ends_by_measure[str(measure)] = ends
-        if measure.name == "RBP":
-            entry["residual"] = summed_up(measure, _residual(measure, r))
-        cases_by_measure[str(measure)] = entry
-    return cases_by_measure
+        ends = _ends(measure, r, *values) or (_NONE, _NONE)
+        residual = _residual(measure, r) if measure.name == "RBP" else _NONE
+        of_measures.append(_Values(*values, *ends, residual))
+    return of_measures
+
+
+def _summed_up(measure: Measure, values: _Values) -> dict[str, float]:
+    """Both scenarios, and what else there is."""
+    entry = {
+        "unjudged_irrelevant": summed_up(measure, values.irrelevant),
+        "unjudged_top": summed_up(measure, values.top),
+    }
+    names = ("low", "high", "residual")
+    more = zip(names, (values.low, values.high, values.residual), strict=True)
+    return entry | {name: summed_up(measure, each) for name, each in more if len(each)}
 
 
 def _ends(
