@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.grouping import GroupFlags, GroupGateFlags
-from labeler.cli.numbers import COUNT_OR_NONE, number
+from labeler.cli.numbers import COUNT_OR_NONE, JOBS, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.scoring import (
     COMPARING,
@@ -111,6 +111,14 @@ def command(
             rich_help_panel=SCORING,
         ),
     ] = None,
+    jobs: Annotated[
+        int,
+        number(
+            JOBS,
+            help="So many processes score the runs; it pays where one takes ten seconds or more.",
+            rich_help_panel=SCORING,
+        ),
+    ] = 1,
     baseline: Baseline = None,
     interval: Annotated[
         IntervalKind,
@@ -157,6 +165,7 @@ def command(
         margins=margins,
         grouping=grouping,
         progress=partial(progress, stays=False),
+        jobs=jobs,
     )
     with gates.blamed(), groups.blamed(gates):
         report = report_of(*_sources(paths, qrels), options)

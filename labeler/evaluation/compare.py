@@ -77,14 +77,15 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     interval: IntervalKind = "bootstrap",
     seed: int = 0,
     margin: Margin = None,
+    jobs: int = 1,
 ) -> Comparisons:
     """Compare runs with a baseline: by default the best one by the first measure.
 
     Differences of paired queries with intervals, a randomization test (the paired t test with
     `interval="t"`), and what is left of it after a correction: Holm's for the runs compared with a
     `baseline`, and for all pairs of runs (randomised HSD) where the best is taken. With a `margin`
-    it is said whether runs are shown to differ by less. Qrels, runs and measures are taken as by
-    `evaluate`.
+    it is said whether runs are shown to differ by less. Qrels, runs, measures and `jobs` are taken
+    as by `evaluate`.
 
     >>> import labeler
     >>> qrels = {f"q{n}": {"d1": 1} for n in range(30)}
@@ -99,7 +100,7 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     scoring = Scoring(missing)
     names = names_of(measures)
     margins = margins_by_measure(margin, names)
-    options = EvaluationOptions(names, scoring, baseline, interval, False, seed, margins)
+    options = EvaluationOptions(names, scoring, baseline, interval, False, seed, margins, jobs=jobs)
     report = report_on(qrels, runs_by_name, options)
     if not report.comparisons:
         raise BadInput("no query is scored for all runs by a measure that is a mean over queries")

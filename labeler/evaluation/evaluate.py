@@ -64,6 +64,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     weights: str | Mapping[str, float] = "",
     queries: str | os.PathLike[str] | Facts | None = None,
     min_queries: int = FEWEST,
+    jobs: int = 1,
 ) -> Report:
     """Score runs against qrels, with intervals, tests and the share that is judged.
 
@@ -73,8 +74,8 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     in the measures' units or one for each measure, it is said whether runs are shown to differ by
     less from the baseline. With `by`, a field of the queries' metadata or a dict of queries to
     groups, `report.by` has the scores of each group; `weights` are what queries count. Both are
-    looked up in the collection, or in `queries`. `Scoring`, `EvaluationOptions` and `Grouping`
-    explain the other parameters.
+    looked up in the collection, or in `queries`. With `jobs` so many processes score the runs; the
+    report is the same. `Scoring`, `EvaluationOptions` and `Grouping` explain the other parameters.
 
     >>> import labeler
     >>> qrels = {"q1": {"d1": 3, "d2": 0}, "q2": {"d5": 2, "d6": 0}}
@@ -94,7 +95,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
     options = EvaluationOptions(
-        names, scoring, baseline, interval, scenarios, seed, margins, grouping
+        names, scoring, baseline, interval, scenarios, seed, margins, grouping, jobs=jobs
     )
     return report_of(qrels, runs, options)
 

@@ -94,7 +94,8 @@ class EvaluationOptions:
     """What to compute: measures, intervals of this kind, and a comparison with the baseline.
 
     Of the measures in `margins` it is said whether runs are shown to differ by less than that.
-    `progress` is told how many runs are scored, and how much of each field's groups is.
+    `progress` is told how many runs are scored, and how much of each field's groups is. With `jobs`
+    so many processes score the runs, each one at a time; the report is the same.
     """
 
     measures: tuple[str, ...] = DEFAULT_MEASURES
@@ -106,6 +107,7 @@ class EvaluationOptions:
     margins: Mapping[str, float] = field(default_factory=dict)
     grouping: Grouping = field(default_factory=Grouping)
     progress: Progress = field(default=no_progress, compare=False, repr=False)
+    jobs: int = 1
 
     def __post_init__(self) -> None:
         check_choice("interval", self.interval, IntervalKind)

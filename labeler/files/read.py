@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, cast
 from labeler.errors import BadInput, FileProblem, TooLarge
 from labeler.files.encoding import refuse_other_encodings
 from labeler.files.paths import worded
-from labeler.files.temporary import scratch_file
+from labeler.files.temporary import for_other_processes, scratch_file
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -88,6 +88,22 @@ def rereadable() -> Iterator[None]:
             yield
         finally:
             _COPIES.reset(token)
+
+
+@contextmanager
+def reading_copies(copies: Mapping[Path, Path]) -> Iterator[None]:
+    """As `rereadable`, with copies of inputs that another process has made."""
+    with rereadable():
+        held = _COPIES.get()
+        assert held is not None, "`rereadable` holds copies"
+        held.files.update(copies)
+        yield
+
+
+def copies_of(paths: Iterable[Path]) -> dict[Path, Path]:
+    """The copies of those inputs that can be read only once, for another process to read."""
+    files = {path: file_of(path) for path in paths}
+    return {path: for_other_processes(file) for path, file in files.items() if file != path}
 
 
 def file_of(path: Path) -> Path:

@@ -21,3 +21,10 @@ def scratch_file() -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="labeler-") as folder:
         yield Path(folder) / "scratch"
+
+
+def for_other_processes(path: Path) -> Path:
+    """The path by which another process of the same user opens a scratch file of this one."""
+    own = "/proc/self/"
+    text = os.fspath(path)
+    return Path(f"/proc/{os.getpid()}/{text[len(own) :]}") if text.startswith(own) else path

@@ -45,6 +45,17 @@ class RankedRun(NamedTuple):
     holes: Holes
 
 
+class LeftOpen(NamedTuple):
+    """What unjudged documents leave open of a run: its scenarios, and what differences need.
+
+    `unjudged` counts them by query, retrieved by any run; `ends` bound each query's scores.
+    """
+
+    scenarios: dict[str, dict[str, float]]
+    unjudged: Integers
+    ends: EndsByMeasure
+
+
 class SeveralRuns:
     """The runs of one evaluation, whose unjudged documents are candidates of all of them."""
 
@@ -67,17 +78,20 @@ class SeveralRuns:
         near = holes.rank < depth
         self.runs[name] = RankedRun(ranked, holes.where(near))
 
-    def scenarios(self, name: str) -> dict[str, dict[str, float]]:
+    def left_open(self, name: str) -> LeftOpen:
         """What a run's unjudged documents leave open, and those that the other runs retrieved."""
         joined = self._candidates.joined(self.runs[name].ranked, self._own[name])
-        self._unjudged[name] = holes_outside(joined, 0)
-        self._ends[name] = {}
-        return scenarios(joined, self._measures, self._ends[name])
+        ends: EndsByMeasure = {}
+        return LeftOpen(scenarios(joined, self._measures, ends), holes_outside(joined, 0), ends)
+
+    def hold(self, name: str, left_open: LeftOpen) -> None:
+        """Keep what `difference_bounds` needs of what a run leaves open."""
+        self._unjudged[name], self._ends[name] = left_open.unjudged, left_open.ends
 
     def difference_bounds(self, baseline: str) -> Iterator[DifferenceBounds]:
         """Every other run against the baseline, by each measure whose scores have ends.
 
-        Those are found by `scenarios`.
+        Those are in what is held of each run.
         """
         if len({run.ranked.queries for run in self.runs.values()}) > 1:
             return

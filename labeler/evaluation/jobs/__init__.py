@@ -1,0 +1,1 @@
+"""Many items worked on by several processes: the one that shares out, and those that work."""
