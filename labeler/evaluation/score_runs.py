@@ -98,7 +98,7 @@ def score_runs(
     with Workers(options.jobs) as workers, rereadable() if has_others else nullcontext():
         items = _scorable(runs, copied=has_others)
         each = workers.map(_score, against, items)
-        for run in _told(options.progress, "runs scored", each, len(items)):
+        for run in _counted_by(options.progress, "runs scored", each, len(items)):
             scored.append(run.scores)
             findings += run.findings
             queries = queries or run.queries
@@ -109,7 +109,7 @@ def score_runs(
         names = [run.name for run in scored]
         opened = workers.map(_left_open, together, names)
         step = "unjudged documents of runs"
-        for number, left in enumerate(_told(options.progress, step, opened, len(names))):
+        for number, left in enumerate(_counted_by(options.progress, step, opened, len(names))):
             together.hold(names[number], left)
             scored[number] = replace(scored[number], scenarios=left.scenarios)
     return ScoredRuns(scored, together, findings, queries)
@@ -123,7 +123,7 @@ def _scorable(runs: RunsByName, *, copied: bool) -> list[_Scorable]:
     ]
 
 
-def _told(progress: Progress, step: str, items: Iterable[Item], total: int) -> Iterator[Item]:
+def _counted_by(progress: Progress, step: str, items: Iterable[Item], total: int) -> Iterator[Item]:
     """The items, of which `progress` is told how many are done."""
     with progress(step) as advance:
         for number, item in enumerate(items, start=1):
