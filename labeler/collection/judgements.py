@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TextIO
 
 from labeler.collection.rows import pair_of
 from labeler.data import (
@@ -23,10 +25,12 @@ from labeler.data import (
     Qrels,
 )
 from labeler.errors import BadInput
+from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.boundary import reading
 from labeler.files.jsonl import read_rows, text_of
 from labeler.files.numbers import amount, count
 from labeler.trec.rows import LARGEST_GRADE
+from labeler.trec.write import write_sorted_qrels
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,3 +261,23 @@ def qrels_of(path: Path) -> Qrels:
         if isinstance(outcome, Judgement):
             qrels.setdefault(outcome.pair.query_id, {})[outcome.pair.doc_id] = outcome.grade
     return qrels
+
+
+@contextmanager
+def replacing_set(
+    path: Path,
+    qrels: Path,
+    grades: Callable[[Path], Iterable[tuple[str, str, int]]] = grades_of,
+) -> Iterator[TextIO]:
+    """A file of judgements that takes its place when the block ends well, and then its qrels do.
+
+    They hold the `grades` of the judgements as they read back, and are whole before either file is
+    replaced. The judgements come first: they say what made them, so that whoever is killed between
+    the two goes on, while qrels alone are taken for somebody else's.
+    """
+    with TemporaryDirectory(prefix="labeler-set-") as folder:
+        made = Path(folder) / qrels.name
+        with replacing(path, lambda written: write_sorted_qrels(made, grades(written))) as out:
+            yield out
+        with made.open("rb") as whole, replacing_bytes(qrels) as raw:
+            copyfileobj(whole, raw)

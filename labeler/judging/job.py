@@ -20,6 +20,7 @@ from labeler.collection.judgements import (
     grades_of,
     origin_of,
     read_judgements,
+    replacing_set,
 )
 from labeler.collection.layout import Collection, check_name, safe_name
 from labeler.collection.lock import Note, locked_in_loop
@@ -31,14 +32,12 @@ from labeler.collection.readme import write_readme
 from labeler.collection.whose import check_model_name
 from labeler.data import Judged, Judgement, Pair
 from labeler.errors import BudgetReached, Misuse, about
-from labeler.files.atomic import replacing
 from labeler.files.numbers import count
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.suspicions import suspicions
 from labeler.judging.tally import Tally
 from labeler.messages import count_of
-from labeler.trec.write import write_sorted_qrels
 
 
 def default_name(prompt: str, model: str) -> str:
@@ -159,7 +158,7 @@ async def do_job(
         async with lock():
             check_free(job.collection, job.name, assessor)
             stack.enter_context(claimed(_judgements_made(job, assessor)))
-        with replacing(path, lambda written: write_sorted_qrels(qrels, grades(written))) as out:
+        with replacing_set(path, qrels, grades) as out:
             for row in job.carried.values():
                 judged = replace(row.judged, remembered=True)
                 tally.add(judged)

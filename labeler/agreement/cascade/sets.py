@@ -12,17 +12,15 @@ from labeler.collection.judgements import (
     JudgementLines,
     JudgementRow,
     Origin,
-    grades_of,
     read_judgements,
+    replacing_set,
 )
 from labeler.collection.layout import Collection
 from labeler.collection.lock import Note, locked
 from labeler.collection.readme import write_readme
 from labeler.data import Failure, Judgement, Pair
-from labeler.files.atomic import replacing
 from labeler.judging.panel.members import Member
 from labeler.judging.panel.write import check_panel_name
-from labeler.trec.write import write_sorted_qrels
 
 RULE = "cascade"
 
@@ -128,7 +126,7 @@ def write_cascade(
     lines = JudgementLines(origin)
     with locked(collection, note):
         check_panel_name(collection, name, RULE, [cheap.name, strong.name])
-        with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
+        with replacing_set(path, qrels) as out:
             for pair in cheap.rows:
                 decided = strong if pair in sent else cheap
                 says = {

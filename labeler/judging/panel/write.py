@@ -8,7 +8,7 @@ from typing import Any
 
 from labeler import __version__
 from labeler.collection.card import card_section, read_card, update_card_entry
-from labeler.collection.judgements import JudgementLines, grades_of, origin_of
+from labeler.collection.judgements import JudgementLines, origin_of, replacing_set
 from labeler.collection.layout import Collection, safe_name
 from labeler.collection.lock import Note, locked
 from labeler.collection.outputs import Output
@@ -18,7 +18,7 @@ from labeler.data import Failure, Judged
 from labeler.errors import Misuse
 from labeler.files.atomic import replacing
 from labeler.judging.panel.members import Member, PanelSet
-from labeler.trec.write import write_qrels, write_sorted_qrels
+from labeler.trec.write import write_qrels
 
 JSON_LINES = (".jsonl", ".jsonl.gz")
 
@@ -55,7 +55,7 @@ def write_panel(
     members = [member.name for member in panel.members]
     with locked(collection, note):
         check_panel_name(collection, name, panel.options.rule, members)
-        with replacing(path, lambda written: write_sorted_qrels(qrels, grades_of(written))) as out:
+        with replacing_set(path, qrels) as out:
             out.writelines(f"{line}\n" for line in panel_lines(panel))
         update_card_entry(collection, "judge", name, _card_entry(collection, panel))
         write_readme(collection)
