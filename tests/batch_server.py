@@ -35,18 +35,27 @@ Answering = Callable[[list[Line]], tuple[list[Line], list[Line]]]
 
 @dataclass
 class BatchServer:
-    """`answering` makes the lines; batches end when `ends` says so, in its `status`."""
+    """`answering` makes the lines; batches end when `ends` says so, in its `status`.
+
+    The last answer is left out of so many downloads as `hide_answers` says. `on_call` is told of
+    each call twice: `before` the server does anything, and `after` that, before it answers.
+    """
 
     answering: Answering = lambda requests: ([answered(request) for request in requests], [])
     ends: bool = True
     status: str = "completed"
     files: dict[str, bytes] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
+    asked: dict[str, bytes] = field(default_factory=dict)
     live_calls: int = 0
     refuse_batches: int = 0
     forget_answer_to_begin: bool = False
     break_downloads: int = 0
+    hide_answers: int = 0
+    refuse_removal: bool = False
     on_upload: Callable[[bytes], None] = lambda _content: None
+    on_call: Callable[[str], None] = lambda _when: None
 
     def __enter__(self) -> Self:
         state = self
@@ -57,12 +66,19 @@ class BatchServer:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"] or 0))
-                self.send(*state.post(self.path, body, self.headers["content-type"] or ""))
+                kind = self.headers["content-type"] or ""
+                self.send(lambda: state.post(self.path, body, kind))
 
             def do_GET(self) -> None:
-                self.send(*state.get(self.path.partition("?")[0]))
+                self.send(lambda: state.get(self.path.partition("?")[0]))
 
-            def send(self, status: int, answer: object) -> None:
+            def do_DELETE(self) -> None:
+                self.send(lambda: state.remove(self.path.split("/")[-1]))
+
+            def send(self, work: Callable[[], tuple[int, object]]) -> None:
+                state.on_call("before")
+                status, answer = work()
+                state.on_call("after")
                 raw = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 if status == 0:
                     self.close_connection = True
@@ -96,7 +112,7 @@ class BatchServer:
         return [line for batch in self.batches.values() for line in self.lines(batch)]
 
     def lines(self, batch: dict[str, Any]) -> list[Line]:
-        return [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines()]
+        return [json.loads(line) for line in self.asked[batch["id"]].splitlines()]
 
     def post(self, path: str, body: bytes, kind: str) -> tuple[int, object]:
         if path.endswith("/chat/completions"):
@@ -121,24 +137,29 @@ class BatchServer:
             part.get_param("name", header="content-disposition"): part.get_payload(decode=True)
             for part in message.iter_parts()
         }
-        name = f"file-{len(self.files)}"
+        name = f"file-{len(self.names)}"
         content = parts["file"]
         assert isinstance(content, bytes)
         assert parts["purpose"] == b"batch"
         self.on_upload(content)
         self.files[name] = content
+        (sent,) = (part.get_filename() for part in message.iter_parts() if part.get_filename())
+        self.names[name] = sent
         return 200, {
             "id": name,
             "object": "file",
             "bytes": len(content),
             "created_at": 0,
-            "filename": "requests.jsonl",
+            "filename": sent,
             "purpose": "batch",
             "status": "processed",
         }
 
     def _begin(self, asked: dict[str, Any]) -> tuple[int, object]:
-        name = f"batch-{len(self.batches)}"
+        name = f"batch-{len(self.asked)}"
+        if asked["input_file_id"] not in self.files:
+            return 400, {"error": {"message": f"no file {asked['input_file_id']}"}}
+        self.asked[name] = self.files[asked["input_file_id"]]
         batch = {
             "id": name,
             "object": "batch",
@@ -159,7 +180,10 @@ class BatchServer:
     def get(self, path: str) -> tuple[int, object]:
         name = path.rstrip("/").split("/")[-1]
         if name == "content":
-            return 200, self.files[path.split("/")[-2]]
+            return self._content(path.split("/")[-2])
+        if name == "files":
+            files = [{"id": file, "filename": self.names[file]} for file in self.files]
+            return 200, {"object": "list", "data": files, "has_more": False}
         if name == "batches":
             return 200, {"object": "list", "data": list(self.batches.values()), "has_more": False}
         if name == "models":
@@ -171,6 +195,22 @@ class BatchServer:
             self._end(batch)
         return 200, batch
 
+    def _content(self, name: str) -> tuple[int, object]:
+        if name not in self.files:
+            return 404, {"error": {"message": f"no file {name}"}}
+        content = self.files[name]
+        if self.hide_answers and name.endswith("output_file_id"):
+            self.hide_answers -= 1
+            content = b"".join(content.splitlines(keepends=True)[:-1])
+        return 200, content
+
+    def remove(self, name: str) -> tuple[int, object]:
+        if self.refuse_removal:
+            return 400, {"error": {"message": "not now"}}
+        if self.files.pop(name, None) is None:
+            return 404, {"error": {"message": f"no file {name}"}}
+        return 200, {"id": name, "object": "file", "deleted": True}
+
     def _end(self, batch: dict[str, Any]) -> None:
         answers, errors = self.answering(self.lines(batch))
         for field_name, lines in (("output_file_id", answers), ("error_file_id", errors)):
@@ -179,4 +219,6 @@ class BatchServer:
                 raw = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
                 self.files[batch[field_name]] = raw
         batch["status"] = self.status
-        batch["request_counts"] |= {"completed": len(answers), "failed": len(errors)}
+        asked = {line["custom_id"] for line in self.lines(batch)}
+        completed = len(asked & {line["custom_id"] for line in answers})
+        batch["request_counts"] |= {"completed": completed, "failed": len(errors)}

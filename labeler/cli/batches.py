@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labeler.cli.options import OutputFlags
     from labeler.collection.layout import Collection
     from labeler.collection.outputs import Output
-    from labeler.judging.batch.collect import CollectedBatches
+    from labeler.judging.batch.collected import CollectedBatches
     from labeler.judging.batch.look import Batches
     from labeler.judging.batch.submit import Submitted
     from labeler.judging.session import JudgeOptions
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from labeler.models.policies.stop import StopSignal
 
 BATCH = "Batch"
-Act = Literal["submit", "status", "collect", "cancel", "wait", "write", "read"]
+Act = Literal["submit", "status", "collect", "cancel", "forget", "clear", "wait", "write", "read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class BatchFlags:
         Act | None,
         typer.Option(
             help="The Batch API, at half of OpenAI's price: submit what has no answer, see its "
-            "status, collect what has ended, cancel; wait does all. write and read: by files.",
+            "status, collect what has ended, cancel; wait does all. forget gives up what cannot be "
+            "collected; clear removes collected files there. write and read: by files.",
             rich_help_panel=BATCH,
         ),
     ] = None
@@ -67,63 +68,82 @@ class BatchFlags:
 _HOLDS = {"write": "requests", "read": "answers"}
 
 
-def judge_by_batches(
-    collection: Collection,
-    asked: JudgeOptions,
-    flags: BatchFlags,
-    control: Control,
-    shown: tuple[bool, OutputFlags, Output | None],
-) -> None:
-    """Do what was asked for, print what came of it, and end as judging does."""
-    dry_run, output, to = shown
-    flags.check()
-    if dry_run:
-        _plan(collection, asked, flags, control, (output, to))
-    elif flags.batch in {"submit", "write"}:
-        _hand_over(collection, asked, flags, control, (output, to))
-    elif flags.batch in {"status", "cancel"}:
-        _look(collection, asked, flags, (output, to))
-    else:
-        _take_in(collection, asked, flags, control, (output, to))
+@dataclass(frozen=True, slots=True)
+class BatchCommand:
+    """What is done by batches, with which settings, and how it is shown."""
 
+    collection: Collection
+    asked: JudgeOptions
+    flags: BatchFlags
+    control: Control
+    output: OutputFlags
+    to: Output | None
 
-def _plan(
-    collection: Collection,
-    asked: JudgeOptions,
-    flags: BatchFlags,
-    control: Control,
-    shown: tuple[OutputFlags, Output | None],
-) -> None:
-    from labeler.judging.judge import aplan_judging
-    from labeler.models.policies.defer import Deferral
+    def run(self, *, dry_run: bool = False) -> None:
+        """Do what was asked for, print what came of it, and end as judging does."""
+        self.flags.check()
+        if dry_run:
+            self._plan()
+        elif self.flags.batch in {"submit", "write"}:
+            self._hand_over()
+        elif self.flags.batch in {"status", "cancel", "forget", "clear"}:
+            self._look()
+        else:
+            self._take_in()
 
-    if flags.batch not in {"submit", "wait", "write"}:
-        raise Misuse("nothing would be asked", parameter="dry_run")
-    asked = replace(asked, deferral=Deferral(is_live=False))
-    plan = run_until_stopped(lambda stop: aplan_judging(collection, asked, control.with_stop(stop)))
-    show_outcome(plan, show_judging_plan, *shown)
+    def _plan(self) -> None:
+        from labeler.judging.judge import aplan_judging
+        from labeler.models.policies.defer import Deferral
 
+        if self.flags.batch not in {"submit", "wait", "write"}:
+            raise Misuse("nothing would be asked", parameter="dry_run")
+        asked = replace(self.asked, deferral=Deferral(is_live=False))
+        plan = run_until_stopped(
+            lambda stop: aplan_judging(self.collection, asked, self.control.with_stop(stop))
+        )
+        show_outcome(plan, show_judging_plan, self.output, self.to)
 
-def _hand_over(
-    collection: Collection,
-    asked: JudgeOptions,
-    flags: BatchFlags,
-    control: Control,
-    shown: tuple[OutputFlags, Output | None],
-) -> None:
-    from labeler.judging.batch.submit import asubmit, awrite_requests
+    def _hand_over(self) -> None:
+        from labeler.judging.batch.submit import asubmit, awrite_requests
 
-    def work(stop: StopSignal) -> Coroutine[Any, Any, Submitted]:
-        watched = control.with_stop(stop)
-        if flags.batch == "submit":
-            return asubmit(collection, asked, watched)
-        file = shown[0].written_to(flags.batch_file or Path())
-        return awrite_requests(collection, asked, file, watched)
+        def work(stop: StopSignal) -> Coroutine[Any, Any, Submitted]:
+            watched = self.control.with_stop(stop)
+            if self.flags.batch == "submit":
+                return asubmit(self.collection, self.asked, watched)
+            file = self.output.written_to(self.flags.batch_file or Path())
+            return awrite_requests(self.collection, self.asked, file, watched)
 
-    submitted = run_until_stopped(work)
-    show_outcome(submitted, _show_submitted, *shown)
-    if submitted.stopped:
-        raise submitted.stopped
+        submitted = run_until_stopped(work)
+        show_outcome(submitted, _show_submitted, self.output, self.to)
+        if submitted.stopped:
+            raise submitted.stopped
+
+    def _look(self) -> None:
+        from labeler.judging.batch.look import abatches, acancel, aclear, aforget
+
+        acts = {"status": abatches, "cancel": acancel, "forget": aforget, "clear": aclear}
+        act = acts[self.flags.batch or "status"]
+        batches = run_until_stopped(lambda _stop: act(self.collection, self.asked.base_url))
+        show_outcome(batches, _show_batches, self.output, self.to)
+
+    def _take_in(self) -> None:
+        from labeler.judging.batch.collect import acollect, aread_answers
+        from labeler.judging.batch.wait import await_batches
+
+        at = self.asked.base_url, self.asked.limits
+
+        def work(stop: StopSignal) -> Coroutine[Any, Any, CollectedBatches]:
+            watched = self.control.with_stop(stop)
+            if self.flags.batch == "wait":
+                return await_batches(self.collection, self.asked, watched)
+            if self.flags.batch == "read":
+                file = self.flags.batch_file or Path()
+                return aread_answers(self.collection, file, *at, watched)
+            return acollect(self.collection, *at, watched)
+
+        collected = run_until_stopped(work)
+        show_outcome(collected, _show_collected, self.output, self.to)
+        _check_collected(collected)
 
 
 def _show_submitted(submitted: Submitted) -> None:
@@ -135,19 +155,6 @@ def _show_submitted(submitted: Submitted) -> None:
         note("next: " + ("--batch read with the answers" if is_file else "--batch collect"))
 
 
-def _look(
-    collection: Collection,
-    asked: JudgeOptions,
-    flags: BatchFlags,
-    shown: tuple[OutputFlags, Output | None],
-) -> None:
-    from labeler.judging.batch.look import abatches, acancel
-
-    act = abatches if flags.batch == "status" else acancel
-    batches = run_until_stopped(lambda _stop: act(collection, asked.base_url))
-    show_outcome(batches, _show_batches, *shown)
-
-
 def _show_batches(batches: Batches) -> None:
     if batches.records:
         show([batches.table()])
@@ -155,30 +162,14 @@ def _show_batches(batches: Batches) -> None:
         say("no batches")
 
 
-def _take_in(
-    collection: Collection,
-    asked: JudgeOptions,
-    flags: BatchFlags,
-    control: Control,
-    shown: tuple[OutputFlags, Output | None],
-) -> None:
-    from labeler.judging.batch.collect import acollect, aread_answers, await_batches
-
-    at = asked.base_url, asked.limits
-
-    def work(stop: StopSignal) -> Coroutine[Any, Any, CollectedBatches]:
-        watched = control.with_stop(stop)
-        if flags.batch == "wait":
-            return await_batches(collection, asked, watched)
-        if flags.batch == "read":
-            return aread_answers(collection, flags.batch_file or Path(), *at, watched)
-        return acollect(collection, *at, watched)
-
-    collected = run_until_stopped(work)
-    show_outcome(collected, _show_collected, *shown)
+def _check_collected(collected: CollectedBatches) -> None:
+    """Raise where a batch cannot be collected, a pair has no grade, or a batch is open."""
     for result in collected.results:
         if result.failed and not collected.open:
             note("next: --batch submit asks for what is missing; so does judging without --batch")
+    if collected.problems:
+        raise collected.problems[0]
+    for result in collected.results:
         check_complete(result, asked=False)
     if collected.open:
         raise Incomplete(collected.advice())

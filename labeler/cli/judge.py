@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labeler.cli import encoder_options, model_options, options  # noqa: F401  registers options
-from labeler.cli.batches import BatchFlags, judge_by_batches
+from labeler.cli.batches import BatchCommand, BatchFlags
 from labeler.cli.expanding import EXPANDING, MAX_ROUNDS, NEIGHBORS, REL, Neighbors, check_expanded
 from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, number
 from labeler.cli.panel_options import (
@@ -148,7 +148,8 @@ def command(
         return
     asked = replace(asked, prompt=PROMPT if prompt is None else prompt)
     if ways["batch"]:
-        judge_by_batches(collection, asked, batches, watched, (flags.dry_run, output, to))
+        command = BatchCommand(collection, asked, batches, watched, output, to)
+        command.run(dry_run=flags.dry_run)
         return
     if panel:
         _panel(collection, (panel, asked), together, watched, (flags.dry_run, output, to))

@@ -2,24 +2,25 @@
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from forked import Forked
+from running import environment
 
 from labeler.collection.batches import read_batches, waiting_requests, write_batch
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Locked, Misuse, NotFound, ProviderError
-from labeler.judging.batch.collect import (
-    CollectedBatches,
-    acollect,
-    aread_answers,
-    await_batches,
-)
-from labeler.judging.batch.look import abatches, acancel
+from labeler.judging.batch.collect import acollect, aread_answers
+from labeler.judging.batch.collected import CollectedBatches
+from labeler.judging.batch.look import abatches, acancel, aclear, aforget
 from labeler.judging.batch.submit import Submitted, asubmit, awrite_requests
+from labeler.judging.batch.wait import await_batches
 from labeler.judging.judge import judge
 from labeler.judging.session import JudgeOptions
 from labeler.models.batch.lines import FileBounds
@@ -454,6 +455,96 @@ def test_a_batch_that_its_server_does_not_know_can_be_forgotten(collection: Coll
         assert submit(collection, server).requests == 4
 
 
+def test_answers_that_the_server_counts_and_leaves_out_are_fetched_again(
+    collection: Collection,
+) -> None:
+    with BatchServer(hide_answers=2) as server:
+        submit(collection, server)
+        assert collect(collection).results[0].judged == 4
+        assert len(server.batches) == 1
+
+
+def test_what_was_paid_for_is_not_asked_again_until_it_is_given_up(collection: Collection) -> None:
+    with BatchServer(hide_answers=4) as server:
+        submit(collection, server)
+        with pytest.raises(ProviderError, match=r"counts 4 answers, and its file holds 3 of them"):
+            collect(collection)
+        assert submit(collection, server).requests == 0
+        assert collect(collection).results[0].judged == 4
+    other = small_collection()
+    with BatchServer(hide_answers=10**6) as server:
+        submit(other, server)
+        notes: list[str] = []
+        waited = run(await_batches(other, options(server), Control(note=notes.append), 0.0))
+        assert (len(waited.problems), len(server.batches)) == (1, 1)
+        run(aforget(other))
+        assert collect(other).results[0].judged == 3
+        assert submit(other, server).requests == 1
+
+
+def test_a_batch_that_is_not_known_or_lost_its_answers_holds_up_no_other(
+    collection: Collection,
+) -> None:
+    with BatchServer() as server:
+        run(asubmit(collection, options(server), bounds=FileBounds(lines=1)))
+        del server.batches["batch-0"]
+        run(abatches(collection))
+        server.files.pop("batch-1-output_file_id")
+        taken = collect(collection)
+        assert (taken.results[0].judged, taken.open, taken.lost) == (2, 2, 2)
+        assert "batch 1: " in str(taken.problems[0])
+        assert "its file of answers is not there any more" in str(taken.problems[1])
+        assert [row["status"] for row in run(abatches(collection)).as_json()["batches"][:2]] == [
+            "not known there",
+            "completed",
+        ]
+        waited = run(await_batches(collection, options(server), every=0.0))
+        assert (waited.open, len(server.batches)) == (2, 3)
+        assert run(aforget(collection)).open == 0
+        assert submit(collection, server).requests == 2
+        assert collect(collection).results[0].judged == 4
+
+
+def test_to_forget_what_is_lost_ends_no_other_batch(collection: Collection) -> None:
+    with BatchServer(ends=False) as server:
+        run(asubmit(collection, options(server), bounds=FileBounds(lines=2)))
+        del server.batches["batch-0"]
+        assert [record.number for record in run(aforget(collection)).records] == [2]
+        assert server.batches["batch-1"]["status"] == "in_progress"
+        assert len(server.files) == 1
+
+
+def test_requests_leave_the_server_once_their_answers_are_in_the_store(
+    collection: Collection,
+) -> None:
+    with BatchServer(hide_answers=3) as server:
+        submit(collection, server)
+        with pytest.raises(ProviderError):
+            collect(collection)
+        assert "file-0" in server.files
+        server.refuse_removal = True
+        notes: list[str] = []
+        run(acollect(collection, control=Control(note=notes.append)))
+        assert any("its requests are still at the server" in note for note in notes)
+        server.refuse_removal = False
+        submit(collection, server, name="two", prompt="basic")
+        collect(collection)
+        assert sorted(server.files) == ["batch-0-output_file_id", "batch-1-output_file_id"]
+        run(aclear(collection))
+        assert server.files == {}
+        assert collect(collection).results == ()
+        assert submit(collection, server).requests == 0
+
+
+def test_a_batch_that_could_not_begin_leaves_no_requests_at_the_server(
+    collection: Collection,
+) -> None:
+    with BatchServer(refuse_batches=1) as server:
+        with pytest.raises(ProviderError):
+            submit(collection, server)
+        assert server.files == {}
+
+
 def test_a_wait_outlasts_a_server_that_is_away_for_a_moment(collection: Collection) -> None:
     with BatchServer(break_downloads=5) as server:
         notes: list[str] = []
@@ -478,3 +569,55 @@ def test_a_batch_costs_half_at_openai_and_no_less_elsewhere() -> None:
     price = Price(2.0, 8.0, "2026-01-01")
     assert batch_price(price, None).of(10**6, 10**6) == 5.0
     assert batch_price(price, "http://127.0.0.1:1/v1").of(10**6, 10**6) == 10.0
+
+
+KILLS = [
+    (act, when, number)
+    for act, calls, renames in (("submit", 3, 6), ("collect", 3, 6))
+    for when, most in (("before", calls), ("after", calls), ("rename", renames))
+    for number in range(most)
+]
+
+
+@pytest.mark.parametrize(
+    "kill",
+    [
+        kill if number % 4 == 0 else pytest.param(kill, marks=pytest.mark.slow)
+        for number, kill in enumerate(KILLS)
+    ],
+    ids=str,
+)
+def test_killed_anywhere_it_loses_nothing_and_pays_nothing_twice(
+    collection: Collection, kill: tuple[str, str, int]
+) -> None:
+    with BatchServer() as server:
+        if kill[0] == "collect":
+            submit(collection, server)
+        be_killed(collection, server, kill)
+        submit(collection, server)
+        collect(collection)
+        assert live(collection, server).judged == 4
+        asked = [row["custom_id"] for row in server.requests]
+        assert (len(asked), len(set(asked))) == (4, 4)
+        assert not any(name.startswith("file-") for name in server.files)
+    assert waiting_requests(collection) == {}
+
+
+def be_killed(collection: Collection, server: BatchServer, kill: tuple[str, str, int]) -> None:
+    """Run a command that is killed at a call to the server, or before it renames a file."""
+    act, when, number = kill
+    calls: list[str] = []
+
+    def count(moment: str) -> None:
+        calls.extend([moment] if moment == when else [])
+        if len(calls) > number:
+            os.kill(process.pid, signal.SIGKILL)
+
+    where = ["--model", "fake", "--base-url", server.base_url, "--as", "one", "--prompt", "umbrela"]
+    words = ["judge", str(collection.folder), "--batch", act, *where]
+    renames = number if when == "rename" else None
+    server.on_call = count if when != "rename" else lambda _when: None
+    process = Forked(words, environment(OPENAI_API_KEY=KEY), renames=renames)
+    process.communicate(30)
+    server.on_call = lambda _when: None
+    assert process.wait() in {-9, 0}

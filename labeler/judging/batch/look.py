@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +19,17 @@ from labeler.collection.batches import (
     write_batch,
 )
 from labeler.collection.layout import Collection, open_collection
-from labeler.errors import Locked, Misuse, NotFound
+from labeler.errors import LabelerError, Locked, Misuse, NotFound
 from labeler.judging.batch.alone import alone
-from labeler.judging.batch.submit import adopt_unheard
+from labeler.judging.batch.answers import ShortAnswers, close, downloaded
+from labeler.judging.batch.leftovers import adopt_unheard, clear_collected, remove_requests
 from labeler.models.batch.service import BatchService, BatchState, batch_service
+from labeler.models.limits import Limits
 from labeler.models.server.addresses import masked, server_address
 from labeler.report.table import Column, Row, Table
+
+UNKNOWN = "not known there"
+"""The status of a batch that its server does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +58,11 @@ class Batches:
         rows: list[Row] = []
         for record in self.records:
             state = self.states.get(record.number)
-            counts = (state.completed, state.failed) if state else (None, None)
+            is_known = state is not None and state.status != UNKNOWN
+            counts = (state.completed, state.failed) if state and is_known else (None, None)
+            status = state.status if state else record.status
             rows.append(
-                [record.number, record.name, record.requests, record.status, *counts, record.begun]
+                [record.number, record.name, record.requests, status, *counts, record.begun]
             )
         return Table("batches", columns, rows)
 
@@ -73,7 +80,10 @@ async def abatches(collection: Collection | Path | str, base_url: str | None = N
             with suppress(Locked), alone(opened):
                 await adopt_unheard(opened, service)
             for record in at_service(opened, service):
-                states[record.number] = await looked_at(opened, record, service)
+                try:
+                    states[record.number] = await looked_at(opened, record, service)
+                except NotFound:
+                    states[record.number] = BatchState(record.batch_id, UNKNOWN)
     return Batches(tuple(read_batches(opened)), states)
 
 
@@ -84,18 +94,62 @@ async def acancel(collection: Collection | Path | str, base_url: str | None = No
     """
     opened = open_collection(collection)
     with alone(opened):
-        records = read_batches(opened)
-        for record in records:
+        for record in read_batches(opened):
             if record.status == WRITTEN:
                 remove_batch(opened, record.number)
             elif record.status == STORED:
                 write_batch(opened, replace(record, status=COLLECTED))
-        if any(is_at_server(record) for record in records):
-            async with batch_service(address_of(records, base_url)) as service:
-                await adopt_unheard(opened, service)
-                for record in at_service(opened, service):
-                    await _cancel(opened, record, service)
+        return await _with_each(opened, base_url, _cancel)
+
+
+async def aforget(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
+    """Give up what cannot be collected, and end no other batch.
+
+    A batch that its server does not know is forgotten; of one whose answers are not there, or not
+    all of them, what is not in the store is free to be asked, and paid for, again.
+    """
+    opened = open_collection(collection)
+    with alone(opened):
+        return await _with_each(opened, base_url, _forget)
+
+
+async def aclear(collection: Collection | Path | str, base_url: str | None = None) -> Batches:
+    """Remove the files of collected batches from their server: requests, answers and errors.
+
+    Only what is in the store is removed; the requests alone are removed by collecting already.
+    """
+    opened = open_collection(collection)
+    with alone(opened):
+        records = read_batches(opened)
+        servers = {record.server for record in records if record.file_id or record.batch_id}
+        if servers:
+            address = address_among(servers, base_url)
+            async with batch_service(address) as service:
+                await clear_collected(opened, service)
     return Batches(tuple(read_batches(opened)))
+
+
+async def _with_each(
+    collection: Collection,
+    base_url: str | None,
+    act: Callable[[Collection, BatchRecord, BatchService], Awaitable[None]],
+) -> Batches:
+    """How far the batches are once that was done to each open one of a server.
+
+    What goes wrong with one stops no other, and is raised in the end.
+    """
+    problems, records = list[LabelerError](), read_batches(collection)
+    if any(is_at_server(record) for record in records):
+        async with batch_service(address_of(records, base_url)) as service:
+            await adopt_unheard(collection, service)
+            for record in at_service(collection, service):
+                try:
+                    await act(collection, record, service)
+                except LabelerError as error:
+                    problems.append(error)
+    if problems:
+        raise problems[0]
+    return Batches(tuple(read_batches(collection)))
 
 
 async def _cancel(collection: Collection, record: BatchRecord, service: BatchService) -> None:
@@ -105,9 +159,29 @@ async def _cancel(collection: Collection, record: BatchRecord, service: BatchSer
             state = await service.cancel(record.batch_id)
             write_batch(collection, replace(record, status=state.status))
     except NotFound:
-        if record.server != service.where:
-            raise
-        remove_batch(collection, record.number)
+        await _forget_unknown(collection, record, service)
+
+
+async def _forget(collection: Collection, record: BatchRecord, service: BatchService) -> None:
+    try:
+        state = await looked_at(collection, record, service)
+    except NotFound:
+        await _forget_unknown(collection, record, service)
+        return
+    if state.has_ended:
+        try:
+            await downloaded(collection, record, state, service, Limits())
+        except (NotFound, ShortAnswers):
+            close(collection, record)
+
+
+async def _forget_unknown(
+    collection: Collection, record: BatchRecord, service: BatchService
+) -> None:
+    if record.server != service.where:
+        raise NotFound(f"{record} is of {record.server}", parameter="base_url")
+    await remove_requests(record, service)
+    remove_batch(collection, record.number)
 
 
 def is_at_server(record: BatchRecord) -> bool:
@@ -116,10 +190,20 @@ def is_at_server(record: BatchRecord) -> bool:
 
 
 def address_of(records: Iterable[BatchRecord], base_url: str | None) -> str:
-    """Where the open batches are; `Misuse` where they are at several servers."""
-    servers = sorted({record.server for record in records if is_at_server(record)})
+    """Where the open batches are; `Misuse` where they are at several servers.
+
+    Where none is open, that is where the last one was whose requests are still there.
+    """
+    servers = {record.server for record in records if is_at_server(record)}
+    left = [record.server for record in records if record.file_id]
+    return address_among(servers or set(left[-1:]), base_url)
+
+
+def address_among(shown: Set[str], base_url: str | None) -> str:
+    """Which of several servers, as their addresses are shown, is meant."""
+    servers = sorted(shown)
     if base_url is None and len(servers) > 1:
-        problem = f"batches are open at {' and '.join(servers)}; name one"
+        problem = f"batches are at {' and '.join(servers)}; name one"
         raise Misuse(problem, parameter="base_url")
     return base_url or whole_address(servers[0], None)
 
@@ -147,7 +231,8 @@ async def looked_at(
     try:
         state = await service.state(record.batch_id)
     except NotFound as error:
-        raise NotFound(f"{record}: {error}; cancel forgets it", parameter="batch") from None
+        ways = "where no other key has it, cancel forgets it; so does forget, and ends no other"
+        raise NotFound(f"{record}: {error}; {ways}", parameter="batch") from None
     if state.status != record.status:
         write_batch(collection, replace(record, status=state.status))
     return state

@@ -13,7 +13,6 @@ from typing import Any
 
 from labeler.collection.batches import (
     PARTIAL,
-    PREPARED,
     WRITTEN,
     BatchRecord,
     batches_folder,
@@ -28,6 +27,7 @@ from labeler.collection.outputs import Output
 from labeler.errors import BudgetReached, LabelerError, Misuse
 from labeler.files.atomic import replacing_bytes
 from labeler.judging.batch.alone import alone
+from labeler.judging.batch.leftovers import adopt_unheard, remove_requests
 from labeler.judging.batch.requests import RequestRecorder, record_unanswered
 from labeler.judging.job import pool_of
 from labeler.judging.session import JudgeOptions, Prepared, prepare
@@ -156,13 +156,16 @@ async def _send(
     record = replace(record, token=secrets.token_hex(16))
     write_batch(collection, record)
     try:
-        record = replace(record, file_id=await service.upload(path))
-    except BaseException:
+        record = replace(record, file_id=await service.upload(path, record.token))
+    except BaseException as error:
+        if isinstance(error, LabelerError):  # what was not heard of may be there all the same
+            await remove_requests(record, service)
         remove_batch(collection, record.number)
         raise
     write_batch(collection, record)
     state = await service.begin(record.file_id, record.token)
     if isinstance(state, LabelerError):
+        await remove_requests(record, service)
         remove_batch(collection, record.number)
         raise state
     record = replace(record, batch_id=state.id, status=state.status)
@@ -173,21 +176,6 @@ async def _send(
 def _copy(path: Path, to: Output) -> None:
     with to.writing(), path.open("rb") as source, replacing_bytes(to.path) as out:
         copyfileobj(source, out)
-
-
-async def adopt_unheard(collection: Collection, service: BatchService) -> None:
-    """Find the batches that were begun by a process that ended before it heard of them.
-
-    To be called by who holds the lock of the batches: else such a process may run still.
-    """
-    for record in read_batches(collection):
-        if record.status != PREPARED or record.server != service.where:
-            continue
-        state = await service.with_token(record.token)
-        if state is None:
-            remove_batch(collection, record.number)
-        else:
-            write_batch(collection, replace(record, batch_id=state.id, status=state.status))
 
 
 def next_number(collection: Collection) -> int:

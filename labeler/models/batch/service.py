@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from labeler.errors import LabelerError, Misconfigured, NotFound, ProviderError
+from labeler.files.read import file_problems
 from labeler.model import whole
 from labeler.models.batch.lines import ENDPOINT
 from labeler.models.server.addresses import masked, server_address
@@ -26,6 +27,9 @@ TOKEN = "labeler"
 CALL_SECONDS = 600.0
 TRIES = 4
 SHOWN = 300
+MOST_ANSWERED = 20_000_000_000
+"""The most bytes that a file of answers may have: 50,000 of 400 kB."""
+
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 
 
@@ -34,7 +38,8 @@ class BatchState:
     """What the server says of a batch.
 
     `status` is its word: `validating`, `in_progress`, `finalizing`, `cancelling`, or one in which
-    it has ended. `files` are those of answers and of errors, as far as there are any.
+    it has ended. `completed` and `failed` count requests. `answers` and `errors` are the files of
+    what was answered and of what failed, as far as there are any.
     """
 
     id: str
@@ -42,8 +47,14 @@ class BatchState:
     total: int = 0
     completed: int = 0
     failed: int = 0
-    files: tuple[str, ...] = ()
+    answers: str = ""
+    errors: str = ""
     problem: str = ""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of answers and of errors that there are."""
+        return tuple(filter(None, (self.answers, self.errors)))
 
     @property
     def has_ended(self) -> bool:
@@ -64,11 +75,25 @@ class BatchService:
         """The server's address, fit to be shown."""
         return self._where
 
-    async def upload(self, path: Path) -> str:
-        """Send a file of requests; its id at the server."""
-        with self._problems("files"):
-            sent = await self._client.files.create(file=path, purpose="batch")
+    async def upload(self, path: Path, token: str) -> str:
+        """Send a file of requests; its id at the server, where `token` is part of its name."""
+        with self._problems("files"), path.open("rb") as content:
+            named = (_file_name(token), content)
+            sent = await self._client.files.create(file=named, purpose="batch")
         return str(sent.id)
+
+    async def uploaded(self, token: str) -> str:
+        """The id of the file that was sent with a token; empty where there is none."""
+        with self._problems("files"):
+            async for file in self._client.files.list(purpose="batch", limit=1000):
+                if file.filename == _file_name(token):
+                    return str(file.id)
+        return ""
+
+    async def remove_file(self, file_id: str) -> None:
+        """Remove a file from the server; none is missed that is not there."""
+        with suppress(NotFound), self._problems("files"):
+            await self._client.files.delete(file_id)
 
     async def begin(self, file_id: str, token: str) -> BatchState | LabelerError:
         """Have a file of requests answered, or why the server will not; `token` finds it again.
@@ -113,20 +138,23 @@ class BatchService:
         with self._problems("batches"):
             return _state(await self._client.batches.cancel(batch_id))
 
-    async def download(self, file_id: str, path: Path) -> None:
-        """Write a file of answers to a path, a part at a time."""
+    async def download(self, file_id: str, path: Path, most: int = MOST_ANSWERED) -> None:
+        """Write a file of answers to a path, a part at a time, and of at most so many bytes."""
         import httpx2
 
         with self._problems("files"):
             for _ in range(TRIES - 1):
                 with suppress(httpx2.TransportError):  # the client tries no part of a file again
-                    return await self._copy(file_id, path)
-            return await self._copy(file_id, path)
+                    return await self._copy(file_id, path, most)
+            return await self._copy(file_id, path, most)
 
-    async def _copy(self, file_id: str, path: Path) -> None:
+    async def _copy(self, file_id: str, path: Path, most: int) -> None:
         async with self._client.files.with_streaming_response.content(file_id) as answer:
-            with path.open("wb") as out:
+            with file_problems(path), path.open("wb") as out:
                 async for part in answer.iter_bytes():
+                    if out.tell() + len(part) > most:
+                        problem = f"file {file_id} holds more than {most:,} bytes of answers"
+                        raise ProviderError(self._line(problem))
                     out.write(part)
 
     @contextmanager
@@ -188,13 +216,17 @@ async def batch_service(
         await client.close()
 
 
+def _file_name(token: str) -> str:
+    return f"{TOKEN}-{token}.jsonl"
+
+
 def _state(batch: Any) -> BatchState:
     counts = batch.request_counts
     total, completed, failed = (
         (counts.total, counts.completed, counts.failed) if counts else (0, 0, 0)
     )
-    files = tuple(filter(None, (batch.output_file_id, batch.error_file_id)))
+    files = str(batch.output_file_id or ""), str(batch.error_file_id or "")
     errors = getattr(batch.errors, "data", None) or []
     problem = "; ".join(filter(None, (str(error.message or "") for error in errors[:3])))
     words = whole(problem)[:SHOWN]
-    return BatchState(str(batch.id), str(batch.status), total, completed, failed, files, words)
+    return BatchState(str(batch.id), str(batch.status), total, completed, failed, *files, words)
