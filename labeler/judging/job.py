@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -38,6 +38,7 @@ from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.suspicions import suspicions
 from labeler.judging.tally import Tally
 from labeler.messages import count_of
+from labeler.models.policies.stop import StopSignal
 
 
 def default_name(prompt: str, model: str) -> str:
@@ -142,10 +143,22 @@ async def do_job(
 ) -> Tally:
     """Judge pairs of a collection; write `judgements/NAME.jsonl` and `qrels/NAME.qrels`.
 
+    What an interrupted run was answered is in the store, so that the same call goes on where it
+    stopped. `note` is given a line that says which process is waited for.
+    """
+    judging = judge_pairs(job.pairs, job.texts, assessor, options)
+    flagged = (with_suspicions(judged, job.texts) async for judged in judging)
+    return await write_set(job, assessor, flagged, options.stop, note)
+
+
+async def write_set(
+    job: Job, assessor: Assessor, judging: AsyncIterator[Judged], stop: StopSignal, note: Note
+) -> Tally:
+    """Write pairs as they are judged to `judgements/NAME.jsonl`, then to `qrels/NAME.qrels`.
+
     Both are written when all pairs are done or the budget is reached, the qrels from the judgements
-    as they read back. What an interrupted run was answered is in the store, so that the same call
-    goes on where it stopped. Grades of pairs whose query or document is gone stay among the
-    judgements, not in the qrels. `note` is given a line that says which process is waited for.
+    as they read back. Grades of pairs whose query or document is gone stay among the judgements,
+    not in the qrels.
     """
 
     def grades(written: Path) -> Iterator[tuple[str, str, int]]:
@@ -153,7 +166,7 @@ async def do_job(
 
     tally, rows = Tally(job.name), JudgementLines(origin(assessor))
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
-    lock = partial(locked_in_loop, job.collection, options.stop, note)
+    lock = partial(locked_in_loop, job.collection, stop, note)
     async with AsyncExitStack() as stack:
         async with lock():
             check_free(job.collection, job.name, assessor)
@@ -164,10 +177,9 @@ async def do_job(
                 tally.add(judged)
                 out.write(rows.line(judged, row.carried) + "\n")
             try:
-                async for judged in judge_pairs(job.pairs, job.texts, assessor, options):
-                    flagged = _with_suspicions(judged, job.texts)
-                    tally.add(flagged)
-                    out.write(rows.line(flagged) + "\n")
+                async for judged in judging:
+                    tally.add(judged)
+                    out.write(rows.line(judged) + "\n")
             except BudgetReached as reached:
                 if not tally.pairs:
                     raise
@@ -181,7 +193,8 @@ async def do_job(
     return tally
 
 
-def _with_suspicions(judged: Judged, texts: Texts) -> Judged:
+def with_suspicions(judged: Judged, texts: Texts) -> Judged:
+    """The same with what looks suspicious about its document."""
     names = suspicions(*texts.of(judged.outcome.pair))
     return replace(judged, suspicions=names) if names else judged
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -119,7 +119,7 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
     else:
         choice = await choose(task, model, options.base_url, rehearsal=options.rehearsal)
         price = price_of(choice.base_url, choice.name, options.limits.prices)
-        if price and not options.deferral.is_live:
+        if price and options.deferral.is_for_batch:
             price = batch_price(price, choice.base_url)
         selection = Selection(choice, price, options)
     control.note(f"model: {selection.choice}")
@@ -150,21 +150,56 @@ async def open_session(
 
     `documents` are those that will be asked about.
     """
+    async with open_source(selection, documents, control) as source:
+        _warn_of_network(store, control)
+        async with session_on(source, store, control) as session:
+            yield session
+
+
+class StartedModel(NamedTuple):
+    """A model that was started, and what stands before it: one guard, whichever store is used."""
+
+    selection: Selection
+    started: Ready
+    guard: Guard
+
+
+async def _stay_open() -> None:
+    return None
+
+
+@asynccontextmanager
+async def open_source(
+    selection: Selection, documents: Iterable[Document], control: Control
+) -> AsyncIterator[StartedModel]:
+    """The selected model, started and guarded, as long as the block runs."""
     options = selection.options
     async with _started(selection, documents, control) as started:
-        _warn_of_network(store, control)
-        with _opened(store, options, control) as opened:
-            at_once = options.concurrency or started.concurrency
-            guard = guard_of(options.limits, selection.price, at_once, control)
-            patient, deferral = options.patient, options.deferral
-            model = guarded(started.model, opened, guard, patient=patient, deferral=deferral)
-            try:
-                needs_probe = not knows(started.model, opened)
-                with remembered_size(started.model, opened, guard.budget.reported):
-                    secret = secret_of(opened) if options.rehearsal else kept_secret(opened)
-                    yield Session(selection, model, started.inputs, guard, needs_probe, secret)
-            finally:
-                await model.close()
+        at_once = options.concurrency or started.concurrency
+        guard = guard_of(options.limits, selection.price, at_once, control)
+        try:
+            yield StartedModel(selection, started, guard)
+        finally:
+            await started.model.close()
+
+
+@asynccontextmanager
+async def session_on(
+    source: StartedModel, place: StorePlace, control: Control
+) -> AsyncIterator[Session]:
+    """A source joined to a store, as long as the block runs; its connections stay open after it."""
+    (selection, started, guard), options = source, source.selection.options
+    with _opened(place, options, control) as store:
+        lasting = replace(started.model, close=_stay_open)
+        patient, deferral = options.patient, options.deferral
+        model = guarded(lasting, store, guard, patient=patient, deferral=deferral)
+        try:
+            needs_probe = not knows(started.model, store)
+            with remembered_size(started.model, store, guard.budget.reported):
+                secret = secret_of(store) if options.rehearsal else kept_secret(store)
+                yield Session(selection, model, started.inputs, guard, needs_probe, secret)
+        finally:
+            await model.close()
 
 
 @asynccontextmanager

@@ -42,3 +42,20 @@ def open_store(
         yield shared
     finally:
         shared.close()
+
+
+def copy_store(source: Path, target: Store) -> int:
+    """Copy the replies of a store's file into an open store; how many were new there.
+
+    Its facts come along, where the other has none of their names.
+    """
+    from labeler.store.sqlite.copying import copy_file as copy_to_file
+    from labeler.store.sqlite.store import SqliteStore
+
+    if isinstance(target, SqliteStore):
+        return copy_to_file(source, target)
+    from labeler.store.postgres.copying import copy_file
+    from labeler.store.postgres.store import PostgresStore
+
+    assert isinstance(target, PostgresStore), "a store is a file or a database"
+    return copy_file(source, target)

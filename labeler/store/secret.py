@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 
+from labeler.errors import BadInput
 from labeler.store.base import Store
 
 _NAME = "secret of marks"
@@ -22,3 +23,12 @@ def kept_secret(store: Store) -> bytes:
 def secret_of(store: Store) -> bytes:
     """The store's secret, for who asks nothing; none where it has none yet."""
     return (store.fact(_NAME) or "").encode()
+
+
+def share_secret(store: Store, secret: bytes) -> None:
+    """Give a store the secret of another, so that replies to the same requests are found in both.
+
+    `BadInput` where it has its own.
+    """
+    if store.learn_once(_NAME, secret.decode()).encode() != secret:
+        raise BadInput("a store has another secret than the collection that its pairs are of")

@@ -14,6 +14,9 @@ from labeler.model import Model, Reply, Request
 from labeler.models.prices import Price
 from labeler.models.tokens import Reported, Tokens, at_most
 
+SHARED = ("max_calls", "max_tokens", "max_cost")
+"""The bounds of a budget that several processes can share out."""
+
 
 @dataclass(slots=True)
 class Spending:
@@ -90,7 +93,8 @@ class Budget:
     """What a run may spend, has spent, and has reserved for calls under way.
 
     A reservation is what a call costs at most. When the call has ended, what it took replaces the
-    reservation; where that is not known, the reservation counts as spent.
+    reservation; where that is not known, the reservation counts as spent. `raised` asks whoever
+    shares out a budget of several processes for more than was allotted so far: true where it came.
     """
 
     max_calls: int | None = None
@@ -102,6 +106,7 @@ class Budget:
     reserved: Spending = field(default_factory=Spending)
     reported: Reported = field(default_factory=Reported)
     clock: Callable[[], float] = time.monotonic
+    raised: Callable[[Spending], Awaitable[bool]] | None = None
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = 0.0
     _has_settled: bool = False
@@ -125,8 +130,10 @@ class Budget:
             if parameter is None and not self._waits_for_the_first():
                 self.reserved.add(reservation)
                 return reservation
+            if parameter in SHARED and self.raised and await self.raised(self._with(reservation)):
+                continue
             if not self.reserved.calls:
-                raise BudgetReached(self._problem(parameter or ""), parameter=parameter or "")
+                raise self.reached(parameter or "")
             self._settled.clear()
             await self._settled.wait()
 
@@ -139,8 +146,11 @@ class Budget:
         """One call that takes so many tokens."""
         return Spending(1, sum(tokens), self.price.of(*tokens) if self.price else 0.0)
 
+    def reached(self, parameter: str) -> BudgetReached:
+        """That nothing more is asked, and why."""
+        return BudgetReached(self._problem(parameter), parameter=parameter)
+
     def _problem(self, parameter: str) -> str:
-        """Why nothing more is asked."""
         problem = f"stopped at {self._shown(parameter)}, which each run counts anew"
         if not self.spent.unknown:
             return problem
@@ -169,18 +179,24 @@ class Budget:
 
     def _over(self, more: Spending) -> str | None:
         """The parameter whose bound more spending would exceed, None where there is none."""
-        calls = self.spent.calls + self.reserved.calls + more.calls
-        tokens = self.spent.tokens_at_most + self.reserved.tokens + more.tokens
-        cost = self.spent.cost_at_most + self.reserved.cost + more.cost
-        if self.max_calls is not None and calls > self.max_calls:
+        total = self._with(more)
+        if self.max_calls is not None and total.calls > self.max_calls:
             return "max_calls"
-        if self.max_tokens is not None and tokens > self.max_tokens:
+        if self.max_tokens is not None and total.tokens > self.max_tokens:
             return "max_tokens"
-        if self.max_cost is not None and cost > self.max_cost:
+        if self.max_cost is not None and total.cost > self.max_cost:
             return "max_cost"
         if self.max_seconds is not None and self.clock() >= self.ends:
             return "deadline"
         return None
+
+    def _with(self, more: Spending) -> Spending:
+        """All that was spent and is reserved, at the most that it may be, and more."""
+        return Spending(
+            self.spent.calls + self.reserved.calls + more.calls,
+            self.spent.tokens_at_most + self.reserved.tokens + more.tokens,
+            self.spent.cost_at_most + self.reserved.cost + more.cost,
+        )
 
     def _shown(self, parameter: str) -> str:
         """A bound as a message shows it."""

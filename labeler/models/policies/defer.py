@@ -28,18 +28,25 @@ class Deferral:
 
     `waiting` says of the keys of requests in which batch they wait. Where `is_live`, all others are
     asked; else they are handed to `take`, and without one they stay unasked. With
-    `assumes_abilities` no server is asked what it accepts: the requests go into a file.
+    `assumes_abilities` no server is asked what it accepts: the requests go into a file. What is
+    asked `later` is asked live then, and so costs no less.
     """
 
     waiting: Mapping[bytes, str] = field(default_factory=dict)
     is_live: bool = True
     take: Callable[[KeyedRequest], None] | None = None
     assumes_abilities: bool = False
+    later: bool = False
 
     @property
     def holds_back(self) -> bool:
         """Whether any request is not asked live."""
         return bool(self.waiting) or not self.is_live
+
+    @property
+    def is_for_batch(self) -> bool:
+        """Whether calls cost what they do in a batch."""
+        return not self.is_live and not self.later
 
 
 def deferred(model: Model, store: Store, deferral: Deferral) -> Model:

@@ -91,6 +91,17 @@ def learn_abilities(store: Store, model: Model) -> None:
     store.learn(f"abilities of {model.id}", written_abilities(Abilities()))
 
 
+def facts_about(model_id: str, store: Store) -> dict[str, str]:
+    """What a store has found out about a server's model, by the names under which it is kept."""
+    names = (f"abilities of {model_id}", _size_of(model_id))
+    facts = {name: store.fact(name) for name in names}
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _size_of(model_id: str) -> str:
+    return f"tokens beyond those sent of {model_id}"
+
+
 def knows(model: Model, store: Store) -> bool:
     """Whether nothing has to be found out before the model is asked."""
     return not model.is_server or read_abilities(store.fact(f"abilities of {model.id}")) is not None
@@ -102,7 +113,7 @@ def remembered_size(model: Model, store: Store, reported: Reported) -> Iterator[
 
     So the first calls of a run are within its budget, even those of which nobody hears again.
     """
-    name = f"tokens beyond those sent of {model.id}"
+    name = _size_of(model.id)
     earlier = reported.beyond = _read_size(store.fact(name) if model.is_server else None)
     try:
         yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -52,13 +52,23 @@ def copy_rows(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
         rows: list[tuple[Any, ...]] = []
         with suppress(sqlite3.DatabaseError):
             rows = source.execute(query, (start, start + ROWS_OF_A_CHUNK)).fetchall()
-        for _, reply_sum, *reply, wire_sum, request, body in rows:
-            if (reply_sum, wire_sum) != (checksum(*reply), checksum(request, body)):
-                continue
-            done = target.execute(_INSERT_REPLY, (reply_sum, *reply))
-            if done.rowcount == 1:
-                copied += 1
-                target.execute(_INSERT_WIRE, (done.lastrowid, wire_sum, request, body))
+        copied += insert_whole(target, rows)
+    return copied
+
+
+def insert_whole(target: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> int:
+    """Insert replies of another store with what came over the wire; how many were new.
+
+    What is not as it was written is passed over.
+    """
+    copied = 0
+    for _, reply_sum, *reply, wire_sum, request, body in rows:
+        if (reply_sum, wire_sum) != (checksum(*reply), checksum(request, body)):
+            continue
+        done = target.execute(_INSERT_REPLY, (reply_sum, *reply))
+        if done.rowcount == 1:
+            copied += 1
+            target.execute(_INSERT_WIRE, (done.lastrowid, wire_sum, request, body))
     return copied
 
 

@@ -1,0 +1,203 @@
+"""A folder of partitions: what determines their requests, the pairs, and what came of them.
+
+`job.json` says what is asked, `prompt/NAME.md` is the prompt, `secret` what the marks round
+documents are made with. `pairs/N.parquet` holds the pairs of partition N with their texts,
+`replies/N.db` what their requests were answered, and `judged/N.parquet` their judgements, which is
+written once, when all of them are done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from labeler.collection.lock import is_acquired, lock_file
+from labeler.errors import BadInput, FileProblem, Locked, Misuse
+from labeler.files.atomic import replacing
+from labeler.files.paths import did_you_mean
+from labeler.files.read import file_problems
+from labeler.prompt import Prompt, read_prompt
+
+if TYPE_CHECKING:
+    from labeler.store import StorePlace
+
+FORMAT = "labeler partitions 1"
+_PARTS = {"job.json", "prompt", "secret", "pairs", "judged", "replies", ".lock"}
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The pairs of some queries: how many, the first one's position in the set, the file's hash."""
+
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+
+    pairs: int
+    start: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGrades:
+    """The grades that the prompt shows as examples, and their texts."""
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    grades: tuple[tuple[str, str, int], ...]
+    queries: Mapping[str, str]
+    documents: Mapping[str, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedJob:
+    """All that determines the requests of a set of judgements, but for its pairs and the secret.
+
+    `model` is the name by which it is chosen, `model_id` what its replies are kept under, `server`
+    its address without secrets, None of an embedded one. `store` is the database in which replies
+    are kept, empty where each partition has a file. `facts` were found out about the server, and
+    `files` are the hashes of the collection's files that the pairs were made from.
+    """
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    name: str
+    prompt: str
+    model: str
+    model_id: str
+    server: str | None
+    files: Mapping[str, str]
+    format: str = FORMAT
+    store: str = ""
+    redact: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)
+    examples: ShownGrades | None = None
+    partitions: tuple[Partition, ...] = ()
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are in all partitions."""
+        return sum(partition.pairs for partition in self.partitions)
+
+
+_JOB = TypeAdapter(PartitionedJob)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFolder:
+    """Which file of a folder of partitions is which; making one touches nothing."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, folder: PartitionFolder | Path | str) -> PartitionFolder:
+        """The folder at an absolute path, which holds from wherever a worker is started."""
+        return folder if isinstance(folder, PartitionFolder) else cls(Path(os.path.abspath(folder)))
+
+    @property
+    def job(self) -> Path:
+        """The file that says what is asked."""
+        return self.path / "job.json"
+
+    @property
+    def secret(self) -> Path:
+        """The file of what marks round documents are made with, for its owner alone."""
+        return self.path / "secret"
+
+    def prompt(self, name: str) -> Path:
+        """The file of the prompt."""
+        return self.path / "prompt" / f"{name}.md"
+
+    def pairs(self, number: int) -> Path:
+        """The file of a partition's pairs."""
+        return self.path / "pairs" / f"{number:05}.parquet"
+
+    def judged(self, number: int) -> Path:
+        """The file of a partition's judgements, which is there once all of them are done."""
+        return self.path / "judged" / f"{number:05}.parquet"
+
+    def replies(self, number: int) -> Path:
+        """The file of the replies to a partition's requests."""
+        return self.path / "replies" / f"{number:05}.db"
+
+    def store(self, job: PartitionedJob, number: int) -> StorePlace:
+        """Where the replies to a partition's requests are kept."""
+        if not job.store:
+            return self.replies(number)
+        from labeler.store.postgres.address import DatabaseAddress
+
+        return DatabaseAddress.of(job.store, unsent=self.replies(number))
+
+    def read_job(self) -> PartitionedJob:
+        """What is asked; `FileProblem` where nothing is there, `BadInput` of something else."""
+        if not self.job.is_file():
+            shared = "no partitions are there; is the folder shared with this machine?"
+            raise FileProblem(f"{self.path}: {shared}{did_you_mean(self.path)}")
+        with file_problems(self.job):
+            content = self.job.read_bytes()
+        try:
+            job = _JOB.validate_json(content)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            what = f"{'.'.join(map(str, problem['loc'])) or 'file'}: {problem['msg']}"
+            raise BadInput(f"{self.job}: no partitions of this version ({what})") from None
+        if job.format != FORMAT:
+            raise BadInput(f"{self.job}: partitions of another version of labeler")
+        return job
+
+    def write_job(self, job: PartitionedJob) -> None:
+        """Write what is asked, last of all: without it there are no partitions."""
+        with replacing(self.job) as out:
+            out.write(json.dumps(asdict(job), ensure_ascii=False, indent=1) + "\n")
+
+    def read_prompt(self, job: PartitionedJob) -> Prompt:
+        """The prompt of the partitions; `BadInput` where it was changed."""
+        prompt = read_prompt(self.prompt(job.prompt.rpartition("@")[0]))
+        if prompt.id != job.prompt:
+            raise BadInput(f"{self.path}: the prompt is {prompt.id}, and was {job.prompt}")
+        return prompt
+
+    def write_secret(self, secret: bytes) -> None:
+        """Write the secret for its owner alone."""
+        with file_problems(self.secret):
+            self.secret.unlink(missing_ok=True)
+            with open(os.open(self.secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f:
+                f.write(secret)
+
+    def read_secret(self) -> bytes:
+        """The secret."""
+        with file_problems(self.secret):
+            return self.secret.read_bytes()
+
+    def check_own(self) -> None:
+        """`Misuse` where the folder holds something else, which is not to be written among."""
+        if not self.path.exists():
+            return
+        with file_problems(self.path):
+            strange = sorted({path.name for path in self.path.iterdir()} - _PARTS)
+        if strange:
+            problem = f"{self.path} holds something else ({strange[0]}); name a new folder"
+            raise Misuse(problem, parameter="folder")
+
+    def unfinished(self, job: PartitionedJob) -> list[int]:
+        """The numbers of the partitions without judgements."""
+        return [n for n in range(len(job.partitions)) if not self.judged(n).is_file()]
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Work on the folder while no other process writes or runs its partitions."""
+        with file_problems(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = lock_file(self.path / ".lock")
+            is_free = is_acquired(lock)
+        if not is_free:
+            raise Locked(f"{self.path}: another process is at work on these partitions")
+        try:
+            yield
+        finally:
+            lock.release()

@@ -1,0 +1,209 @@
+"""Judge partitions: what a worker does, whoever started it and wherever it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from labeler.collection.lock import POLL_SECONDS, is_acquired, lock_file
+from labeler.data import Document, Judged, Query
+from labeler.errors import Misconfigured, Misuse, Stopped
+from labeler.files.read import file_problems
+from labeler.judging.assessor import Assessor, Texts
+from labeler.judging.batch.look import whole_address
+from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.job import with_suspicions
+from labeler.judging.methods.examples import Examples, GradedExample
+from labeler.judging.partitions.folder import PartitionedJob, PartitionFolder
+from labeler.judging.partitions.rows import PartitionPairs, read_judged, read_pairs, write_judged
+from labeler.judging.partitions.share import Share
+from labeler.judging.session import IN_HAND
+from labeler.judging.tally import Tally
+from labeler.models.control import Control
+from labeler.models.loop import run_to_end
+from labeler.models.policies.stop import StopSignal
+from labeler.models.session import (
+    Session,
+    SessionOptions,
+    StartedModel,
+    open_source,
+    select_model,
+    session_on,
+)
+from labeler.prompt import Prompt
+from labeler.store import StorePlace, open_store
+from labeler.store.secret import share_secret
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPartition:
+    """What came of a partition: how many pairs have a grade, and how the others failed."""
+
+    number: int
+    pairs: int
+    judged: int
+    failures: dict[str, int]
+
+    @classmethod
+    def of(cls, number: int, judged: Iterator[Judged] | list[Judged]) -> JudgedPartition:
+        """The counts of the judgements of a partition."""
+        tally = Tally()
+        for each in judged:
+            tally.add(each)
+        return cls(number, tally.pairs, tally.judged, tally.failures_by_status)
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts by name."""
+        counts = {"pairs": self.pairs, "judged": self.judged, "failures": self.failures}
+        return {"partition": self.number, **counts}
+
+
+def judge_partition(
+    folder: PartitionFolder | Path | str,
+    number: int,
+    share: Share | None = None,
+    control: Control | None = None,
+) -> JudgedPartition:
+    """Judge a partition of a folder, and write its judgements, unless they are there already.
+
+    This is all that a worker of any scheduler has to call. Replies are kept in the folder as they
+    arrive: the same call, made again, asks only for what is missing. The model's key comes from
+    this machine's environment. `share_of` says what is a fair part of limits.
+    """
+    control = control or Control()
+
+    async def work(stop: StopSignal) -> JudgedPartition:
+        async with partition_worker(folder, share, control.with_stop(stop)) as worker:
+            return await worker.judge(number)
+
+    return run_to_end(work)
+
+
+@asynccontextmanager
+async def partition_worker(
+    folder: PartitionFolder | Path | str,
+    share: Share | None = None,
+    control: Control | None = None,
+) -> AsyncIterator[PartitionWorker]:
+    """A worker with connections, rates and a budget of its own, for several partitions."""
+    place, share, control = PartitionFolder.of(folder), share or Share(), control or Control()
+    job = place.read_job()
+    prompt = place.read_prompt(job)
+    options = SessionOptions(
+        share.model or job.model,
+        whole_address(job.server, None) if job.server and not share.model else None,
+        replace(share.limits, prices=None),
+        share.concurrency,
+        job.redact,
+        patient=False,
+    )
+    if share.price is not None:  # it is known already, and the file of prices may not be here
+        unbounded = replace(options, limits=replace(options.limits, max_cost=None))
+        selection = await select_model("judge", unbounded, control)
+        selection = selection._replace(price=share.price, options=options)
+    else:
+        selection = await select_model("judge", options, control)
+    async with open_source(selection, (), control) as source:
+        if source.started.model.id != job.model_id:
+            problem = f"the partitions were written for {job.model_id}"
+            raise Misconfigured(f"{problem}, and here is {source.started.model.id}")
+        yield PartitionWorker(place, job, prompt, source, control, share.retry_failed)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionWorker:
+    """Judges partitions, one after the other; `partition_worker` opens one."""
+
+    folder: PartitionFolder
+    job: PartitionedJob
+    prompt: Prompt
+    source: StartedModel
+    control: Control
+    retry_failed: bool = False
+
+    async def judge(
+        self,
+        number: int,
+        on_judged: Callable[[Judged], None] = lambda _judged: None,
+        *,
+        again: bool = False,
+    ) -> JudgedPartition:
+        """Judge a partition, and write its judgements; where they are there, nothing is done.
+
+        With `again`, failed calls are made again. `BudgetReached` and `Stopped` are raised where
+        not all pairs were done; what was answered is kept.
+        """
+        if not 0 <= number < len(self.job.partitions):
+            problem = f"partitions count from 0 to {len(self.job.partitions) - 1}, not {number}"
+            raise Misuse(problem, parameter="number")
+        async with self._alone(number):
+            path = self.folder.judged(number)
+            if path.is_file() and not again:
+                return JudgedPartition.of(number, (judged for _, judged in read_judged(path)))
+            rows = read_pairs(self.folder.pairs(number), self.job.partitions[number])
+            place = self.folder.store(self.job, number)
+            self._prepare_store(place)
+            async with session_on(self.source, place, self.control) as session:
+                judged = await self._judged(rows, session, on_judged)
+            write_judged(path, rows.positions, judged)
+            return JudgedPartition.of(number, judged)
+
+    def _prepare_store(self, place: StorePlace) -> None:
+        """Let a store know what the collection's does, so that requests are the same."""
+        with open_store(place, redacted=self.job.redact) as store:
+            share_secret(store, self.folder.read_secret())
+            for name, fact in self.job.facts.items():
+                store.learn_once(name, fact)
+
+    async def _judged(
+        self, rows: PartitionPairs, session: Session, on_judged: Callable[[Judged], None]
+    ) -> list[Judged]:
+        assessor = Assessor(
+            self.prompt,
+            session.model,
+            inputs=session.inputs,
+            secret=session.secret,
+            lists=rows.lists,
+            examples=self._examples(),
+        )
+        options = PairOptions(
+            IN_HAND * session.at_once, self.retry_failed, on_judged, self.control.stop
+        )
+        judging = judge_pairs(rows.pairs, rows.texts, assessor, options)
+        return [with_suspicions(judged, rows.texts) async for judged in judging]
+
+    def _examples(self) -> Examples | None:
+        return examples_of(self.job, self.prompt)
+
+    @asynccontextmanager
+    async def _alone(self, number: int) -> AsyncIterator[None]:
+        """Judge a partition while no other worker does, as one that was given up for dead."""
+        path = self.folder.path / "replies" / f".{number:05}.lock"
+        with file_problems(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        lock = lock_file(path)
+        while not is_acquired(lock):
+            if self.control.stop.is_over:
+                raise Stopped("stopped; another worker judges this partition")
+            await asyncio.sleep(POLL_SECONDS)
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def examples_of(job: PartitionedJob, prompt: Prompt) -> Examples | None:
+    """The grades that a prompt shows, with their texts; None where it shows none."""
+    shown, front = job.examples, prompt.front.examples
+    if shown is None or front is None:
+        return None
+    queries = {query_id: Query(query_id, text) for query_id, text in shown.queries.items()}
+    documents = {
+        doc_id: Document(doc_id, text, title) for doc_id, (title, text) in shown.documents.items()
+    }
+    grades = tuple(GradedExample(*grade) for grade in shown.grades)
+    return Examples(grades, front.count, Texts(queries, documents), prompt, front.max_chars)

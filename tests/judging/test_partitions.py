@@ -1,0 +1,332 @@
+"""Judging by partitions: workers that share nothing but a folder give what one machine gives."""
+
+import asyncio
+import json
+import shutil
+import stat
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made import make_collection
+
+from labeler.collection.layout import Collection
+from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Incomplete, Misuse
+from labeler.judging.judge import judge
+from labeler.judging.partitions.collect import CollectedPartitions, collect_partitions
+from labeler.judging.partitions.folder import PartitionedJob, PartitionFolder
+from labeler.judging.partitions.rows import read_judged
+from labeler.judging.partitions.share import Amounts, Share, SharedBudget, share_of
+from labeler.judging.partitions.work import JudgedPartition, judge_partition, partition_worker
+from labeler.judging.partitions.write import awrite_partitions
+from labeler.judging.session import JudgeOptions
+from labeler.model import Model, Reply, Request
+from labeler.models.limits import Limits
+from labeler.testing import fake_model
+from labeler.trec.qrels import read_qrels
+
+QUERIES, DOCUMENTS = 4, 3
+PAIRS = QUERIES * DOCUMENTS
+
+
+def _filled(schema: Mapping[str, Any], seed: str) -> Any:
+    """Something that a schema allows, which depends on the seed alone."""
+    number = int(sha256(seed.encode()).hexdigest(), 16)
+    if "enum" in schema:
+        return schema["enum"][number % len(schema["enum"])]
+    if schema.get("type") == "object":
+        return {key: _filled(of, seed + key) for key, of in schema["properties"].items()}
+    if schema.get("type") == "array":
+        size = schema.get("minItems", 3)
+        return [_filled(schema["items"], f"{seed}{at}") for at in range(size)]
+    return number % 4 if schema.get("type") == "integer" else f"text {number % 7}"
+
+
+class Assessor:
+    """A model that grades by what it is shown, and counts its calls."""
+
+    def __init__(self, fails: str = "") -> None:
+        self.calls = 0
+        self.fails = fails
+
+    @property
+    def model(self) -> Model:
+        return fake_model(self._answer)
+
+    def _answer(self, request: Request) -> Reply:
+        self.calls += 1
+        said = request.messages[-1].content
+        if self.fails and self.fails in said:
+            raise CallFailed("the server is gone")
+        grade = {"type": "object", "properties": {"grade": {"enum": [0, 1, 2, 3]}}}
+        text = json.dumps(_filled(request.schema or grade, said))
+        return Reply(text, model="fake", prompt_tokens=100, completion_tokens=10, body=b"{}")
+
+
+@pytest.fixture
+def assessor() -> Assessor:
+    return Assessor()
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return make_collection(tmp_path / "coll", QUERIES, DOCUMENTS)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> PartitionFolder:
+    return PartitionFolder.of(tmp_path / "parts")
+
+
+def write(
+    collection: Collection,
+    folder: PartitionFolder,
+    assessor: Assessor,
+    rows: int = DOCUMENTS,
+    **more: Any,
+) -> PartitionedJob:
+    options = replace(JudgeOptions(model=assessor.model, name="one"), **more)
+    return asyncio.run(awrite_partitions(collection, folder, options, rows))
+
+
+def work(
+    folder: PartitionFolder, assessor: Assessor, number: int, **limits: Any
+) -> JudgedPartition:
+    share = Share(Limits(**limits), model=assessor.model)
+    return judge_partition(folder, number, share)
+
+
+def work_all(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> CollectedPartitions:
+    for number in reversed(folder.unfinished(folder.read_job())):
+        work(folder, assessor, number)
+    return collect_partitions(collection, folder)
+
+
+def live(collection: Collection, assessor: Assessor, **more: Any) -> Any:
+    return judge(collection, model=assessor.model, name="one", **more)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "rows"),
+    [("umbrela", 1), ("umbrela", 7), ("umbrela", 100), ("basic", 4), ("list", 3)]
+    + [(name, 3) for name in ("criteria", "pairwise", "nuggets", "few-shot")],
+)
+def test_partitions_give_what_one_machine_gives_byte_for_byte(
+    collection: Collection, folder: PartitionFolder, tmp_path: Path, prompt: str, rows: int
+) -> None:
+    assessor = Assessor()
+    human = "".join(f"q{q} 0 d{d} {(q + d) % 4}\n" for q in range(QUERIES) for d in range(2))
+    collection.qrels("human").parent.mkdir()
+    collection.qrels("human").write_text(human)
+    write(collection, folder, assessor, rows, prompt=prompt)
+    other, alone = Collection(tmp_path / "other"), Assessor()
+    shutil.copytree(collection.folder, other.folder)
+    result = live(other, alone, prompt=prompt).tally
+    collected = work_all(collection, folder, assessor).result.tally
+    for file in (Collection.judgements, Collection.qrels):
+        assert file(collection, "one").read_bytes() == file(other, "one").read_bytes()
+    assert assessor.calls == alone.calls
+    assert (collected.judged, collected.failures) == (result.judged, result.failures)
+    cards = [json.loads(each.card.read_text())["judge"]["one"] for each in (collection, other)]
+    assert cards[0] == cards[1]
+    live(collection, assessor, prompt=prompt)
+    assert assessor.calls == alone.calls
+
+
+def test_queries_of_equal_texts_are_in_one_partition_so_that_none_is_asked_twice(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in collection.queries.read_text().splitlines()]
+    rows[3]["text"] = rows[0]["text"]
+    collection.queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    job = write(collection, folder, assessor)
+    assert [partition.pairs for partition in job.partitions] == [6, 3, 3]
+    other, alone = Collection(tmp_path / "other"), Assessor()
+    shutil.copytree(collection.folder, other.folder)
+    live(other, alone)
+    work_all(collection, folder, assessor)
+    assert collection.qrels("one").read_bytes() == other.qrels("one").read_bytes()
+    assert assessor.calls == alone.calls == PAIRS - DOCUMENTS
+    orders = [
+        [line.partition('"grade"')[0] for line in each.judgements("one").read_text().splitlines()]
+        for each in (collection, other)
+    ]
+    assert orders[0] == orders[1]
+
+
+def test_some_partitions_can_be_collected_and_what_others_had_stays(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    live(collection, assessor, limits=Limits(max_calls=5), concurrency=1)
+    assert sum(map(len, read_qrels(collection.qrels("one")).values())) == 5
+    write(collection, folder, assessor)
+    with pytest.raises(Misuse, match=r"1 to|0 to 3"):
+        work(folder, assessor, 4)
+    work(folder, assessor, 3)
+    collected = collect_partitions(collection, folder)
+    assert (collected.done, collected.partitions, collected.result.judged) == (1, 4, 8)
+    assert collected.sentence() == "1 of 4 partitions judged, 3 new replies"
+    with pytest.raises(Incomplete, match=r"3 of 4 partitions not judged yet"):
+        collected.check_all()
+    before = collection.judgements("one").read_text().splitlines()
+    whole = work_all(collection, folder, assessor)
+    whole.check_all()
+    assert whole.result.judged == assessor.calls == PAIRS
+    assert set(before) < set(collection.judgements("one").read_text().splitlines())
+
+
+def test_a_partition_is_written_once_it_is_done_and_asks_only_for_what_is_missing(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    write(collection, folder, assessor, rows=PAIRS)
+    for calls in (5, 9):
+        with pytest.raises(BudgetReached):
+            work(folder, assessor, 0, max_calls=calls - assessor.calls)
+        assert assessor.calls == calls
+    assert not folder.judged(0).exists()
+    with pytest.raises(Incomplete, match=r"no partition is judged yet"):
+        collect_partitions(collection, folder)
+    assert len(read_replies(collection)) == 9
+    work(folder, assessor, 0)
+    work(folder, assessor, 0)
+    assert assessor.calls == PAIRS
+    assert collect_partitions(collection, folder).replies == PAIRS - 9
+
+
+def read_replies(collection: Collection) -> range:
+    from labeler.store import open_store
+
+    with open_store(collection.store) as store:
+        return range(len(store))
+
+
+def test_a_pair_that_fails_has_no_grade_and_is_asked_about_again_when_told_to(
+    collection: Collection, folder: PartitionFolder
+) -> None:
+    failing = Assessor("what q1?")
+    write(collection, folder, failing)
+    collected = work_all(collection, folder, failing)
+    assert collected.result.failures == {"call_failed": DOCUMENTS}
+    assert "q1" not in read_qrels(collection.qrels("one"))
+    [first, *_] = (judged for _, judged in read_judged(folder.judged(1)))
+    assert getattr(first.outcome, "detail", "") == "the server is gone"
+    failing.fails, calls = "", failing.calls
+
+    async def again() -> JudgedPartition:
+        async with partition_worker(folder, Share(model=failing.model)) as worker:
+            return await worker.judge(1, again=True)
+
+    assert asyncio.run(again()).judged == DOCUMENTS
+    assert failing.calls == calls + DOCUMENTS
+    assert collect_partitions(collection, folder).result.judged == PAIRS
+
+
+def test_partitions_of_another_set_are_refused_in_a_line_that_says_what_differs(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    job = write(collection, folder, assessor)
+    assert write(collection, folder, assessor) == job
+    with pytest.raises(Misuse, match=r"its prompt is 'umbrela@.*and not 'basic@"):
+        write(collection, folder, assessor, prompt="basic")
+    with pytest.raises(Misuse, match=r"its model is 'fake', and not 'other'"):
+        write(collection, folder, assessor, model=fake_model("", "other"))
+    with pytest.raises(Misuse, match=r"its name is 'one', and not 'two'; collect what it holds"):
+        write(collection, folder, assessor, name="two")
+    lines = collection.pool.read_text().splitlines()
+    collection.pool.write_text("".join(f"{line}\n" for line in lines[:-1]))
+    with pytest.raises(Misuse, match=r"the pool of the collection has changed since"):
+        write(collection, folder, assessor)
+
+
+def test_replies_about_a_collection_that_has_changed_since_are_not_lost(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    write(collection, folder, assessor)
+    for number in range(QUERIES):
+        work(folder, assessor, number)
+    lines = collection.pool.read_text().splitlines()
+    collection.pool.write_text("".join(f"{line}\n" for line in lines[1:]))
+    with pytest.raises(BadInput, match=r"pool.jsonl: not what the partitions were written from"):
+        collect_partitions(collection, folder)
+    live(collection, assessor)
+    assert assessor.calls == PAIRS
+
+
+def test_files_that_are_damaged_missing_or_something_else_are_refused_in_a_line(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor, tmp_path: Path
+) -> None:
+    with pytest.raises(FileProblem, match=r"is the folder shared with this machine"):
+        work(folder, assessor, 0)
+    with pytest.raises(Misuse, match=r"holds something else \(corpus.jsonl\); name a new folder"):
+        write(collection, PartitionFolder.of(collection.folder), assessor)
+    write(collection, folder, assessor)
+    whole = folder.pairs(0).read_bytes()
+    folder.pairs(0).write_bytes(whole[:-9])
+    with pytest.raises(BadInput, match=r"00000.parquet: this partition is damaged"):
+        work(folder, assessor, 0)
+    folder.pairs(0).unlink()
+    with pytest.raises(BadInput, match=r"this partition is not there"):
+        work(folder, assessor, 0)
+    work(folder, assessor, 1)
+    folder.judged(1).write_bytes(b"nothing of the kind")
+    with pytest.raises(BadInput, match=r"00001.parquet.*remove it, and run again"):
+        collect_partitions(collection, folder)
+    prompt = folder.prompt("umbrela")
+    prompt.write_text(prompt.read_text().replace("0", "5"))
+    with pytest.raises(BadInput):
+        work(folder, assessor, 2)
+    folder.job.write_text("{}")
+    with pytest.raises(BadInput, match=r"job.json: no partitions of this version"):
+        work(folder, assessor, 2)
+
+
+def test_the_secret_stands_in_a_file_for_its_owner_alone(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    write(collection, folder, assessor)
+    assert stat.S_IMODE(folder.secret.stat().st_mode) == 0o600
+    assert folder.read_secret().decode() not in folder.job.read_text()
+
+
+def test_what_weighs_a_pair_by_all_documents_is_not_judged_in_partitions(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    with pytest.raises(Misuse, match=r"similarity weighs a pair by all documents"):
+        write(collection, folder, assessor, model="similarity")
+    with pytest.raises(Misuse, match=r"count from 1"):
+        write(collection, folder, assessor, rows=0)
+
+
+def test_a_share_is_an_equal_part_and_of_calls_at_once_one_at_least() -> None:
+    share = share_of(Limits(rpm=60, max_calls=10, max_cost=1.0), 9, 4)
+    assert (share.limits.rpm, share.limits.max_calls, share.concurrency) == (15, 2, 2)
+    assert share.limits.max_cost == 0.25
+    with pytest.raises(Misuse, match=r"take fewer workers"):
+        share_of(Limits(), 3, 4)
+
+
+def test_a_shared_budget_is_spent_to_the_last_call_and_never_beyond_it() -> None:
+    budget, spent = SharedBudget(Limits(max_calls=100), 4), dict.fromkeys("abcd", 0)
+    caps = dict.fromkeys("abcd", 0.0)
+    while any(_spends_one(budget, worker, spent, caps) for worker in spent):
+        assert sum(spent.values()) <= sum(caps.values()) <= 100
+    assert sum(spent.values()) == 100
+    budget.give_back("a", Amounts(spent["a"] - 7))
+    assert budget.allot("b", Amounts(caps["b"] + 7)).calls == caps["b"] + 7
+    assert budget.allot("c", Amounts(caps["c"] + 1)).calls == caps["c"]
+
+
+def _spends_one(
+    budget: SharedBudget, worker: str, spent: dict[str, int], caps: dict[str, float]
+) -> bool:
+    if spent[worker] + 1 > caps[worker]:
+        caps[worker] = budget.allot(worker, Amounts(spent[worker] + 1)).calls
+    if spent[worker] + 1 > caps[worker]:
+        return False
+    spent[worker] += 1
+    return True
