@@ -185,11 +185,11 @@ async def open_source(
 
 @asynccontextmanager
 async def session_on(
-    source: StartedModel, place: StorePlace, control: Control
+    source: StartedModel, replies: StorePlace, control: Control
 ) -> AsyncIterator[Session]:
     """A source joined to a store, as long as the block runs; its connections stay open after it."""
     (selection, started, guard), options = source, source.selection.options
-    with _opened(place, options, control) as store:
+    with _opened(replies, options, control) as store:
         lasting = replace(started.model, close=_stay_open)
         patient, deferral = options.patient, options.deferral
         model = guarded(lasting, store, guard, patient=patient, deferral=deferral)

@@ -16,7 +16,7 @@ from made import make_collection
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Incomplete, Misuse
 from labeler.judging.judge import judge
-from labeler.judging.partitions.collect import CollectedPartitions, collect_partitions
+from labeler.judging.partitions.collect import CollectedPartitions, collect
 from labeler.judging.partitions.folder import PartitionedJob, PartitionFolder
 from labeler.judging.partitions.rows import read_judged
 from labeler.judging.partitions.share import Amounts, Share, SharedBudget, share_of
@@ -104,7 +104,7 @@ def work_all(
 ) -> CollectedPartitions:
     for number in reversed(folder.unfinished(folder.read_job())):
         work(folder, assessor, number)
-    return collect_partitions(collection, folder)
+    return collect(collection, folder)
 
 
 def live(collection: Collection, assessor: Assessor, **more: Any) -> Any:
@@ -168,7 +168,7 @@ def test_some_partitions_can_be_collected_and_what_others_had_stays(
     with pytest.raises(Misuse, match=r"1 to|0 to 3"):
         work(folder, assessor, 4)
     work(folder, assessor, 3)
-    collected = collect_partitions(collection, folder)
+    collected = collect(collection, folder)
     assert (collected.done, collected.partitions, collected.result.judged) == (1, 4, 8)
     assert collected.sentence() == "1 of 4 partitions judged, 3 new replies"
     with pytest.raises(Incomplete, match=r"3 of 4 partitions not judged yet"):
@@ -190,12 +190,12 @@ def test_a_partition_is_written_once_it_is_done_and_asks_only_for_what_is_missin
         assert assessor.calls == calls
     assert not folder.judged(0).exists()
     with pytest.raises(Incomplete, match=r"no partition is judged yet"):
-        collect_partitions(collection, folder)
+        collect(collection, folder)
     assert len(read_replies(collection)) == 9
     work(folder, assessor, 0)
     work(folder, assessor, 0)
     assert assessor.calls == PAIRS
-    assert collect_partitions(collection, folder).replies == PAIRS - 9
+    assert collect(collection, folder).replies == PAIRS - 9
 
 
 def read_replies(collection: Collection) -> range:
@@ -223,7 +223,7 @@ def test_a_pair_that_fails_has_no_grade_and_is_asked_about_again_when_told_to(
 
     assert asyncio.run(again()).judged == DOCUMENTS
     assert failing.calls == calls + DOCUMENTS
-    assert collect_partitions(collection, folder).result.judged == PAIRS
+    assert collect(collection, folder).result.judged == PAIRS
 
 
 def test_partitions_of_another_set_are_refused_in_a_line_that_says_what_differs(
@@ -252,7 +252,7 @@ def test_replies_about_a_collection_that_has_changed_since_are_not_lost(
     lines = collection.pool.read_text().splitlines()
     collection.pool.write_text("".join(f"{line}\n" for line in lines[1:]))
     with pytest.raises(BadInput, match=r"pool.jsonl: not what the partitions were written from"):
-        collect_partitions(collection, folder)
+        collect(collection, folder)
     live(collection, assessor)
     assert assessor.calls == PAIRS
 
@@ -275,7 +275,7 @@ def test_files_that_are_damaged_missing_or_something_else_are_refused_in_a_line(
     work(folder, assessor, 1)
     folder.judged(1).write_bytes(b"nothing of the kind")
     with pytest.raises(BadInput, match=r"00001.parquet.*remove it, and run again"):
-        collect_partitions(collection, folder)
+        collect(collection, folder)
     prompt = folder.prompt("umbrela")
     prompt.write_text(prompt.read_text().replace("0", "5"))
     with pytest.raises(BadInput):

@@ -57,7 +57,7 @@ class CollectedPartitions:
         return {**self.result.as_json(), **own, "replies": self.replies}
 
 
-def collect_partitions(
+def collect(
     collection: Collection | Path | str,
     folder: PartitionFolder | Path | str,
     control: Control | None = None,
@@ -78,17 +78,17 @@ async def acollect_partitions(
     stopped: BudgetReached | None = None,
 ) -> CollectedPartitions:
     """The same for callers that are asynchronous; `stopped` is what ended the work on them."""
-    opened, place = open_collection(collection), PartitionFolder.of(folder)
-    control, job = control or Control(), place.read_job()
-    replies = _take_replies(opened, place, job, control)
-    _check_unchanged(opened, place, job)
-    done = len(job.partitions) - len(place.unfinished(job))
+    opened, parts = open_collection(collection), PartitionFolder.of(folder)
+    control, job = control or Control(), parts.read_job()
+    replies = _take_replies(opened, parts, job, control)
+    _check_unchanged(opened, parts, job)
+    done = len(job.partitions) - len(parts.unfinished(job))
     texts = texts_of(opened)
     set_of_pairs = job_of(opened, job.name, pool_of(opened, texts), texts)
-    judging = _judged(set_of_pairs, place, job, stopped)
+    judging = _judged(set_of_pairs, parts, job, stopped)
     if not done and not opened.judgements(job.name).exists():
-        raise stopped or Incomplete(f"{place.path}: no partition is judged yet", again={})
-    assessor = _assessor(place, job)
+        raise stopped or Incomplete(f"{parts.path}: no partition is judged yet", again={})
+    assessor = _assessor(parts, job)
     tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
     result = JudgeResult(set_of_pairs, tally, spent or Spending(), True)
     return CollectedPartitions(result, done, len(job.partitions), replies)

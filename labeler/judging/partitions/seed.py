@@ -43,11 +43,11 @@ class _NotedHits:
 def seeded(folder: PartitionFolder, job: PartitionedJob, prepared: Prepared) -> Iterator[Seed]:
     """What brings replies along; nothing where there are none, or all share one database."""
     set_of_pairs, assessor, _ = prepared
-    place = set_of_pairs.collection.store
-    if not isinstance(place, Path):
+    file = set_of_pairs.collection.store
+    if not isinstance(file, Path):
         yield lambda _number, _pairs: None
         return
-    with open_store(place, reading=True) as store:
+    with open_store(file, reading=True) as store:
         if not len(store):
             yield lambda _number, _pairs: None
             return
@@ -60,6 +60,6 @@ def seeded(folder: PartitionFolder, job: PartitionedJob, prepared: Prepared) -> 
             for chunk in in_chunks(inquiries.pairs):
                 inquiries.recalled(chunk)
             if hits.keys:
-                copy_keys(place, folder.replies(number), hits.keys)
+                copy_keys(file, folder.replies(number), hits.keys)
 
         yield seed

@@ -90,9 +90,9 @@ async def partition_worker(
     control: Control | None = None,
 ) -> AsyncIterator[PartitionWorker]:
     """A worker with connections, rates and a budget of its own, for several partitions."""
-    place, share, control = PartitionFolder.of(folder), share or Share(), control or Control()
-    job = place.read_job()
-    prompt = place.read_prompt(job)
+    parts, share, control = PartitionFolder.of(folder), share or Share(), control or Control()
+    job = parts.read_job()
+    prompt = parts.read_prompt(job)
     options = SessionOptions(
         share.model or job.model,
         whole_address(job.server, None) if job.server and not share.model else None,
@@ -111,7 +111,7 @@ async def partition_worker(
         if source.started.model.id != job.model_id:
             problem = f"the partitions were written for {job.model_id}"
             raise Misconfigured(f"{problem}, and here is {source.started.model.id}")
-        yield PartitionWorker(place, job, prompt, source, control, share.retry_failed)
+        yield PartitionWorker(parts, job, prompt, source, control, share.retry_failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +145,16 @@ class PartitionWorker:
             if path.is_file() and not again:
                 return JudgedPartition.of(number, (judged for _, judged in read_judged(path)))
             rows = read_pairs(self.folder.pairs(number), self.job.partitions[number])
-            place = self.folder.store(self.job, number)
-            self._prepare_store(place)
-            async with session_on(self.source, place, self.control) as session:
+            replies = self.folder.store(self.job, number)
+            self._prepare_store(replies)
+            async with session_on(self.source, replies, self.control) as session:
                 judged = await self._judged(rows, session, on_judged)
             write_judged(path, rows.positions, judged)
             return JudgedPartition.of(number, judged)
 
-    def _prepare_store(self, place: StorePlace) -> None:
+    def _prepare_store(self, replies: StorePlace) -> None:
         """Let a store know what the collection's does, so that requests are the same."""
-        with open_store(place, redacted=self.job.redact) as store:
+        with open_store(replies, redacted=self.job.redact) as store:
             share_secret(store, self.folder.read_secret())
             for name, fact in self.job.facts.items():
                 store.learn_once(name, fact)
