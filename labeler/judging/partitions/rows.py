@@ -141,14 +141,14 @@ def write_judged(path: Path, positions: Sequence[int], judged: Sequence[Judged])
 def _judged_row(position: int, judged: Judged) -> tuple[Any, ...]:
     outcome, listed = judged.outcome, judged.listed
     if isinstance(outcome, Failure):
-        said: tuple[Any, ...] = (None, outcome.status, None, outcome.detail, None)
+        outcome_cells: tuple[Any, ...] = (None, outcome.status, None, outcome.detail, None)
     else:
         shares = json.dumps(dict(outcome.distribution)) if outcome.distribution else None
-        said = (outcome.grade, JUDGED, outcome.reason, None, shares)
+        outcome_cells = (outcome.grade, JUDGED, outcome.reason, None, shares)
     return (
         position,
         *outcome.pair,
-        *said,
+        *outcome_cells,
         judged.attempts,
         judged.prompt_tokens,
         judged.completion_tokens,
