@@ -156,11 +156,11 @@ def _batch_of(part: Fields, stretches: Stretches, kind: Kind) -> Batch:
 
 
 def _batch_of_one(query: bytes, lines: list[bytes], kind: Kind) -> Batch:
-    part = _split_again(b"".join(lines), kind)
+    part = split_again(b"".join(lines), kind)
     return _batch_of(part, Stretches([query], np.array([0, len(part.starts)])), kind)
 
 
-def _split_again(lines: bytes, kind: Kind) -> Fields:
+def split_again(lines: bytes, kind: Kind) -> Fields:
     """The fields of lines that were found plain before."""
     part = split(lines, kind.columns, 2)
     if part is None:
@@ -226,7 +226,7 @@ def _batch(files: Sequence[_Sorted], parts: Sequence[slice], ids: Words, first: 
     indexes = [file.index for file in files]
     kind = indexes[0].kind
     try:
-        part = _split_again(b"".join(texts), kind)
+        part = split_again(b"".join(texts), kind)
     except _Changed as error:
         raise _changed(indexes) from error
     if len(part.starts) != sum(map(len, query)):

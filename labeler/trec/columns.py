@@ -195,7 +195,7 @@ def keys_of(ids: Sequence[bytes]) -> Keys:
     """The keys of some ids, none of which holds a NUL."""
     width = max(map(len, ids), default=1) + 7
     padded = np.array(ids, dtype=f"S{width // 8 * 8}")
-    words = padded.view(">u8").reshape(len(ids), -1).astype(np.uint64)
+    words = padded.view(">u8").reshape(len(ids), width // 8).astype(np.uint64)
     return Keys(words, hashed(words))
 
 

@@ -30,6 +30,7 @@ from labeler.trec.rows import (
     grade_of,
     rows,
     score_of,
+    second_time,
     texts,
 )
 
@@ -240,6 +241,5 @@ def refuse_repeated(index: Index, query: bytes, document: bytes) -> BadInput:
     for number, columns in index.numbered():
         seen += columns[0] == query and columns[2] == document
         if seen == 2:
-            names = f"{query.decode():.80} retrieves {document.decode():.80}"
-            return BadInput.at(index.path, number, f"{names} a second time")
+            return second_time(index.path, number, query.decode(), document.decode())
     return BadInput(f"{index.path}: changed while it was read")

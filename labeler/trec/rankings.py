@@ -17,12 +17,14 @@ from labeler.arrays import Floats, Integers
 from labeler.data import Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings
-from labeler.trec.blocks import Batch, Scattered, batches, streamed
-from labeler.trec.columns import Irregular, Words, mixed, widened
+from labeler.trec.blocks import Batch, Scattered, streamed
+from labeler.trec.columns import Irregular, Stretches, Words, fields, mixed, widened
+from labeler.trec.first_problem import refuse_first_problem
 from labeler.trec.holes import NO_HOLES, Holes, all_holes, holes_in, holes_of
-from labeler.trec.index import RUN, indexed
+from labeler.trec.index import RUN
 from labeler.trec.pool import BLOCK, Pool, refuse_collisions
 from labeler.trec.runs import read_run_by_line
+from labeler.trec.scattered import regrouped
 from labeler.trec.ties import contradictions, in_order, tied_pairs
 
 SOME = 1000
@@ -46,16 +48,36 @@ def read_rankings(
     path: Path, pool: Pool, ties: str = "trec", block: int = BLOCK, *, holes: bool = False
 ) -> tuple[Rankings, Facts]:
     """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts."""
-    try:
-        if pool.has_collisions:
-            raise Irregular
-        try:
-            return _ranked(streamed(path, RUN, block), pool, ties, holes=holes)
-        except Scattered:
-            with indexed(path, RUN, block) as index:
-                return _ranked(batches([index], size=block), pool, ties, holes=holes)
-    except (Irregular, BadInput):
+    if pool.has_collisions:
         return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
+    try:
+        return _in_parts(path, pool, ties, block, holes=holes)
+    except (Irregular, BadInput):
+        refuse_first_problem(path, RUN, block)
+        # no line is wrong: two pairs have one hash, which the reader that holds all lines tells
+        return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
+
+
+def _in_parts(
+    path: Path, pool: Pool, ties: str, block: int, *, holes: bool
+) -> tuple[Rankings, Facts]:
+    """A run in one pass; in two where the lines of a query stand apart."""
+    try:
+        return _ranked(streamed(path, RUN, block), pool, ties, holes=holes)
+    except Scattered:
+        ranked, facts = _ranked(regrouped(path, RUN, block), pool, ties, holes=holes)
+        facts.some_ids = facts.some_ids if facts.common else _first_ids(path, block)
+        return ranked, facts
+
+
+def _first_ids(path: Path, block: int) -> list[str]:
+    """Some ids of a run's queries, in the order of their first lines."""
+    ids: dict[bytes, None] = {}
+    for part in fields(path, RUN.columns, block):
+        ids.update(dict.fromkeys(Stretches.of(part).names))
+        if len(ids) >= SOME:
+            break
+    return [name.decode() for name in list(ids)[:SOME]]
 
 
 def rankings_of(

@@ -18,7 +18,7 @@ LONGEST_ID = 4096
 
 _GRADE = re.compile(rb"([+-]?[0-9]{1,10})(?:\.0{0,10})?")
 _SCORE = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BYTE_ORDER_MARKS = {
     b"\xff\xfe": "a byte-order mark of UTF-16",
     b"\xfe\xff": "a byte-order mark of UTF-16",
@@ -62,7 +62,7 @@ def rows(
     for number, line in numbered_bytes(path) if lines is None else lines:
         if number == 1:
             refuse_byte_order_mark(path, line)
-        columns = (line.removeprefix(_MARK) if number == 1 else line).split()
+        columns = (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).split()
         if not columns or columns[0].startswith(b"#"):
             continue
         if b"\0" in line:
@@ -109,3 +109,9 @@ def texts(path: Path, number: int, *columns: bytes) -> list[str]:
         raise BadInput.at(
             path, number, f"an id that is not UTF-8: {shown(error.object)}"
         ) from error
+
+
+def second_time(path: Path, number: int, query_id: str, doc_id: str) -> BadInput:
+    """The error at a line whose document its query retrieved in an earlier one."""
+    problem = f"{query_id:.80} retrieves {doc_id:.80} a second time"
+    return BadInput.at(path, number, problem)

@@ -11,7 +11,7 @@ from labeler.files.read import rereadable
 from labeler.trec.by_block import numbers_by_query
 from labeler.trec.columns import Irregular
 from labeler.trec.index import RUN
-from labeler.trec.rows import RUN_COLUMNS, rows, score_of, texts
+from labeler.trec.rows import RUN_COLUMNS, rows, score_of, second_time, texts
 
 
 def read_run(path: Path | str) -> Run:
@@ -65,5 +65,5 @@ def _add(run: Run, path: Path, number: int, columns: list[bytes]) -> None:
     score = score_of(path, number, columns[4])
     scores = run.setdefault(query_id, {})
     if doc_id in scores:
-        raise BadInput.at(path, number, f"{query_id:.80} retrieves {doc_id:.80} a second time")
+        raise second_time(path, number, query_id, doc_id)
     scores[doc_id] = score
