@@ -2,20 +2,22 @@
 """Blow real documents up to a corpus of any size, whose vocabulary grows as that of texts does.
 
     .venv/test/bin/python scripts/made_corpus.py DOCUMENTS OUTPUT --passages 100000 [--rows]
+        [--words 50]
 
 Each made passage takes the sentences of two real passages, half of each, and one word in eight is
 replaced by a made one. Made words are drawn by rank after Zipf and Mandelbrot, with a probability
 in proportion to (rank + 100) ** -1.35, without an end: so new ones keep coming, about n ** 0.74 in
 n (Heaps' law), most of them rare. What is written is Markdown, a file for a hundred passages, or
-with --rows one file of JSON Lines. Beside it stand queries: some words of a real passage each, and
-a made one.
+with --rows one file of JSON Lines. With --words, a passage is a stretch of so many words at most,
+half as many at least. Beside it stand queries: some words of a real passage each, and a made one.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,7 @@ EXPONENT, SHIFT = 1.35, 100
 SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in ("a", "e", "i", "o", "u", "an", "or")]
 
 
+@lru_cache(maxsize=1 << 16)
 def made_word(rank: int) -> str:
     """The word of a rank, spelled in syllables."""
     parts, base = [], len(SYLLABLES)
@@ -39,22 +42,33 @@ def made_word(rank: int) -> str:
 
 
 class Maker:
-    """Makes passages out of real ones; the same seed makes the same."""
+    """Makes passages out of real ones; the same seed makes the same.
 
-    def __init__(self, folder: Path, seed: int = 0) -> None:
+    With `words`, a passage is a stretch of so many words at most, and of half as many at least.
+    """
+
+    def __init__(self, folder: Path, seed: int = 0, words: int = 0) -> None:
         real = read_documents([str(folder)]).documents.values()
         self.real = [d for d in real if 40 <= len(d.text.split()) <= 250]
-        self.sentences = [d.text.replace("\n", " ").split(". ") for d in self.real]
+        sentences = [d.text.replace("\n", " ").split(". ") for d in self.real]
+        self.halves = [(". ".join(s[: -(-len(s) // 2)]) + ".").split(" ") for s in sentences]
+        self.others = [". ".join(s[len(s) // 2 :]).split(" ") for s in sentences]
         self.rng = np.random.default_rng(seed)
+        self.most = words
 
     def passages(self, count: int) -> Iterator[tuple[str, str]]:
         """`count` passages with their titles."""
         for start in range(0, count, 1000):
             size = min(1000, count - start)
             pairs = self.rng.integers(len(self.real), size=(size, 2)).tolist()
-            for number, (first, second) in enumerate(pairs, start):
-                title = f"{self.real[first].title} {self._word()} {number}"
-                yield title, self._varied(self._mixed(first, second))
+            mixed = [self.halves[first] + self.others[second] for first, second in pairs]
+            several = self._short(mixed) if self.most else mixed
+            titles = self._words(size)
+            for number, ((first, _), words) in enumerate(
+                zip(pairs, self._varied(several), strict=True), start
+            ):
+                title = f"{self.real[first].title} {titles[number - start]} {number}"
+                yield title, " ".join(words)
 
     def queries(self, count: int) -> Iterator[str]:
         """`count` queries of three to nine words."""
@@ -62,20 +76,29 @@ class Maker:
             words = self.real[int(self.rng.integers(len(self.real)))].text.split()
             start = int(self.rng.integers(max(1, len(words) - 9)))
             size = int(self.rng.integers(3, 10))
-            yield " ".join([*words[start : start + size - 1], self._word()])
+            yield " ".join([*words[start : start + size - 1], *self._words(1)])
 
-    def _mixed(self, first: int, second: int) -> list[str]:
-        ours, theirs = self.sentences[first], self.sentences[second]
-        half = ours[: -(-len(ours) // 2)] + theirs[len(theirs) // 2 :]
-        return ". ".join(half).split(" ")
+    def _short(self, several: list[list[str]]) -> Iterator[list[str]]:
+        sizes = self.rng.integers(self.most // 2, self.most + 1, size=len(several)).tolist()
+        places = self.rng.random(len(several)).tolist()
+        for words, size, place in zip(several, sizes, places, strict=True):
+            start = int(place * max(1, len(words) - size))
+            yield words[start : start + size]
 
-    def _varied(self, words: list[str]) -> str:
-        for at in np.flatnonzero(self.rng.random(len(words)) < REPLACED).tolist():
-            words[at] = self._word()
-        return " ".join(words)
+    def _varied(self, several: Iterable[list[str]]) -> list[list[str]]:
+        several = [*several]
+        ends = np.cumsum([len(words) for words in several])
+        replaced = np.flatnonzero(self.rng.random(ends[-1]) < REPLACED)
+        owners = np.searchsorted(ends, replaced, side="right")
+        places = replaced - np.concatenate([[0], ends])[owners]
+        made = self._words(len(replaced))
+        for owner, place, word in zip(owners.tolist(), places.tolist(), made, strict=True):
+            several[owner][place] = word
+        return several
 
-    def _word(self) -> str:
-        return made_word(int(min(self.rng.pareto(EXPONENT - 1) * SHIFT, 2.0**62)))
+    def _words(self, count: int) -> list[str]:
+        ranks = np.minimum(self.rng.pareto(EXPONENT - 1, count) * SHIFT, 2.0**62)
+        return [*map(made_word, ranks.astype(np.int64).tolist())]
 
 
 def write_markdown(maker: Maker, output: Path, count: int) -> None:
@@ -98,10 +121,12 @@ def write_rows(maker: Maker, output: Path, count: int) -> None:
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def make(folder: Path, output: Path, passages: int, queries: int, *, rows: bool) -> None:
+def make(  # noqa: PLR0913  how much of what
+    folder: Path, output: Path, passages: int, queries: int, *, rows: bool, words: int = 0
+) -> None:
     """Write the documents and the queries."""
     output.mkdir(parents=True, exist_ok=True)
-    maker = Maker(folder)
+    maker = Maker(folder, words=words)
     asked = "\n".join(maker.queries(queries))
     (output / "queries.txt").write_text(asked + "\n", encoding="utf-8")
     (write_rows if rows else write_markdown)(maker, output, passages)
@@ -115,8 +140,10 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--rows", action="store_true")
+    parser.add_argument("--words", type=int, default=0)
     asked = parser.parse_args()
-    make(asked.documents, asked.output, asked.passages, asked.queries, rows=asked.rows)
+    size = asked.passages, asked.queries
+    make(asked.documents, asked.output, *size, rows=asked.rows, words=asked.words)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from labeler.collection.layout import FOLDERS, Collection
 from labeler.collection.monitoring import read_watch_run, watch_files
+from labeler.collection.parts import CorpusParts
 from labeler.collection.problems import Contents, Problems
 from labeler.errors import BadInput
 from labeler.files.arrays import about_arrays
 from labeler.files.atomic import partial_files
-from labeler.files.cache import sha256_of
 from labeler.messages import count_of
 from labeler.store.vectors import VectorFile, encoder_of
 
@@ -25,15 +25,20 @@ _ANEW = "it may be deleted, and is made anew where it is needed"
 def check_indexes(collection: Collection, path: Path, _seen: Contents, problems: Problems) -> None:
     """Indexes are whole, and of the documents as they are."""
     warn = partial(problems.add, level="warning")
-    documents = ""
+    current: set[str] = set()
     for index in sorted(path.glob("[!.]*")):
         about = about_arrays(index) if index.suffix == ".index" and index.is_file() else None
         if about is None:
             warn(index, 0, "damaged indexes", f"no index that is whole; {_ANEW}")
             continue
-        documents = documents or sha256_of(collection.corpus)
-        if about.get("documents") != documents:
+        current = current or _hashes_of(collection.corpus)
+        if about.get("documents") not in current:
             warn(index, 0, "indexes of others", f"the index of other documents; {_ANEW}")
+
+
+def _hashes_of(corpus: Path) -> set[str]:
+    parts = CorpusParts.of(corpus)
+    return {parts.sha256, *parts.parts}
 
 
 def check_vectors(_collection: Collection, path: Path, _seen: Contents, problems: Problems) -> None:

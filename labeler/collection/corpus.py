@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from labeler.collection.rows import check_exists, metadata_of, repeated_id
 from labeler.data import Document
 from labeler.files.boundary import reading
 from labeler.files.jsonl import identifier, read_rows, text_of, write_rows
+from labeler.files.row_index import RowIndex
 from labeler.text.terms import text_to_search
 
 
@@ -20,9 +22,14 @@ def read_corpus(path: Path) -> dict[str, Document]:
     return {document.id: document for document in distinct_documents(path)}
 
 
-def corpus_ids(path: Path) -> set[str]:
-    """The ids of a `corpus.jsonl`, all of whose lines are read and checked."""
-    return {document.id for document in distinct_documents(path)}
+def check_corpus_file(path: Path) -> None:
+    """Read and check all lines of a `corpus.jsonl`; `BadInput` says what is wrong with one."""
+    deque(distinct_documents(path), maxlen=0)
+
+
+def ids_among(path: Path, ids: Container[str]) -> set[str]:
+    """Those of some ids that documents of a `corpus.jsonl` have; all lines are checked."""
+    return {document.id for document in distinct_documents(path) if document.id in ids}
 
 
 def documents_of(path: Path, ids: Container[str]) -> dict[str, Document]:
@@ -32,11 +39,10 @@ def documents_of(path: Path, ids: Container[str]) -> dict[str, Document]:
 
 def distinct_documents(path: Path) -> Iterator[Document]:
     """The documents of a `corpus.jsonl`, one after another; `BadInput` where an id comes again."""
-    ids: set[str] = set()
-    for number, document in corpus_lines(path):
-        if document.id in ids:
+    ids = RowIndex()
+    for row, (number, document) in enumerate(corpus_lines(path)):
+        if ids.add(document.id) != row:
             raise repeated_id(path, number, document.id)
-        ids.add(document.id)
         yield document
 
 
@@ -79,4 +85,4 @@ def write_corpus(path: Path, documents: Iterable[Document]) -> None:
         {"_id": d.id, "title": d.title, "text": d.text, "metadata": dict(d.metadata)}
         for d in documents
     )
-    write_rows(path, rows, check=corpus_ids)
+    write_rows(path, rows, check=check_corpus_file)

@@ -1,13 +1,14 @@
 """The documents of a `corpus.jsonl`, each read from the file when it is asked for.
 
-A judged pool names few of the documents of a large corpus. What stays in memory is the id and the
-line of each, and no text.
+A judged pool names few of the documents of a large corpus. What stays in memory of each
+is where its line is and a hash of its id, some 40 bytes, and no text.
 """
 
 from __future__ import annotations
 
 import os
 import weakref
+from array import array
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from labeler.data import Document
 from labeler.errors import BadInput
 from labeler.files.jsonl import row_of_line
 from labeler.files.read import file_problems
+from labeler.files.row_index import RowIndex
 
 _READ_AT_ONCE = 1 << 22
 _GZIP = b"\x1f\x8b"
@@ -49,21 +51,22 @@ class DocumentsOnDemand(Mapping[str, Document]):
             self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         weakref.finalize(self, os.close, self._file)
         self._ends = _line_ends(self._file)
-        self._lines: dict[str, int] = {}
+        self._rows, self._lines = RowIndex(), array("I")
         self._recent: dict[str, Document] = {}
         self._recent_size = 0
         for number, document in corpus_lines(path):
-            if self._lines.setdefault(document.id, number) != number:
+            if self._rows.add(document.id) != len(self._lines):
                 raise repeated_id(path, number, document.id)
+            self._lines.append(number)
 
     def __len__(self) -> int:
         return len(self._lines)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
+        return (self._document_in(line).id for line in self._lines)
 
     def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._lines
+        return doc_id in self._rows
 
     def __getitem__(self, doc_id: str) -> Document:
         document = self._recent.get(doc_id)
@@ -76,16 +79,27 @@ class DocumentsOnDemand(Mapping[str, Document]):
         return document
 
     def _read_document(self, doc_id: str) -> Document:
-        number = self._lines[doc_id]
+        row = self._rows.find(doc_id)
+        if row is None:
+            raise KeyError(doc_id)
+        document = self._document_in(self._lines[row])
+        if document.id != doc_id:
+            raise self._changed(self._lines[row])
+        return document
+
+    def _document_in(self, number: int) -> Document:
+        """The document of a line."""
         start = int(self._ends[number - 2]) if number > 1 else 0
         end = int(self._ends[number - 1])
         with file_problems(self._path):
             raw = _read(self._file, start, end - start)
         row = row_of_line(self._path, number, raw)
-        document = None if row is None else document_in(self._path, number, row)
-        if document is None or document.id != doc_id:
-            raise BadInput.at(self._path, number, "it was changed meanwhile; run the command again")
-        return document
+        if row is None:
+            raise self._changed(number)
+        return document_in(self._path, number, row)
+
+    def _changed(self, number: int) -> BadInput:
+        return BadInput.at(self._path, number, "it was changed meanwhile; run the command again")
 
 
 def _read(file: int, start: int, size: int) -> bytes:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labeler.data import Pair
+from labeler.files.row_index import RowIndex
 
 Level = Literal["error", "warning"]
 
@@ -79,7 +80,7 @@ class Contents:
     `rows_beyond` those of pairs that left the pool.
     """
 
-    documents: set[str] = field(default_factory=set)
+    documents: RowIndex = field(default_factory=RowIndex)
     queries: set[str] = field(default_factory=set)
     pool: int | None = None
     dropped: set[Pair] = field(default_factory=set)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from labeler import __version__
 from labeler.collection.card import update_card
-from labeler.collection.corpus import corpus_ids, write_corpus
+from labeler.collection.corpus import distinct_documents, write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import read_pool
@@ -156,7 +156,8 @@ def _count_removed(collection: Collection, result: Ingested) -> int:
     if not collection.corpus.exists():
         return 0
     try:
-        return len(corpus_ids(collection.corpus) - result.documents.keys())
+        old = distinct_documents(collection.corpus)
+        return sum(document.id not in result.documents for document in old)
     except BadInput:  # it is replaced, so that its faults do not matter
         return 0
 

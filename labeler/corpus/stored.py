@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import weakref
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from dataclasses import replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 from labeler.data import Document
 from labeler.files.read import file_problems
+from labeler.files.row_index import RowIndex
 
 HELD = 1 << 24
 """So many bytes stay in the memory: a small corpus needs no file."""
@@ -26,10 +26,11 @@ class Mark(NamedTuple):
     texts: int
     rows: int
     sources: int
+    replaced: int
 
 
 class StoredDocuments(Mapping[str, Document]):
-    """Documents by id; the memory holds their ids and where each stands in a temporary file.
+    """Documents by id; the memory holds where each stands in a temporary file, and hashes of ids.
 
     Passages that were read before can be found by their title and text, and be given more sources.
     `held` is how many bytes stay in the memory.
@@ -39,8 +40,9 @@ class StoredDocuments(Mapping[str, Document]):
         self._file = SpooledTemporaryFile(max_size=max(1, held), prefix="labeler-")  # noqa: SIM115  closed with this
         weakref.finalize(self, self._file.close)
         self._starts = array("q", [0])
-        self._row_of: dict[str, int] = {}
-        self._by_text: dict[int, int] = {}
+        self._ids, self._row_of = RowIndex(), array("I")
+        self._by_text, self._first_with = RowIndex(), array("I")
+        self._replaced: list[tuple[int, int]] = []
         self._sources: dict[int, list[str]] = {}
         self._sourced: list[int] = []
 
@@ -59,49 +61,56 @@ class StoredDocuments(Mapping[str, Document]):
         with file_problems(Path(gettempdir())):
             self._file.seek(self._starts[-1])
             self._file.write(raw)
-        self._row_of[document.id] = len(self._starts) - 1
+        number, last = self._ids.add(document.id), len(self._starts) - 1
+        if number == len(self._row_of):
+            self._row_of.append(last)
+        else:
+            self._replaced.append((number, self._row_of[number]))
+            self._row_of[number] = last
         self._starts.append(self._starts[-1] + len(raw))
 
     def add_passage(self, document: Document) -> Document | None:
         """Add a passage, unless there is one of the same title and text, which is returned."""
-        key = _key_of(document)
-        row = self._by_text.setdefault(key, len(self._starts) - 1)
-        if row == len(self._starts) - 1:
-            self.add(document)
-            return None
-        first = self._at(row)
-        if (first.title, first.text) == (document.title, document.text):
-            return first
+        number = self._by_text.add(f"{document.title}\0{document.text}")
+        if number < len(self._first_with):
+            return self._at(self._first_with[number])
+        self._first_with.append(len(self._starts) - 1)
         self.add(document)
         return None
 
     def add_source(self, doc_id: str, source: str) -> None:
         """Note one more source of a document in its metadata."""
-        row = self._row_of[doc_id]
+        row = self._row_of[self._number(doc_id)]
         self._sources.setdefault(row, []).append(source)
         self._sourced.append(row)
 
     def mark(self) -> Mark:
         """How far it has come, to go back to."""
-        counts = len(self._row_of), len(self._by_text), len(self._starts), len(self._sourced)
-        return Mark(*counts)
+        counts = len(self._row_of), len(self._first_with), len(self._starts), len(self._sourced)
+        return Mark(*counts, len(self._replaced))
 
     def go_back(self, mark: Mark) -> None:
         """Forget whatever was added since a mark."""
-        while len(self._row_of) > mark.documents:
-            self._row_of.popitem()
-        while len(self._by_text) > mark.texts:
-            self._by_text.popitem()
+        for number, row in reversed(self._replaced[mark.replaced :]):
+            self._row_of[number] = row
+        self._ids.go_back(mark.documents)
+        self._by_text.go_back(mark.texts)
+        del self._row_of[mark.documents :], self._first_with[mark.texts :]
+        del self._replaced[mark.replaced :]
         for row in self._sourced[mark.sources :]:
             self._sources[row].pop()
         del self._starts[mark.rows :], self._sourced[mark.sources :]
 
     def is_before(self, doc_id: str, mark: Mark) -> bool:
         """Whether a document was there at a mark."""
-        return self._row_of.get(doc_id, mark.rows) < mark.rows - 1
+        number = self._ids.find(doc_id)
+        return number is not None and self._row_of[number] < mark.rows - 1
 
     def __getitem__(self, doc_id: str) -> Document:
-        row = self._row_of[doc_id]
+        return self._sourced_at(self._row_of[self._number(doc_id)])
+
+    def _sourced_at(self, row: int) -> Document:
+        """The document of a row, with all its sources."""
         document, sources = self._at(row), self._sources.get(row)
         if not sources:
             return document
@@ -109,13 +118,27 @@ class StoredDocuments(Mapping[str, Document]):
         return replace(document, metadata={**document.metadata, "also_in": also_in})
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._row_of)
+        return (self._at(row).id for row in self._row_of)
+
+    def values(self) -> ValuesView[Document]:
+        """The documents in the order in which they came, each read once."""
+        return _InOrder(self)
+
+    def in_order(self) -> Iterator[Document]:
+        """What `values` goes through."""
+        return map(self._sourced_at, self._row_of)
 
     def __len__(self) -> int:
         return len(self._row_of)
 
     def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._row_of
+        return doc_id in self._ids
+
+    def _number(self, doc_id: str) -> int:
+        number = self._ids.find(doc_id)
+        if number is None:
+            raise KeyError(doc_id)
+        return number
 
     def _at(self, row: int) -> Document:
         self._file.seek(self._starts[row])
@@ -124,7 +147,12 @@ class StoredDocuments(Mapping[str, Document]):
         return Document(doc_id, text, title, metadata)
 
 
-def _key_of(document: Document) -> int:
-    """A number that equal titles and texts share, and few others."""
-    text = f"{document.title}\0{document.text}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest())
+class _InOrder(ValuesView[Document]):
+    """Documents in their order."""
+
+    def __init__(self, stored: StoredDocuments) -> None:
+        super().__init__(stored)
+        self._stored = stored
+
+    def __iter__(self) -> Iterator[Document]:
+        return self._stored.in_order()

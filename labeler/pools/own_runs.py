@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
+from heapq import nsmallest
 from pathlib import Path
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import run_name
-from labeler.collection.corpus import corpus_ids
+from labeler.collection.corpus import distinct_documents, ids_among
 from labeler.collection.layout import Collection, check_name
 from labeler.collection.queries import read_queries
 from labeler.data import Run
@@ -111,10 +112,10 @@ def _own_name(path: Path) -> str:
 
 def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
     pooled = {doc_id for scores in run.values() for doc_id in ranking(scores)[:depth]}
-    documents = corpus_ids(corpus)
-    unknown = pooled.difference(documents)
+    unknown = pooled - ids_among(corpus, pooled)
     if not unknown:
         return
+    some = _some(document.id for document in distinct_documents(corpus))
     for number, columns in rows(path, RUN_COLUMNS):
         query_id, doc_id = columns[0].decode(), columns[2].decode()
         if doc_id in unknown and query_id in run:
@@ -122,13 +123,13 @@ def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
             raise BadInput.at(
                 path,
                 number,
-                f"the document {doc_id!r} is not in {corpus}, whose ids are as {_some(documents)};"
+                f"the document {doc_id!r} is not in {corpus}, whose ids are as {some};"
                 f" {len(unknown):,} of the {len(pooled):,} documents to pool {verb} missing",
             )
 
 
 def _some(ids: Iterable[str]) -> str:
-    return ", ".join(sorted(ids)[:3])
+    return ", ".join(nsmallest(3, ids))
 
 
 def check_depth(depth: int) -> None:

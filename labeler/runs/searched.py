@@ -4,70 +4,93 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from labeler.collection.corpus import distinct_documents
+import numpy as np
+
+from labeler.collection.corpus import check_corpus_file, distinct_documents
 from labeler.collection.layout import Collection
+from labeler.collection.parts import LINES_OF_A_PART, CorpusParts
 from labeler.data import Document
 from labeler.files.arrays import Arrays, ArraysWriter, open_arrays, writing_arrays
 from labeler.files.atomic import remove_abandoned
-from labeler.files.read import byte_chunks
+from labeler.files.row_index import RowIndex
 from labeler.messages import Advance, counted
 
 KEPT_FROM = 1 << 24
 """Indexes of a corpus of fewer bytes are not kept: they are made anew in a moment."""
 
-_READ_AT_ONCE = 1 << 20
+WritePart = Callable[[ArraysWriter, Iterator[Document]], None]
+"""Writes the index of some documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFolder:
-    """Where the indexes of some documents are kept; `documents` is the hash of their file.
+    """Where the indexes of a corpus are kept, a file for each part of it.
 
-    `shape` names what is indexed of each, where that is not its title and text. An index is a file
-    that is whole or not there. Its name says of which documents it is and with which settings it
-    was made; those of other documents are removed when one is written. An index that takes long
-    comes in parts, of so many documents each: a kill loses none but the part that was being made.
+    `shape` names what is indexed of each document, where that is not its title and text, and
+    `shaped` makes that of it. An index is a file that is whole or not there. Its name says of which
+    lines it is and with which settings it was made; those of other lines are removed when one is
+    written. A kill loses none but the part that was being made, and documents that are added to
+    the corpus change none but the last.
     """
 
     folder: Path
-    documents: str
+    corpus: CorpusParts
     shape: str = ""
-    documents_of_a_part: int = 1 << 16
+    shaped: Callable[[Document], Document] = lambda document: document
 
-    def find(self, name: str, settings: Mapping[str, Any]) -> Arrays | None:
-        """The index of a name and settings; None where there is none that is whole."""
-        about = self._about(settings)
-        return open_arrays(self._path(name, about), about)
-
-    def opened(
-        self, name: str, settings: Mapping[str, Any], write: Callable[[ArraysWriter], None]
-    ) -> Arrays:
-        """The index of a name and settings; where there is none, `write` makes it first."""
-        while (arrays := self.find(name, settings)) is None:
-            about = self._about(settings)
-            with writing_arrays(self._path(name, about), about) as out:
-                write(out)
+    def parts(
+        self, name: str, settings: Mapping[str, Any], write: WritePart, advance: Advance
+    ) -> list[Arrays]:
+        """The indexes of all parts; `write` makes those that are missing, with their `ids`."""
+        places = [self._index(name, part, settings) for part in self.corpus.parts]
+        by_part = [open_arrays(*place) for place in places]
+        missing = {number for number, part in enumerate(by_part) if part is None}
+        for number, documents in self.corpus.documents(missing, self.shaped) if missing else ():
+            done = number * self.corpus.lines_of_a_part
+            with writing_arrays(*places[number]) as out:
+                write(out, _counted(documents, done, self.corpus.lines, advance))
+            by_part[number] = open_arrays(*places[number])
+        if missing:
             self._remove_others()
-        return arrays
+        whole = [arrays for arrays in by_part if arrays is not None]
+        self._check_distinct(whole)
+        return whole
 
-    def _about(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        return {"documents": self.documents, "shape": self.shape, **settings}
-
-    def _path(self, name: str, about: Mapping[str, Any]) -> Path:
+    def _index(
+        self, name: str, part: str, settings: Mapping[str, Any]
+    ) -> tuple[Path, dict[str, Any]]:
+        """Where the index of a part is, and what is noted of it."""
+        about = {"documents": part, "shape": self.shape, **settings}
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
-        return self.folder / f"{name}-{self.documents[:12]}-{digest[:12]}.index"
+        return self.folder / f"{name}-{part[:12]}-{digest[:12]}.index", about
+
+    def _check_distinct(self, parts: Sequence[Arrays]) -> None:
+        """`BadInput` where an id comes again; a file says that a corpus was found to be right."""
+        path, about = self._index("ids", self.corpus.sha256, {"ids": 1})
+        if open_arrays(path, about) is not None:
+            return
+        ids = RowIndex()
+        several = (part.texts("ids") for part in parts)
+        if any(ids.add(doc_id) != row for row, doc_id in enumerate(chain.from_iterable(several))):
+            check_corpus_file(self.corpus.path)  # which names the line
+        with writing_arrays(path, about) as out:
+            out.add("documents", [np.array([len(ids)])])
+        self._remove_others()
 
     def _remove_others(self) -> None:
         """Remove the indexes of other documents, and what killed processes left of any."""
         remove_abandoned(self.folder)
+        current = {part[:12] for part in (*self.corpus.parts, self.corpus.sha256)}
         for path in self.folder.glob("*.index"):
-            if path.stem.split("-")[-2:-1] != [self.documents[:12]]:
+            if not current.intersection(path.stem.split("-")[-2:-1]):
                 with suppress(OSError):  # another process may read it, where that forbids it
                     path.unlink()
 
@@ -100,28 +123,32 @@ class Searched:
         return counted(self.again(), self.count, advance)
 
 
-def searched_corpus(
+def searched_corpus(  # noqa: PLR0913, PLR0917  what is searched, and how it is cut
     collection: Collection,
     advance: Advance = lambda _done, _total: None,
     shaped: Callable[[Document], Document] = lambda document: document,
     shape: str = "",
     kept_from: int = KEPT_FROM,
+    lines_of_a_part: int = LINES_OF_A_PART,
 ) -> Searched:
     """The documents of a collection, which stay in its file; `advance` counts bytes of it.
 
     What engines see of a document is what `shaped` makes of it; `shape` names that.
     """
     path = collection.corpus
-    digest, count, size, last = hashlib.sha256(), 0, path.stat().st_size, b"\n"
-    for number, chunk in enumerate(byte_chunks(path, _READ_AT_ONCE), start=1):
-        digest.update(chunk)
-        count += chunk.count(b"\n")
-        last = chunk[-1:]
-        advance(min(number * _READ_AT_ONCE, size), size)
-    sha256 = digest.hexdigest()
-    indexes = IndexFolder(collection.indexes, sha256, shape) if size >= kept_from else None
-    return Searched(partial(_all_of, path, shaped), count + (last != b"\n"), indexes, sha256)
+    corpus = CorpusParts.of(path, lines_of_a_part, advance)
+    is_kept = path.stat().st_size >= kept_from
+    indexes = IndexFolder(collection.indexes, corpus, shape, shaped) if is_kept else None
+    return Searched(partial(_all_of, path, shaped), corpus.lines, indexes, corpus.sha256)
 
 
 def _all_of(path: Path, shaped: Callable[[Document], Document]) -> Iterator[Document]:
     return map(shaped, distinct_documents(path))
+
+
+def _counted(
+    documents: Iterable[Document], done: int, total: int, advance: Advance
+) -> Iterator[Document]:
+    for number, document in enumerate(documents, start=done + 1):
+        yield document
+        advance(number, total)

@@ -1,4 +1,4 @@
-"""The postings of a BM25 index, made of texts that come one by one, however many they are.
+"""The postings of texts that come one by one, however many: which terms each has, and how often.
 
 Some million tokens at a time are sorted and laid aside in a temporary file; in the end, some terms
 at a time, what the file holds of them is put together. So the memory holds the terms, a length for
@@ -7,7 +7,6 @@ each text, and one such part.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Integers
 from labeler.files.read import file_problems
 from labeler.messages import Advance
-from labeler.text.terms import K1, B, term_of, words_to_stem
+from labeler.text.terms import term_of, words_to_stem
 
 TOKENS_OF_A_BLOCK = 1 << 21
 POSTINGS_OF_A_PART = 1 << 21
@@ -29,8 +28,8 @@ _WORDS_AT_ONCE = 1 << 20
 _FIELDS = 3
 _LOW = (1 << 32) - 1
 
-Postings = tuple[NDArray[np.int32], NDArray[np.float32]]
-"""Some terms' texts by number, and what each term adds to the score of each."""
+Postings = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""Some terms' texts by number, and how often each term stands in each."""
 
 
 class TermNumbers(dict[str, int]):
@@ -78,6 +77,8 @@ class PostingsBuilder:
         self._first = 0
         self._blocks: list[_Block] = []
         self._frequency = np.zeros(0, dtype=np.int64)
+        self.highest = 0
+        """The most times that a term stands in a text, once `ends` was called."""
 
     def add(self, text: str) -> None:
         """Take one more text."""
@@ -103,13 +104,14 @@ class PostingsBuilder:
     def parts(self, advance: Advance = lambda _done, _total: None) -> Iterator[Postings]:
         """The postings, some terms at a time; `advance` counts them."""
         ends = self.ends()
-        idf, saturation = self._idf(), self._saturation()
         total = int(ends[-1]) if len(ends) else 0
         for first, last in _ranges(ends, self._sizes[1]):
-            term, text, count = self._of_terms(first, last)
-            share = count.astype(np.float32) / (saturation[text] + count.astype(np.float32))
-            yield text, (idf[term] * share).astype(np.float32)
+            yield self._of_terms(first, last)
             advance(int(ends[last - 1]), total)
+
+    def lengths(self) -> NDArray[np.int32]:
+        """How many terms each text has."""
+        return np.array(self._lengths, dtype=np.int32)
 
     def _lay_aside(self) -> None:
         """Write the postings of the texts since the last time."""
@@ -123,6 +125,7 @@ class PostingsBuilder:
             self._grow(0)
             return
         keys, counts = keys[starts], np.diff(starts, append=len(keys))
+        self.highest = max(self.highest, int(counts.max()))
         terms = keys >> 32
         start = self._blocks[-1].start + 4 * _FIELDS * self._blocks[-1].size if self._blocks else 0
         with file_problems(Path(gettempdir())), self._scratch.open("r+b") as out:
@@ -137,33 +140,18 @@ class PostingsBuilder:
         more = max(0, size - len(self._frequency))
         self._frequency = np.concatenate([self._frequency, np.zeros(more, dtype=np.int64)])
 
-    def _of_terms(self, first: int, last: int) -> tuple[NDArray[np.int32], ...]:
-        """The terms, texts and counts of a range of terms, sorted by term and text."""
+    def _of_terms(self, first: int, last: int) -> Postings:
+        """The texts and counts of a range of terms, sorted by term and text."""
         several = [self._slice(block, first, last) for block in self._blocks]
         columns = np.concatenate(several, axis=1)
         order = np.argsort(columns[0], kind="stable")
-        term, text, count = columns[:, order]
-        return term, text, count
+        return columns[1, order], columns[2, order]
 
     def _slice(self, block: _Block, first: int, last: int) -> NDArray[np.int32]:
         shape = (_FIELDS, block.size)
         held = np.memmap(self._scratch, dtype=np.int32, mode="r", offset=block.start, shape=shape)
         low, high = np.searchsorted(held[0], [first, last])
         return np.array(held[:, low:high])
-
-    def _idf(self) -> NDArray[np.float32]:
-        """Inverse document frequency of each term, as `TermStatistics.idf`."""
-        values, row = np.unique(self._frequency, return_inverse=True)
-        count = len(self)
-        idf = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for n in values.tolist()]
-        return np.array(idf, dtype=np.float32)[row]
-
-    def _saturation(self) -> Floats:
-        """What stands beside the count of a term in a text of each length."""
-        lengths = np.frombuffer(self._lengths, dtype=np.int32)
-        mean = lengths.mean() if lengths.any() else 1.0
-        saturation: Floats = K1 * ((1 - B) + B * lengths / mean)
-        return saturation
 
 
 def _ranges(ends: Sequence[int] | Integers, size: int) -> Iterator[tuple[int, int]]:

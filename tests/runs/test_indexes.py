@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,9 @@ from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.data import Document, Query, Run
+from labeler.errors import BadInput
 from labeler.messages import no_progress
+from labeler.runs.engines.best_rows import BestRows
 from labeler.runs.engines.bm25 import bm25_run
 from labeler.runs.engines.dense import dense_run
 from labeler.runs.engines.nearest import Nearest
@@ -67,7 +68,7 @@ def test_an_index_is_made_once(tmp_path: Path, search: Search) -> None:
     collection = made(tmp_path, 20)
     first = search(searched_corpus(collection, kept_from=0), QUERIES, 5)
     before = indexes(collection)
-    assert len(before) == 1
+    assert len(before) == 2  # and that all ids are different
     assert search(searched_corpus(collection, kept_from=0), QUERIES, 5) == first
     assert indexes(collection) == before
 
@@ -91,7 +92,7 @@ def test_an_index_of_other_documents_is_replaced(tmp_path: Path, search: Search)
     made(tmp_path, 21)
     run = search(searched_corpus(collection, kept_from=0), QUERIES, 5)
     assert run == search(Searched.of([*documents(21)]), QUERIES, 5)
-    assert len(indexes(collection)) == 1
+    assert len(indexes(collection)) == 2
     assert not before.keys() & indexes(collection).keys()
 
 
@@ -99,7 +100,7 @@ def test_an_index_of_other_documents_is_replaced(tmp_path: Path, search: Search)
 def test_an_index_that_is_damaged_is_made_anew(tmp_path: Path, search: Search) -> None:
     collection = made(tmp_path, 20)
     first = search(searched_corpus(collection, kept_from=0), QUERIES, 5)
-    (path,) = collection.indexes.iterdir()
+    (path,) = (path for path in collection.indexes.iterdir() if path.name[:4] != "ids-")
     path.write_bytes(path.read_bytes()[:-100])
     assert search(searched_corpus(collection, kept_from=0), QUERIES, 5) == first
 
@@ -111,20 +112,16 @@ from labeler.collection.layout import Collection
 from labeler.data import Query
 from labeler.messages import no_progress
 from labeler.runs.retrieve import ENGINES
-from labeler.messages import no_progress
-from labeler.runs.retrieve import ENGINES as ENGINES_BY_NAME
-from labeler.runs.searched import Searched, searched_corpus
+from labeler.runs.searched import searched_corpus
 
-folder, name, at = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-whole = searched_corpus(Collection(folder), kept_from=0)
+folder, name, at = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 
-def again():
-    for number, document in enumerate(whole.again()):
-        if number == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield document
+def shaped(document):
+    if document.id == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return document
 
-searched = Searched(again, whole.count, whole.indexes)
+searched = searched_corpus(Collection(folder), shaped=shaped, kept_from=0, lines_of_a_part=1000)
 ENGINES[name].search(searched, [Query("q", "cat")], 5, no_progress)
 """
 
@@ -133,50 +130,82 @@ ENGINES[name].search(searched, [Query("q", "cat")], 5, no_progress)
 @pytest.mark.parametrize("name", ["bm25", "dense"])
 def test_what_was_killed_while_it_indexed_indexes_anew(tmp_path: Path, name: str) -> None:
     collection = made(tmp_path, 2100)
-    command = [sys.executable, "-c", KILLED, str(tmp_path), name, "2050"]
+    command = [sys.executable, "-c", KILLED, str(tmp_path), name, "d2050"]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    assert not list(collection.indexes.glob("*.index"))
+    before = indexes(collection)
+    assert [name.endswith(".index") for name in before].count(True) == 2
     (partial,) = collection.indexes.glob(".*.part")
     os.utime(partial, (0, 0))
     search = ENGINES_BY_NAME[name].search
-    run = search(searched_corpus(collection, kept_from=0), QUERIES, 5, no_progress)
+    searched = searched_corpus(collection, kept_from=0, lines_of_a_part=1000)
+    run = search(searched, QUERIES, 5, no_progress)
     assert run == search(Searched.of([*documents(2100)]), QUERIES, 5, no_progress)
-    assert [path.suffix for path in collection.indexes.iterdir()] == [".index"]
+    after = indexes(collection)
+    assert {Path(name).suffix for name in after} == {".index"}
+    assert all(after[name] == before[name] for name in before if name.endswith(".index"))
 
 
-def in_parts(searched: Searched, size: int) -> Searched:
-    assert searched.indexes is not None
-    return replace(searched, indexes=replace(searched.indexes, documents_of_a_part=size))
-
-
+@ENGINES
 @pytest.mark.parametrize("size", [1, 7, 10, 20, 21])
-def test_vectors_in_parts_rank_as_those_of_one(tmp_path: Path, size: int) -> None:
+def test_an_index_in_parts_ranks_as_one(tmp_path: Path, size: int, search: Search) -> None:
     collection = made(tmp_path, 20)
     whole = collection.corpus.read_text()
     collection.corpus.write_text("\n" + whole.rstrip("\n"))  # a blank line, and no last line end
-    searched = in_parts(searched_corpus(collection, kept_from=0), size)
+    searched = searched_corpus(collection, kept_from=0, lines_of_a_part=size)
     assert searched.count == 21
-    expected = embedded_run(Searched.of([*documents(20)]), QUERIES, 30)
-    for _ in range(2):
-        assert embedded_run(searched, QUERIES, 30) == expected
+    for depth in (1, 5, 30):
+        expected = search(Searched.of([*documents(20)]), QUERIES, depth)
+        assert search(searched, QUERIES, depth) == expected
+        assert [*map(list, expected.values())] == [
+            *map(list, search(searched, QUERIES, depth).values())
+        ]
 
 
-def test_a_part_that_is_missing_is_encoded_alone(tmp_path: Path) -> None:
-    searched = in_parts(searched_corpus(made(tmp_path, 20), kept_from=0), 6)
-    first = embedded_run(searched, QUERIES, 5)
+@ENGINES
+def test_a_part_that_is_missing_is_indexed_alone(tmp_path: Path, search: Search) -> None:
+    searched = searched_corpus(made(tmp_path, 20), kept_from=0, lines_of_a_part=6)
+    first = search(searched, QUERIES, 5)
     before = sorted(indexes(Collection(tmp_path)).items(), key=lambda item: item[1])
-    assert len(before) == 4
+    assert len(before) == 5
     (tmp_path / "indexes" / before[1][0]).unlink()
-    assert embedded_run(searched, QUERIES, 5) == first
+    assert search(searched, QUERIES, 5) == first
     after = indexes(Collection(tmp_path))
     assert [name for name, changed in before if after[name] != changed] == [before[1][0]]
+
+
+@ENGINES
+def test_documents_that_are_added_leave_earlier_parts_as_they_are(
+    tmp_path: Path, search: Search
+) -> None:
+    search(searched_corpus(made(tmp_path, 20), kept_from=0, lines_of_a_part=6), QUERIES, 5)
+    before = indexes(Collection(tmp_path))
+    searched = searched_corpus(made(tmp_path, 31), kept_from=0, lines_of_a_part=6)
+    assert search(searched, QUERIES, 9) == search(Searched.of([*documents(31)]), QUERIES, 9)
+    after = indexes(Collection(tmp_path))
+    same = [name for name in before if after.get(name) == before[name]]
+    assert (len(same), len(after)) == (3, 7)
+
+
+@ENGINES
+@pytest.mark.parametrize("size", [3, 100])
+def test_an_id_that_comes_again_in_another_part_is_refused(
+    tmp_path: Path, search: Search, size: int
+) -> None:
+    collection = made(tmp_path, 9)
+    first = collection.corpus.read_text().splitlines(keepends=True)[0]
+    with collection.corpus.open("a") as out:
+        out.write(first)
+    for _ in range(2):
+        searched = searched_corpus(collection, kept_from=0, lines_of_a_part=size)
+        with pytest.raises(BadInput, match=r"corpus.jsonl:10: the id 'd0' stands in an earlier"):
+            search(searched, QUERIES, 5)
 
 
 def test_an_index_of_some_fields_is_another(tmp_path: Path) -> None:
     collection = made(tmp_path, 20)
     bm25_run(searched_corpus(collection, kept_from=0), QUERIES, 5)
     bm25_run(searched_corpus(collection, shape="text", kept_from=0), QUERIES, 5)
-    assert len(indexes(collection)) == 2
+    assert len(indexes(collection)) == 4  # of each, which says too that all ids are different
 
 
 def test_the_indexes_of_a_small_corpus_are_not_kept(tmp_path: Path) -> None:
@@ -199,6 +228,20 @@ def test_the_nearest_are_the_same_however_vectors_come(rows: int) -> None:
             nearest.add(first, vectors[first : first + rows])
         for found, scores in zip(nearest.ranked(ids), exact.T, strict=True):
             assert list(found.items()) == list(best(scores, ids, depth).items())
+
+
+@pytest.mark.parametrize("rows", [1, 3, 64, 1000])
+def test_the_best_rows_are_the_same_however_they_come(rows: int) -> None:
+    rng = np.random.default_rng(5)
+    scores = rng.integers(1, 5, size=200).astype(np.float32)  # most of them tie
+    ids = [f"d{n}" for n in rng.permutation(200)]
+    for depth in (1, 7, 30, 500):
+        several = BestRows(depth, ids)
+        for first in range(0, 200, rows):
+            some = scores[first : first + rows]
+            several.add(np.arange(first, first + len(some)), some)
+            assert len(several) <= 2 * depth
+        assert list(several.ranked().items()) == list(best(scores, ids, depth).items())
 
 
 def peak(work: Callable[[], object]) -> int:

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from labeler.files.arrays import open_arrays, writing_arrays
-from labeler.text.bm25 import Bm25, write_index
+from labeler.text.bm25 import Bm25, Bm25Part, write_part
 from labeler.text.postings import PostingsBuilder
 from labeler.text.terms import K1, B, terms
 
@@ -39,7 +39,7 @@ ROUNDED = 0 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 1e-6
 
 
 def test_scores_are_those_of_bm25s_to_the_last_bit(peer: bm25s.BM25) -> None:
-    index = Bm25.of(TEXTS)
+    index = Bm25.of([Bm25Part.of(TEXTS)], QUERIES)
     for query in QUERIES:
         assert_allclose(index.scores(query), peers_scores(query, peer), rtol=ROUNDED)
 
@@ -53,32 +53,50 @@ def test_an_index_is_the_same_however_it_was_put_together(
     sizes = {"tokens_of_a_block": tokens, "postings_of_a_part": postings}
     scratch = tmp_path / "scratch"
     scratch.touch()
-    small, usual = PostingsBuilder(scratch, **sizes), Bm25.of(texts)
+    small, usual = PostingsBuilder(scratch, **sizes), Bm25Part.of(texts)
     for text in texts:
         small.add(text)
     parts = [*small.parts()]
     assert_array_equal(np.concatenate([part[0] for part in parts]), usual.text)
-    assert_array_equal(np.concatenate([part[1] for part in parts]), usual.share)
-    assert_array_equal(small.ends(), usual.ends)
+    assert_array_equal(np.concatenate([part[1] for part in parts]), usual.count)
+    assert_array_equal(small.ends(), usual.end)
 
 
 def test_an_index_in_a_file_gives_the_same_scores(tmp_path: Path) -> None:
-    path, usual = tmp_path / "bm25.index", Bm25.of(TEXTS)
+    usual = Bm25.of([Bm25Part.of(TEXTS)], QUERIES)
+    index = Bm25.of([in_a_file(tmp_path, TEXTS)], QUERIES)
+    for query in QUERIES:
+        assert_array_equal(index.scores(query), usual.scores(query))
+
+
+@pytest.mark.parametrize("size", [1, 7, 399, 400, 401])
+def test_parts_give_the_scores_of_one(tmp_path: Path, size: int) -> None:
+    usual = Bm25.of([Bm25Part.of(TEXTS)], QUERIES)
+    cut = [TEXTS[start : start + size] for start in range(0, len(TEXTS), size)]
+    parts = [Bm25Part.of(some) for some in cut[1:]]
+    index = Bm25.of([in_a_file(tmp_path, cut[0]), *parts], QUERIES)
+    for query in QUERIES:
+        assert_array_equal(index.scores(query), usual.scores(query))
+
+
+def test_a_term_that_stands_in_a_text_many_times_is_counted_whole(tmp_path: Path) -> None:
+    texts = ["cat " * 300, "cat", "dog"]
+    for part in (Bm25Part.of(texts), in_a_file(tmp_path, texts)):
+        assert sorted(part.count.tolist()) == [1, 1, 300]
+
+
+def in_a_file(folder: Path, texts: list[str]) -> Bm25Part:
+    path = folder / "bm25.index"
     with writing_arrays(path, {"of": "texts"}) as out:
-        write_index(out, TEXTS)
+        write_part(out, texts)
     arrays = open_arrays(path, {"of": "texts"})
     assert arrays is not None
-    for query in QUERIES:
-        assert_array_equal(Bm25.within(arrays).scores(query), usual.scores(query))
+    return Bm25Part.within(arrays)
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "..."], ["", "cat"]])
 def test_texts_without_terms_score_nothing(tmp_path: Path, texts: list[str]) -> None:
-    path = tmp_path / "bm25.index"
-    with writing_arrays(path, {}) as out:
-        write_index(out, texts)
-    arrays = open_arrays(path, {})
-    assert arrays is not None
-    for index in (Bm25.of(texts), Bm25.within(arrays)):
+    for part in (Bm25Part.of(texts), in_a_file(tmp_path, texts)):
+        index = Bm25.of([part], ["dog ...", "cat"])
         assert index.scores("dog ...").tolist() == [0.0] * len(texts)
         assert (index.scores("cat") > 0).tolist() == [text == "cat" for text in texts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
@@ -16,6 +17,7 @@ from labeler.errors import BadInput, refuse
 from labeler.exchange.documents import is_plumbing
 from labeler.exchange.fields import FieldNames, value_at
 from labeler.files.jsonl import identifier
+from labeler.files.row_index import RowIndex
 
 _IDS = ("_id", "id", "doc_id", "docid", "document_id", "docno")
 _TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract")
@@ -74,18 +76,20 @@ def documents_of_rows(
     title and none the text, or where `fields` says `*`, all others are the text, each with its
     name. `bad` is called with the error of each row that is no document.
     """
-    first_line: dict[str, int] = {}
+    ids, lines = RowIndex(), array("q")
     for number, row in rows:
         try:
             document = _document(path, number, row, fields)
         except BadInput as error:
             bad(error)
             continue
-        if document.id is not None and first_line.setdefault(document.id, number) != number:
-            problem = f"the id {document.id!r:.80} stands in line {first_line[document.id]} too"
+        if document.id is not None and (first := ids.add(document.id)) < len(lines):
+            problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
             bad(BadInput.at(path, number, problem))
-        else:
-            yield document
+            continue
+        if document.id is not None:
+            lines.append(number)
+        yield document
 
 
 def takes_all_columns(row: Mapping[str, Any], fields: FieldNames = _USUAL) -> bool:

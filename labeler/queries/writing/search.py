@@ -10,7 +10,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.data import Document, Query
 from labeler.errors import Misconfigured
-from labeler.text.bm25 import Bm25
+from labeler.text.bm25 import Bm25, Bm25Part
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
 
@@ -35,8 +35,8 @@ class CorpusSearch:
         self._neighbours: dict[str, Document | None] = {}
 
     @cached_property
-    def _bm25(self) -> Bm25:
-        return Bm25.of(map(text_to_search, self.documents))
+    def _postings(self) -> Bm25Part:
+        return Bm25Part.of(map(text_to_search, self.documents))
 
     @cached_property
     def _cosines(self) -> Callable[[str], Floats]:
@@ -51,7 +51,7 @@ class CorpusSearch:
 
     def scores(self, text: str) -> dict[str, Floats]:
         """The scores of all documents by retriever, `-inf` where one does not match."""
-        lexical = self._bm25.scores(text).astype(np.float64)
+        lexical = Bm25.of([self._postings], [text]).scores(text).astype(np.float64)
         scores = {"bm25": np.where(lexical > 0, lexical, -np.inf)}
         if self._encoder is not None:
             scores["dense"] = self._cosines(text)
@@ -78,7 +78,8 @@ class CorpusSearch:
 
     def _most_similar(self, document: Document) -> Document | None:
         text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
-        scores = self._bm25.scores(f"{document.title} {text}")
+        text = f"{document.title} {text}"
+        scores = Bm25.of([self._postings], [text]).scores(text)
         for at in np.argsort(-scores, kind="stable")[:DEPTH]:
             other = self.documents[int(at)]
             if scores[at] <= 0:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from labeler.data import Query, Run
-from labeler.files.arrays import ArraysWriter
+from labeler.data import Document, Query, Run
+from labeler.files.arrays import Arrays, ArraysWriter
 from labeler.messages import Progress, no_progress
-from labeler.runs.searched import Searched
-from labeler.text.bm25 import Bm25, bm25_name, index_settings, write_index
+from labeler.runs.engines.best_rows import BestRows
+from labeler.runs.engines.ids_in_parts import IdsInParts
+from labeler.runs.searched import IndexFolder, Searched
+from labeler.text.bm25 import Bm25, Bm25Part, bm25_name, index_settings, write_part
 from labeler.text.terms import text_to_search
-from labeler.trec.order import best
 
 
 def bm25_tag() -> str:
@@ -24,34 +25,57 @@ def bm25_run(
     searched: Searched, queries: Sequence[Query], depth: int, progress: Progress = no_progress
 ) -> Run:
     """Rank by BM25 (Lucene's variant); documents without a query term are left out."""
-    index, ids = _index(searched, progress)
-    run: Run = {}
+    parts, ids = _indexed(searched, progress)
+    index = Bm25.of(parts, [query.text for query in queries])
+    several = [BestRows(depth, ids) for _ in queries]
+    first, steps = 0, len(parts) * len(queries)
     with progress("searching, BM25") as advance:
-        for number, query in enumerate(queries, start=1):
-            scores = index.scores(query.text)
-            run[query.id] = best(np.where(scores > 0, scores, -np.inf), ids, depth)
-            advance(number, len(queries))
-    return run
+        for part in range(len(parts)):
+            scorer = index.scorer(part)
+            for number, (query, best) in enumerate(zip(queries, several, strict=True), start=1):
+                scores = scorer.scores(query.text)
+                rows = np.flatnonzero(scores >= best.floor if best.floor > 0 else scores > 0)
+                best.add(rows + first, scores[rows])
+                advance(part * len(queries) + number, steps)
+            first += len(scorer)
+    return {query.id: best.ranked() for query, best in zip(queries, several, strict=True)}
 
 
-def _index(searched: Searched, progress: Progress) -> tuple[Bm25, Sequence[str]]:
-    """The index of the documents, and their ids: kept in a file, or made in the memory."""
-    if searched.indexes is None:
-        ids: list[str] = []
-        return Bm25.of(_texts(searched, ids, progress)), ids
-
-    def write(out: ArraysWriter) -> None:
-        new: list[str] = []
-        write_index(out, _texts(searched, new, progress), progress)
-        out.add_texts("ids", new)
-
-    arrays = searched.indexes.opened("bm25", index_settings(), write)
-    return Bm25.within(arrays), arrays.texts("ids")
-
-
-def _texts(searched: Searched, ids: list[str], progress: Progress) -> Iterator[str]:
-    """The texts of the documents; their ids are added to `ids`."""
+def _indexed(searched: Searched, progress: Progress) -> tuple[Sequence[Bm25Part], Sequence[str]]:
+    """The index of the documents, and their ids: kept in files, or made in the memory."""
+    if searched.indexes is not None:
+        kept = _kept_parts(searched.indexes, progress)
+        return _PartsInFiles(kept), IdsInParts(kept)
+    ids: list[str] = []
     with progress("indexing, BM25") as advance:
-        for document in searched.counted(advance):
-            ids.append(document.id)
-            yield text_to_search(document)
+        return [Bm25Part.of(_texts(searched.counted(advance), ids))], ids
+
+
+def _kept_parts(folder: IndexFolder, progress: Progress) -> list[Arrays]:
+    def write(out: ArraysWriter, documents: Iterator[Document]) -> None:
+        ids: list[str] = []
+        write_part(out, _texts(documents, ids))
+        out.add_texts("ids", ids)
+
+    with progress("indexing, BM25") as advance:
+        return folder.parts("bm25", index_settings(), write, advance)
+
+
+class _PartsInFiles(Sequence[Bm25Part]):
+    """Parts of an index, each opened when it is looked at: a process may open few files."""
+
+    def __init__(self, parts: Sequence[Arrays]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __getitem__(self, number: int) -> Bm25Part:  # type: ignore[override]  # none asks for slices
+        return Bm25Part.within(self._parts[number])
+
+
+def _texts(documents: Iterator[Document], ids: list[str]) -> Iterator[str]:
+    """The texts of documents; their ids are added to `ids`."""
+    for document in documents:
+        ids.append(document.id)
+        yield text_to_search(document)

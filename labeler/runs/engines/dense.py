@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, islice
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labeler.data import Document, Query, Run
-from labeler.files.arrays import Arrays, ArraysWriter, TextsOnDemand
+from labeler.files.arrays import Arrays, ArraysWriter
 from labeler.messages import Progress, no_progress
+from labeler.runs.engines.ids_in_parts import IdsInParts
 from labeler.runs.engines.nearest import Nearest
 from labeler.runs.searched import IndexFolder, Searched
 from labeler.text.terms import text_to_search
@@ -41,9 +39,7 @@ def dense_run(
     if searched.indexes is None or encoder.documents is not encode:
         ids: Sequence[str] = _search_unkept(searched, encoder.documents, nearest, progress)
     else:
-        ids = _search_kept(
-            _kept_parts(searched, searched.indexes, encoder, progress), nearest, progress
-        )
+        ids = _search_kept(_kept_parts(searched.indexes, encoder, progress), nearest, progress)
     return dict(zip((query.id for query in queries), nearest.ranked(ids), strict=True))
 
 
@@ -60,40 +56,16 @@ def _search_unkept(
     return ids
 
 
-def _kept_parts(
-    searched: Searched, folder: IndexFolder, encoder: Encoder, progress: Progress
-) -> list[Arrays]:
+def _kept_parts(folder: IndexFolder, encoder: Encoder, progress: Progress) -> list[Arrays]:
     """The index of vectors in parts; a kill loses none but the part that is being encoded."""
 
-    size = folder.documents_of_a_part
-
-    def settings(part: int) -> dict[str, Any]:
-        return {"vectors": 1, "encoder": encoder.id, "part": part, "documents of a part": size}
-
-    parts = range(-(-searched.count // size))
-    by_part = [folder.find("vectors", settings(part)) for part in parts]
-    whole = [arrays for arrays in by_part if arrays is not None]
-    if len(whole) == len(parts):
-        return whole
-    with progress("encoding") as advance:
-        documents = searched.counted(advance)
-        for part in parts:
-            some = islice(documents, size)
-            if by_part[part] is None:
-                by_part[part] = folder.opened(
-                    "vectors", settings(part), _writer(some, encoder.documents)
-                )
-            deque(some, maxlen=0)  # goes to the end of the part
-    return [arrays for arrays in by_part if arrays is not None]
-
-
-def _writer(documents: Iterator[Document], encode_some: Encode) -> Callable[[ArraysWriter], None]:
-    def write(out: ArraysWriter) -> None:
+    def write(out: ArraysWriter, documents: Iterator[Document]) -> None:
         ids: list[str] = []
-        out.add("vectors", _encoded(documents, encode_some, ids))
+        out.add("vectors", _encoded(documents, encoder.documents, ids))
         out.add_texts("ids", ids)
 
-    return write
+    with progress("encoding") as advance:
+        return folder.parts("vectors", {"vectors": 2, "encoder": encoder.id}, write, advance)
 
 
 def _search_kept(parts: Sequence[Arrays], nearest: Nearest, progress: Progress) -> Sequence[str]:
@@ -106,23 +78,7 @@ def _search_kept(parts: Sequence[Arrays], nearest: Nearest, progress: Progress) 
                 nearest.add(done, vectors)
                 done += len(vectors)
                 advance(done, rows)
-    return _InParts([part.texts("ids") for part in parts])
-
-
-class _InParts(TextsOnDemand):
-    """The texts of several files as if they stood in one."""
-
-    def __init__(self, parts: Sequence[Sequence[str]]) -> None:
-        self._parts = parts
-        self._ends = [*accumulate(map(len, parts))]
-
-    def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    def at(self, index: int) -> str:
-        """The text of one place, from 0."""
-        part = bisect_right(self._ends, index)
-        return self._parts[part][index - (self._ends[part - 1] if part else 0)]
+    return IdsInParts(parts)
 
 
 def _encoded(
