@@ -85,8 +85,8 @@ class Bm25Part:
     def frequencies(self, numbers: npt.NDArray[np.int32]) -> Integers:
         """In how many of the texts each term stands."""
         ends = np.concatenate([[0], self.end])
-        known = np.maximum(numbers, 0)
-        return np.where(numbers >= 0, ends[known + (numbers >= 0)] - ends[known], 0)
+        starts, following = np.maximum(numbers, 0), numbers + 1  # 0 and 0 of an absent term
+        return ends[following] - ends[starts]
 
     def of_term(self, number: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """The texts in which a term stands, and how often in each."""
@@ -198,11 +198,11 @@ def _built(scratch: Path, texts: Iterable[str]) -> PostingsBuilder:
 
 def _vocabulary(builder: PostingsBuilder) -> tuple[Integers, list[str], npt.NDArray[np.int32]]:
     """The terms by their hashes, in order: the hashes, the terms, and their numbers."""
-    known = [*builder.terms]
-    hashes = np.array([*map(_hash_of, known)], dtype=np.int64)
+    in_turn = [*builder.terms]
+    hashes = np.array([*map(_hash_of, in_turn)], dtype=np.int64)
     order = np.argsort(hashes, kind="stable")
     numbers = np.array([*builder.terms.values()], dtype=np.int32)
-    return hashes[order], [known[row] for row in order.tolist()], numbers[order]
+    return hashes[order], [in_turn[row] for row in order.tolist()], numbers[order]
 
 
 def _hash_of(term: str) -> int:

@@ -44,8 +44,8 @@ def bm25_run(
 def _indexed(searched: Searched, progress: Progress) -> tuple[Sequence[Bm25Part], Sequence[str]]:
     """The index of the documents, and their ids: kept in files, or made in the memory."""
     if searched.indexes is not None:
-        kept = _kept_parts(searched.indexes, progress)
-        return _PartsInFiles(kept), IdsInParts(kept)
+        indexed = _kept_parts(searched.indexes, progress)
+        return _PartsInFiles(indexed), IdsInParts(indexed)
     ids: list[str] = []
     with progress("indexing, BM25") as advance:
         return [Bm25Part.of(_texts(searched.counted(advance), ids))], ids
