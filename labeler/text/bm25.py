@@ -86,7 +86,8 @@ class Bm25Part:
         """In how many of the texts each term stands."""
         ends = np.concatenate([[0], self.end])
         starts, following = np.maximum(numbers, 0), numbers + 1  # 0 and 0 of an absent term
-        return ends[following] - ends[starts]
+        frequencies: Integers = ends[following] - ends[starts]
+        return frequencies
 
     def of_term(self, number: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """The texts in which a term stands, and how often in each."""
