@@ -50,14 +50,14 @@ class IndexFolder:
         self, name: str, settings: Mapping[str, Any], write: WritePart, advance: Advance
     ) -> list[Arrays]:
         """The indexes of all parts; `write` makes those that are missing, with their `ids`."""
-        places = [self._index(name, part, settings) for part in self.corpus.parts]
-        by_part = [open_arrays(*place) for place in places]
+        files = [self._index(name, part, settings) for part in self.corpus.parts]
+        by_part = [open_arrays(*file) for file in files]
         missing = {number for number, part in enumerate(by_part) if part is None}
         for number, documents in self.corpus.documents(missing, self.shaped) if missing else ():
             done = number * self.corpus.lines_of_a_part
-            with writing_arrays(*places[number]) as out:
+            with writing_arrays(*files[number]) as out:
                 write(out, _counted(documents, done, self.corpus.lines, advance))
-            by_part[number] = open_arrays(*places[number])
+            by_part[number] = open_arrays(*files[number])
         if missing:
             self._remove_others()
         whole = [arrays for arrays in by_part if arrays is not None]
