@@ -7,13 +7,14 @@ are added behind it change nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from labeler.collection.corpus import document_in
 from labeler.data import Document
+from labeler.errors import BadInput
 from labeler.files.jsonl import row_of_line
 from labeler.files.read import byte_chunks, numbered_bytes
 from labeler.messages import Advance
@@ -54,13 +55,30 @@ class CorpusParts:
         parts: Container[int],
         shaped: Callable[[Document], Document] = lambda document: document,
     ) -> Iterator[tuple[int, Iterator[Document]]]:
-        """The documents of some parts, part by part in their order; others are not parsed."""
-        size = self.lines_of_a_part
+        """The documents of some parts, part by part in their order; others are not parsed.
+
+        `BadInput` says so at the end of a part that is not what it was, or not there any more.
+        """
+        size, passed = self.lines_of_a_part, 0
         for part, lines in groupby(numbered_bytes(self.path), lambda line: (line[0] - 1) // size):
+            passed = part + 1
             if part in parts:
-                rows = ((number, row_of_line(self.path, number, raw)) for number, raw in lines)
-                documents = (document_in(self.path, n, row) for n, row in rows if row is not None)
-                yield part, map(shaped, documents)
+                yield part, map(shaped, self._documents_in(part, lines))
+        if passed < len(self.parts):
+            raise self._changed()
+
+    def _documents_in(self, part: int, lines: Iterable[tuple[int, bytes]]) -> Iterator[Document]:
+        content = hashlib.sha256()
+        for number, raw in lines:
+            content.update(raw)
+            row = row_of_line(self.path, number, raw)
+            if row is not None:
+                yield document_in(self.path, number, row)
+        if self.parts[part : part + 1] != (content.hexdigest(),):
+            raise self._changed()
+
+    def _changed(self) -> BadInput:
+        return BadInput(f"{self.path}: it was changed meanwhile; run the command again")
 
 
 class _PartHashes:

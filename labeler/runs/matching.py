@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from labeler.data import Document, Run
 from labeler.errors import BadInput, Misuse
+from labeler.files.row_index import RowIndex
 from labeler.messages import SHOWN, count_of, guess
 from labeler.runs.engines.answers import Hit
 
 OWN_ID = "_id"
+
+_FIRST = 1000
+"""So many ids are looked through for one that was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,32 +31,59 @@ class DocumentIds:
     ambiguous: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, documents: Mapping[str, Document], match_id: str = OWN_ID) -> DocumentIds:
+    def of(cls, documents: Iterable[Document], match_id: str = OWN_ID) -> DocumentIds:
         """The ids in a field: `_id`, `title`, or one of `metadata`; `Misuse` where none has it."""
         if match_id == OWN_ID:
-            return cls(match_id, {doc_id: doc_id for doc_id in documents})
+            return cls(match_id, _OwnIds(document.id for document in documents))
         by_id: dict[str, str] = {}
-        ambiguous = set()
-        for document in documents.values():
+        ambiguous, fields = set(), set[str]()
+        for document in documents:
             value = _field(document, match_id)
             if value is not None and by_id.setdefault(value, document.id) != document.id:
                 ambiguous.add(value)
+            fields.update(document.metadata)
         if not by_id:
-            names = sorted({name for d in documents.values() for name in d.metadata})
+            names = sorted(fields)
             hint = f"metadata has {', '.join(names[:8])}" if names else "documents have no metadata"
             raise Misuse(f"no document has the field {match_id!r}; {hint}", parameter="match_id")
         return cls(match_id, by_id, frozenset(ambiguous))
 
     def unknown(self, query_id: str, doc_id: str) -> BadInput:
         """The error of an id that no document has."""
-        some = ", ".join(list(self.by_id)[:SHOWN])
-        why = guess([doc_id], list(self.by_id)[:1000])
+        first = [*islice(self.by_id, _FIRST)]
+        some = ", ".join(first[:SHOWN])
+        why = guess([doc_id], first)
         hint = f" ({why})" if why else ""
         problem = f"the system returned {doc_id!r:.80}, which is no {self.name} of the corpus"
         how = "name the field of documents that holds its ids, or leave out unknown documents"
         return BadInput(
             f"query {query_id}: {problem}, as {some}{hint}; {how}", parameter="match_id"
         )
+
+
+class _OwnIds(Mapping[str, str]):
+    """The documents' own ids, each its own; of a large corpus only hashes are held.
+
+    The first ones can be gone through, as examples.
+    """
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._rows, self._first = RowIndex(), list[str]()
+        for doc_id in ids:
+            self._rows.add(doc_id)
+            if len(self._first) < _FIRST:
+                self._first.append(doc_id)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._first)
+
+    def __getitem__(self, doc_id: str) -> str:
+        if doc_id not in self._rows:
+            raise KeyError(doc_id)
+        return doc_id
 
 
 def _field(document: Document, name: str) -> str | None:

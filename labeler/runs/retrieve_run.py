@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import update_card_entry
-from labeler.collection.corpus import read_corpus
+from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import STEPS, Collection, check_name, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.provenance import check_made, making
@@ -114,7 +114,7 @@ def retrieve_run(
     if not queries:
         step = STEPS["queries.jsonl"].format(opened.folder)
         raise BadInput(f"{opened.queries}: no queries; next: {step}")
-    ids = DocumentIds.of(read_corpus(opened.corpus), how.match_id)
+    ids = DocumentIds.of(distinct_documents(opened.corpus), how.match_id)
     if not how.force:
         check_made(opened, [opened.run(name)])
     asked = _asked(opened, engine, queries, name, (how, watch, ids))

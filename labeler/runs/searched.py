@@ -61,6 +61,8 @@ class IndexFolder:
         if missing:
             self._remove_others()
         whole = [arrays for arrays in by_part if arrays is not None]
+        if len(whole) < len(by_part):  # another process removed one, which reads another corpus
+            return self.parts(name, settings, write, advance)
         self._check_distinct(whole)
         return whole
 
