@@ -46,9 +46,9 @@ def queries_of(folder: Path) -> list[str]:
 def labeler_run(folder: Path, name: str, asked: list[str]) -> Found:
     """The first documents of a built-in engine."""
     from labeler.collection.layout import Collection
+    from labeler.collection.search.searched import searched_corpus
     from labeler.data import Query
     from labeler.runs.retrieve import ENGINES
-    from labeler.runs.searched import searched_corpus
 
     queries = [Query(text, text) for text in asked]
     searched = searched_corpus(Collection(folder), kept_from=0)

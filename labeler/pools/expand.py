@@ -23,6 +23,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool
 from labeler.collection.queries import read_queries
+from labeler.collection.search.searched import Searched, searched_corpus
 from labeler.data import Document, Pair, Pooled, Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
@@ -36,7 +37,6 @@ from labeler.pools.own_runs import check_depth, read_own_run
 from labeler.pools.pool import DEPTH, Added, PoolResult, add_pairs, pool_runs
 from labeler.pools.rounds import Expanded, RoundFound, continues
 from labeler.runs.neighbors import neighbors
-from labeler.runs.searched import Searched, searched_corpus
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
 from labeler.trec.qrels import read_qrels
 

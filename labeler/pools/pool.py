@@ -18,6 +18,7 @@ from labeler.collection.pool import merge_pools, read_pool, write_pool
 from labeler.collection.provenance import check_made, making
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
+from labeler.collection.search.searched import searched_corpus
 from labeler.data import Pair, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
@@ -38,7 +39,6 @@ from labeler.pools.own_runs import (
 )
 from labeler.pools.rounds import Expanded
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
-from labeler.runs.searched import searched_corpus
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.order import ranking
 from labeler.trec.write import write_run

@@ -15,6 +15,7 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.provenance import making
 from labeler.collection.queries import read_queries
+from labeler.collection.search.searched import searched_corpus
 from labeler.data import Document, Query, Run
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.messages import count_of
@@ -23,7 +24,6 @@ from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
 from labeler.runs.retrieve import ENGINES, engines_with, tag_of
 from labeler.runs.retrieve_run import SECTION, RetrieveOptions, RetrieveResult, check_run_name
-from labeler.runs.searched import searched_corpus
 from labeler.text.vectors import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
 

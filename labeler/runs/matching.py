@@ -23,18 +23,21 @@ _FIRST = 1000
 class DocumentIds:
     """Which document is meant by each id of a system.
 
-    `ambiguous` are ids that several documents have; `name` is the field that holds them.
+    `ambiguous` are ids that several documents have; `name` is the field that holds them. Where a
+    system has the documents' `own` ids, only hashes of these are held. `first` are examples.
     """
 
     name: str
-    by_id: Mapping[str, str]
+    by_id: Mapping[str, str] = field(default_factory=dict)
     ambiguous: frozenset[str] = frozenset()
+    own: RowIndex | None = None
+    first: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, documents: Iterable[Document], match_id: str = OWN_ID) -> DocumentIds:
         """The ids in a field: `_id`, `title`, or one of `metadata`; `Misuse` where none has it."""
         if match_id == OWN_ID:
-            return cls(match_id, _OwnIds(document.id for document in documents))
+            return cls._of_own(document.id for document in documents)
         by_id: dict[str, str] = {}
         ambiguous, fields = set(), set[str]()
         for document in documents:
@@ -46,44 +49,33 @@ class DocumentIds:
             names = sorted(fields)
             hint = f"metadata has {', '.join(names[:8])}" if names else "documents have no metadata"
             raise Misuse(f"no document has the field {match_id!r}; {hint}", parameter="match_id")
-        return cls(match_id, by_id, frozenset(ambiguous))
+        return cls(match_id, by_id, frozenset(ambiguous), first=(*islice(by_id, _FIRST),))
+
+    @classmethod
+    def _of_own(cls, ids: Iterable[str]) -> DocumentIds:
+        rows, first = RowIndex(), list[str]()
+        for doc_id in ids:
+            rows.add(doc_id)
+            if len(first) < _FIRST:
+                first.append(doc_id)
+        return cls(OWN_ID, own=rows, first=tuple(first))
+
+    def document(self, system_id: str) -> str | None:
+        """The document that a system's id means; None where there is none."""
+        if self.own is not None:
+            return system_id if system_id in self.own else None
+        return self.by_id.get(system_id)
 
     def unknown(self, query_id: str, doc_id: str) -> BadInput:
         """The error of an id that no document has."""
-        first = [*islice(self.by_id, _FIRST)]
-        some = ", ".join(first[:SHOWN])
-        why = guess([doc_id], first)
+        some = ", ".join(self.first[:SHOWN])
+        why = guess([doc_id], list(self.first))
         hint = f" ({why})" if why else ""
         problem = f"the system returned {doc_id!r:.80}, which is no {self.name} of the corpus"
         how = "name the field of documents that holds its ids, or leave out unknown documents"
         return BadInput(
             f"query {query_id}: {problem}, as {some}{hint}; {how}", parameter="match_id"
         )
-
-
-class _OwnIds(Mapping[str, str]):
-    """The documents' own ids, each its own; of a large corpus only hashes are held.
-
-    The first ones can be gone through, as examples.
-    """
-
-    def __init__(self, ids: Iterable[str]) -> None:
-        self._rows, self._first = RowIndex(), list[str]()
-        for doc_id in ids:
-            self._rows.add(doc_id)
-            if len(self._first) < _FIRST:
-                self._first.append(doc_id)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._first)
-
-    def __getitem__(self, doc_id: str) -> str:
-        if doc_id not in self._rows:
-            raise KeyError(doc_id)
-        return doc_id
 
 
 def _field(document: Document, name: str) -> str | None:
@@ -139,7 +131,7 @@ def _in_corpus(
 ) -> Iterator[Hit]:
     taken = set()
     for hit in hits:
-        doc_id = ids.by_id.get(hit.id)
+        doc_id = ids.document(hit.id)
         if hit.id in ids.ambiguous:
             problem = f"several documents have the {ids.name} {hit.id!r:.80}"
             raise BadInput(

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from labeler.arrays import Floats, Integers
 from labeler.collection.corpus import corpus_lines
 from labeler.collection.outputs import Output
+from labeler.collection.search.dense import BATCH
 from labeler.data import Document
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import indexed_run, write_run_as
-from labeler.runs.engines.dense import BATCH
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import Encode
 from labeler.trec.blocks import Batch, batches

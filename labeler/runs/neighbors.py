@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from labeler.collection.search.bm25 import bm25_run
+from labeler.collection.search.dense import dense_run
+from labeler.collection.search.searched import Searched
 from labeler.data import Document, Query, Run
 from labeler.messages import Progress, no_progress
-from labeler.runs.engines.bm25 import bm25_run
-from labeler.runs.engines.dense import dense_run
-from labeler.runs.searched import Searched
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import Encoder
 from labeler.trec.order import ranking

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from labeler.collection.search.bm25 import bm25_run, bm25_tag
+from labeler.collection.search.dense import dense_run
+from labeler.collection.search.searched import Searched
 from labeler.data import Document, Query, Run
 from labeler.messages import Progress, no_progress
-from labeler.runs.engines.bm25 import bm25_run, bm25_tag
-from labeler.runs.engines.dense import dense_run
 from labeler.runs.fusion import rrf
-from labeler.runs.searched import Searched
 from labeler.text.vectors import Encoder, can_encode, embedded_encoder, encoder_id
 
 RUN_DEPTH = 1000

@@ -14,6 +14,7 @@ from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.pool import merge_pools, read_pool, write_pool
+from labeler.collection.search.searched import Searched
 from labeler.data import Document, Pair, Pooled
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Advance
@@ -25,7 +26,6 @@ from labeler.pools.pool import pool
 from labeler.pools.reuse import brought_alone
 from labeler.pools.rounds import Expanded
 from labeler.runs.neighbors import neighbors
-from labeler.runs.searched import Searched
 from tests.models.test_encoder_files import static_model
 
 CHAIN = ("ant bee", "bee cow", "cow dog", "dog elk", "elk fox", "fox gnu", "gnu hen", "hen ibis")

@@ -14,15 +14,15 @@ import pytest
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
+from labeler.collection.search.best_rows import BestRows
+from labeler.collection.search.bm25 import bm25_run
+from labeler.collection.search.dense import dense_run
+from labeler.collection.search.nearest import Nearest
+from labeler.collection.search.searched import Searched, searched_corpus
 from labeler.data import Document, Query, Run
 from labeler.errors import BadInput
 from labeler.messages import no_progress
-from labeler.runs.engines.best_rows import BestRows
-from labeler.runs.engines.bm25 import bm25_run
-from labeler.runs.engines.dense import dense_run
-from labeler.runs.engines.nearest import Nearest
 from labeler.runs.retrieve import ENGINES as ENGINES_BY_NAME
-from labeler.runs.searched import Searched, searched_corpus
 from labeler.text.vectors import embedded_encoder
 from labeler.trec.order import best
 
@@ -112,7 +112,7 @@ from labeler.collection.layout import Collection
 from labeler.data import Query
 from labeler.messages import no_progress
 from labeler.runs.retrieve import ENGINES
-from labeler.runs.searched import searched_corpus
+from labeler.collection.search.searched import searched_corpus
 
 folder, name, at = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 

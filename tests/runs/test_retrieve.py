@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labeler.collection.search.bm25 import bm25_run
+from labeler.collection.search.dense import dense_run
+from labeler.collection.search.searched import Searched
 from labeler.data import Document, Query
 from labeler.messages import Advance
-from labeler.runs.engines.bm25 import bm25_run
-from labeler.runs.engines.dense import dense_run
-from labeler.runs.searched import Searched
 from labeler.text.terms import K1, B, TermStatistics, terms
 from labeler.text.vectors import embedded_encoder, encode
 from labeler.trec.order import best, ranking

@@ -11,6 +11,8 @@ from labeler.collection.choose import collection_qrels
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
+from labeler.collection.search.bm25 import bm25_run
+from labeler.collection.search.searched import Searched
 from labeler.corpus.documents import read_documents
 from labeler.corpus.matching import CARRIED, Match, match_passages
 from labeler.corpus.settings import settings_of
@@ -23,8 +25,6 @@ from labeler.monitoring.corpus.result import (
     StalePair,
     TouchedQuery,
 )
-from labeler.runs.engines.bm25 import bm25_run
-from labeler.runs.searched import Searched
 from labeler.trec.qrels import read_qrels
 
 

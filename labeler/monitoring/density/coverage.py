@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from labeler.arrays import Flags, Floats
+from labeler.collection.search.dense import dense_run
+from labeler.collection.search.searched import Searched
 from labeler.data import Query
 from labeler.messages import Progress, no_progress
-from labeler.runs.engines.dense import dense_run
-from labeler.runs.searched import Searched
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.text.vectors import Encoder
 

@@ -13,6 +13,7 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.corpus import CorpusTexts
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
+from labeler.collection.search.searched import searched_corpus
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.models.control import Control
@@ -34,7 +35,6 @@ from labeler.monitoring.density.options import DensityOptions
 from labeler.monitoring.density.proposal import Proposal, propose
 from labeler.monitoring.density.result import QueryDensity
 from labeler.monitoring.density.searches import Search, SearchLog, Week, by_week
-from labeler.runs.searched import searched_corpus
 from labeler.stats.blocked import BlockShare, block_quantile, block_share, shares_moved
 from labeler.stats.distances import Distance, distance_of
 

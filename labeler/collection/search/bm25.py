@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from labeler.collection.search.best_rows import BestRows
+from labeler.collection.search.ids_in_parts import IdsInParts
+from labeler.collection.search.searched import IndexFolder, Searched
 from labeler.data import Document, Query, Run
 from labeler.files.arrays import Arrays, ArraysWriter
 from labeler.messages import Progress, no_progress
-from labeler.runs.engines.best_rows import BestRows
-from labeler.runs.engines.ids_in_parts import IdsInParts
-from labeler.runs.searched import IndexFolder, Searched
 from labeler.text.bm25 import Bm25, Bm25Part, bm25_name, index_settings, write_part
 from labeler.text.terms import text_to_search
 

@@ -8,12 +8,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from labeler.collection.search.ids_in_parts import IdsInParts
+from labeler.collection.search.nearest import Nearest
+from labeler.collection.search.searched import IndexFolder, Searched
 from labeler.data import Document, Query, Run
 from labeler.files.arrays import Arrays, ArraysWriter
 from labeler.messages import Progress, no_progress
-from labeler.runs.engines.ids_in_parts import IdsInParts
-from labeler.runs.engines.nearest import Nearest
-from labeler.runs.searched import IndexFolder, Searched
 from labeler.text.terms import text_to_search
 from labeler.text.vectors import Encode, Encoder, encode
 

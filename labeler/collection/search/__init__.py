@@ -1,0 +1,1 @@
+"""Searching the documents of a collection: what is searched, its indexes, and who ranks."""
