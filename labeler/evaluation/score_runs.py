@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from labeler.data import Run
-from labeler.evaluation.holes.several import LeftOpen, SeveralRuns
+from labeler.evaluation.holes.several import LeftOpen, SeveralRuns, depths_of
 from labeler.evaluation.inputs import RunsByName, rank
 from labeler.evaluation.jobs.workers import Workers
 from labeler.evaluation.options import EvaluationOptions
@@ -21,7 +21,7 @@ from labeler.files.read import copies_of, reading_copies, rereadable
 from labeler.messages import Progress, no_progress
 from labeler.metrics import Measure, Rankings
 from labeler.report.finding import Finding
-from labeler.trec.holes import Holes
+from labeler.trec.holes import RunHoles
 from labeler.trec.pool import Pool
 
 Item = TypeVar("Item")
@@ -50,6 +50,11 @@ class _Against:
     shares_holes: bool
 
     @property
+    def depths(self) -> tuple[float, ...] | None:
+        """The ranks down to which unjudged documents are kept, where several runs' are weighed."""
+        return depths_of(self.measures) if self.shares_holes else None
+
+    @property
     def parts(self) -> Sequence[object]:
         """The arrays of the qrels, which rankings hold too."""
         return self.pool.queries, self.pool.query, self.pool.grade
@@ -71,7 +76,7 @@ class _Scored(NamedTuple):
     findings: list[Finding]
     queries: list[str]
     ranked: Rankings | None
-    holes: Holes | None
+    holes: RunHoles | None
 
 
 def score_runs(
@@ -135,7 +140,7 @@ def _score(against: _Against, item: _Scorable) -> _Scored:
     """One run's scores, in whichever process."""
     pool, scoring, weights = against.pool, against.options.scoring, against.weights
     with reading_copies(item.copies):
-        ranked, facts = rank(item.run, pool, scoring.ties, holes=against.shares_holes)
+        ranked, facts = rank(item.run, pool, scoring.ties, holes=against.depths)
     findings = run_findings(item.name, pool, facts, scoring)
     queries = list(compress(ranked.queries, to_answer(ranked, scoring, weights)))
     ranked = counted(ranked, scoring, weights)

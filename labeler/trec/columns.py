@@ -22,6 +22,7 @@ from labeler.trec.rows import LONGEST_ID, rows, texts
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
+Small = NDArray[np.int32]
 
 _PADDING = b"\0" * 64
 _SPACE, _NEWLINE = 32, 10
@@ -209,7 +210,7 @@ def hashed(words: Words) -> Words:
     return mixed_words ^ (mixed_words >> np.uint64(32))
 
 
-def mixed(group: Integers) -> Words:
+def mixed(group: Integers | Small) -> Words:
     """A number for each query to keep equal documents of different queries apart."""
     spread = (group.astype(np.uint64) + np.uint64(1)) * _GOLDEN
     return spread ^ (spread >> np.uint64(29))

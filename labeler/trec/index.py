@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import byte_blocks, file_of, file_problems, numbered_bytes, rereadable
-from labeler.trec.columns import Fields, Irregular, Words, fields, keys, split, widened
+from labeler.trec.columns import Fields, Irregular, Small, Words, fields, keys, split, widened
 from labeler.trec.numbers import floats, integers
 from labeler.trec.rows import (
     LONGEST_ID,
@@ -34,7 +33,6 @@ from labeler.trec.rows import (
     texts,
 )
 
-Small = NDArray[np.int32]
 BLOCK = 1 << 21
 
 

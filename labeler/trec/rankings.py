@@ -20,7 +20,7 @@ from labeler.metrics.rankings import Rankings, ordinals, rankings
 from labeler.trec.blocks import Batch, Scattered, streamed
 from labeler.trec.columns import Irregular, Stretches, Words, fields, mixed, widened
 from labeler.trec.first_problem import refuse_first_problem
-from labeler.trec.holes import NO_HOLES, Holes, all_holes, holes_in, holes_of
+from labeler.trec.holes import GatheredHoles, RunHoles, holes_in, holes_of
 from labeler.trec.index import RUN
 from labeler.trec.pool import BLOCK, Pool, refuse_collisions
 from labeler.trec.runs import read_run_by_line
@@ -41,13 +41,21 @@ class Facts:
     matched: int = 0
     tied_pairs: int = 0
     contradictions: int = 0
-    holes: Holes | None = None
+    holes: RunHoles | None = None
 
 
 def read_rankings(
-    path: Path, pool: Pool, ties: str = "trec", block: int = BLOCK, *, holes: bool = False
+    path: Path,
+    pool: Pool,
+    ties: str = "trec",
+    block: int = BLOCK,
+    *,
+    holes: Sequence[float] | None = None,
 ) -> tuple[Rankings, Facts]:
-    """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts."""
+    """A run's rankings of the pool's queries (those that it lacks retrieve nothing), and facts.
+
+    `holes` are the ranks down to which unjudged documents are kept; `None` keeps no word of them.
+    """
     if pool.has_collisions:
         return rankings_of(read_run_by_line(path), pool, ties, holes=holes)
     try:
@@ -59,7 +67,7 @@ def read_rankings(
 
 
 def _in_parts(
-    path: Path, pool: Pool, ties: str, block: int, *, holes: bool
+    path: Path, pool: Pool, ties: str, block: int, *, holes: Sequence[float] | None
 ) -> tuple[Rankings, Facts]:
     """A run in one pass; in two where the lines of a query stand apart."""
     try:
@@ -81,15 +89,17 @@ def _first_ids(path: Path, block: int) -> list[str]:
 
 
 def rankings_of(
-    run: Run, pool: Pool, ties: str = "trec", *, holes: bool = False
+    run: Run, pool: Pool, ties: str = "trec", *, holes: Sequence[float] | None = None
 ) -> tuple[Rankings, Facts]:
     """The same of a run that a program holds, which has no ranks to contradict its scores."""
     ranked = rankings(pool.qrels, run, ties=ties)
     common = len(pool.qrels.keys() & run.keys())
     tied = sum(_tied(list(scores.values())) for scores in run.values())
     facts = Facts(common, len(run) - common, list(run)[:SOME], len(ranked.query), tied)
-    if holes:
-        facts.holes = holes_of(run, pool, ties)
+    if holes is not None:
+        gathered = GatheredHoles(len(pool.queries), holes)
+        gathered.add(holes_of(run, pool, ties))
+        facts.holes = gathered.done()
     return ranked, facts
 
 
@@ -110,17 +120,16 @@ class _Placed:
     rank: Integers
     grade: Integers
     score: Floats
-    holes: Holes = NO_HOLES
 
 
 def _ranked(
-    parts: Iterator[Batch], pool: Pool, ties: str, *, holes: bool
+    parts: Iterator[Batch], pool: Pool, ties: str, *, holes: Sequence[float] | None
 ) -> tuple[Rankings, Facts]:
     facts = Facts()
-    placed = [_placed(lines, pool, ties, facts, holes=holes) for lines in parts]
-    if holes:
-        facts.holes = all_holes([part.holes for part in placed])
     n = len(pool.queries)
+    gathered = None if holes is None else GatheredHoles(n, holes)
+    placed = [_placed(lines, pool, ties, facts, gathered) for lines in parts]
+    facts.holes = None if gathered is None else gathered.done()
     retrieved = np.zeros(n, dtype=np.int64)
     for part in placed:
         retrieved[part.queries] = part.retrieved
@@ -141,7 +150,9 @@ def _ranked(
     return ranked, facts
 
 
-def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts, *, holes: bool) -> _Placed:
+def _placed(
+    lines: Batch, pool: Pool, ties: str, facts: Facts, gathered: GatheredHoles | None
+) -> _Placed:
     pool_query = np.array(
         [pool.number.get(name, -1) for name in lines.names]
     )  # -1: not in the pool
@@ -151,7 +162,7 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts, *, holes: bool) -
     hits, pairs = _matches(lines, marks, pool, pool_query)
     facts.matched += len(hits)
     # `order` lists the lines by query and rank; ties without a hit need not be broken
-    order = in_order(lines.query, lines.score, lines.documents, None if holes else hits)
+    order = in_order(lines.query, lines.score, lines.documents, hits if gathered is None else None)
     facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
     facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
     # `position` is the inverse of `order`: where each line stands among all of the batch
@@ -164,7 +175,9 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts, *, holes: bool) -
     query = pool_query[lines.query[hits]]
     sort = np.lexsort((rank, lines.query[hits]))
     in_pool = pool_query >= 0
-    judged = (hits[pool.grade[pairs] >= 0], hits)
+    if gathered is not None:
+        judged = (hits[pool.grade[pairs] >= 0], hits)
+        gathered.add(holes_in(lines, pool_query, position - starts[lines.query], judged))
     return _Placed(
         pool_query[in_pool],
         sizes[in_pool],
@@ -172,7 +185,6 @@ def _placed(lines: Batch, pool: Pool, ties: str, facts: Facts, *, holes: bool) -
         rank[sort],
         pool.grade[pairs][sort],
         lines.score[hits][sort],
-        holes_in(lines, pool_query, position - starts[lines.query], judged) if holes else NO_HOLES,
     )
 
 

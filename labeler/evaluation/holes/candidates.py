@@ -14,10 +14,7 @@ import numpy as np
 from labeler.arrays import Integers
 from labeler.metrics import Rankings
 from labeler.trec.columns import Words, mixed
-from labeler.trec.holes import Holes
-
-MOST = 8_000_000
-"""So many unjudged documents are told apart by their ids; of more their numbers are added up."""
+from labeler.trec.holes import MOST, Holes, RunHoles
 
 
 class UnjudgedOfAllRuns:
@@ -32,11 +29,10 @@ class UnjudgedOfAllRuns:
         self._marks: Words | None = np.zeros(0, dtype=np.uint64)
         self.total = np.zeros(len(queries), dtype=np.int64)
 
-    def add(self, holes: Holes) -> None:
+    def add(self, of_run: RunHoles) -> None:
         """The documents of one more run that stand outside the qrels."""
-        holes = holes.where(holes.outside)
-        more = np.bincount(holes.query, minlength=len(self.total))
-        if self._marks is None or len(self._marks) + len(holes.query) > MOST:
+        more, holes = of_run.outside, of_run.marked
+        if self._marks is None or holes is None or len(self._marks) + len(holes.query) > MOST:
             self._marks = None
             self.total += more
             return
@@ -60,16 +56,21 @@ class UnjudgedOfAllRuns:
         counts: Integers = np.bincount(holes.query[old], minlength=len(self.total))
         return counts
 
-    def joined(self, ranked: Rankings, own: Integers) -> Rankings:
-        """The rankings with the other runs' candidates in their pool, not judged.
+    def others(self, queries: Sequence[str], own: Integers) -> Integers:
+        """How many documents of other runs each of some queries has that this run lacks.
 
         `own` are how many documents of its own stand outside the qrels, by query of the qrels.
         """
-        index = np.array([self._number[query] for query in ranked.queries], dtype=np.int64)
-        others = (self.total - own)[index]
-        if not others.any():
-            return ranked
-        query = np.concatenate([ranked.pool_query, np.repeat(np.arange(ranked.n), others)])
-        grade = np.concatenate([ranked.pool_grade, np.full(int(others.sum()), -1)])
-        order = np.lexsort((-grade, query))
-        return replace(ranked, pool_query=query[order], pool_grade=grade[order])
+        index = np.array([self._number[query] for query in queries], dtype=np.int64)
+        others: Integers = (self.total - own)[index]
+        return others
+
+
+def joined(ranked: Rankings, others: Integers) -> Rankings:
+    """The rankings with so many more documents a query in their pool, not judged."""
+    if not others.any():
+        return ranked
+    query = np.concatenate([ranked.pool_query, np.repeat(np.arange(ranked.n), others)])
+    grade = np.concatenate([ranked.pool_grade, np.full(int(others.sum()), -1)])
+    order = np.lexsort((-grade, query))
+    return replace(ranked, pool_query=query[order], pool_grade=grade[order])

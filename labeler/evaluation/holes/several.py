@@ -10,16 +10,26 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.evaluation.holes.bounds import Ends as TwoEnds
 from labeler.evaluation.holes.bounds import holes_outside
-from labeler.evaluation.holes.candidates import UnjudgedOfAllRuns
+from labeler.evaluation.holes.candidates import UnjudgedOfAllRuns, joined
 from labeler.evaluation.holes.differences import EXACT, WORK, TwoRuns, most_difference, pair_of
-from labeler.evaluation.holes.scenarios import EndsByMeasure, scenarios
+from labeler.evaluation.holes.scenarios import (
+    DOCUMENTS,
+    EndsByMeasure,
+    scenarios_by_block,
+)
 from labeler.metrics import Measure, Rankings
 from labeler.report.table import Cell, Column, Ends, Table
-from labeler.trec.holes import Holes
+from labeler.trec.holes import MOST_NEAR, Holes, RunHoles, above
 
 MEANS = ("mean", "share")
+
+_TIMES = 4
+"""Of all runs so many times as many holes are kept as of one."""
+
+
+_Values = tuple[Floats, Floats, Floats]
+"""Of each query: the difference, the least and the most that it can be."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +49,23 @@ class DifferenceBounds:
 
 
 class RankedRun(NamedTuple):
-    """A run's rankings of the queries that count, and its holes by query of the qrels."""
+    """A run's rankings of the queries that count, and its holes by query of the qrels.
+
+    The holes are all of ranks below `depth`.
+    """
 
     ranked: Rankings
     holes: Holes
+    depth: float
+
+
+def depths_of(measures: Sequence[Measure]) -> tuple[float, ...]:
+    """The ranks down to which differences by these measures look at unjudged documents."""
+    return tuple({_depth(measure) for measure in measures if measure.name in WORK})
+
+
+def _depth(measure: Measure) -> float:
+    return math.inf if measure.cutoff is None else float(measure.cutoff)
 
 
 class LeftOpen(NamedTuple):
@@ -68,63 +91,114 @@ class SeveralRuns:
         self._measures = measures
         self.runs: dict[str, RankedRun] = {}
 
-    def add(self, name: str, ranked: Rankings, holes: Holes) -> None:
+    def add(self, name: str, ranked: Rankings, holes: RunHoles) -> None:
         """One more run; of its holes those are kept that differences of these measures need."""
         self._candidates.add(holes)
-        own = np.bincount(holes.query[holes.outside], minlength=len(self._queries))
-        self._own[name] = own
-        cutoffs = [m.cutoff for m in self._measures if m.name in WORK]
-        depth = max((math.inf if c is None else float(c) for c in cutoffs), default=0.0)
-        near = holes.rank < depth
-        self.runs[name] = RankedRun(ranked, holes.where(near))
+        self._own[name] = holes.outside
+        self.runs[name] = RankedRun(ranked, holes.near, holes.depth)
+        while sum(len(run.holes.query) for run in self.runs.values()) > _TIMES * MOST_NEAR:
+            self._keep_fewer()
 
-    def left_open(self, name: str) -> LeftOpen:
+    def _keep_fewer(self) -> None:
+        """Keep the holes of all runs down to a smaller depth."""
+        deepest = max(run.depth for run in self.runs.values())
+        smaller = [depth for depth in (0.0, *depths_of(self._measures)) if depth < deepest]
+        for name, run in self.runs.items():
+            depth = min(run.depth, max(smaller))
+            self.runs[name] = RankedRun(run.ranked, above(run.holes, depth), depth)
+
+    def left_open(self, name: str, size: int = DOCUMENTS) -> LeftOpen:
         """What a run's unjudged documents leave open, and those that the other runs retrieved."""
-        joined = self._candidates.joined(self.runs[name].ranked, self._own[name])
+        ranked = self.runs[name].ranked
+        others = self._candidates.others(ranked.queries, self._own[name])
+        unjudged: list[Integers] = []
+
+        def blocks() -> Iterator[Rankings]:
+            first = 0
+            for block in ranked.blocks(ranked.documents + others, size):
+                whole = joined(block, others[first : first + block.n])
+                unjudged.append(holes_outside(whole, 0))
+                first += block.n
+                yield whole
+
         ends: EndsByMeasure = {}
-        return LeftOpen(scenarios(joined, self._measures, ends), holes_outside(joined, 0), ends)
+        cases = scenarios_by_block(blocks(), self._measures, ends)
+        return LeftOpen(cases, np.concatenate(unjudged), ends)
 
     def hold(self, name: str, left_open: LeftOpen) -> None:
         """Keep what `difference_bounds` needs of what a run leaves open."""
         self._unjudged[name], self._ends[name] = left_open.unjudged, left_open.ends
 
-    def difference_bounds(self, baseline: str) -> Iterator[DifferenceBounds]:
+    def difference_bounds(self, baseline: str, size: int = DOCUMENTS) -> Iterator[DifferenceBounds]:
         """Every other run against the baseline, by each measure whose scores have ends.
 
-        Those are in what is held of each run.
+        Those are in what is held of each run. About `size` documents are worked on at a time.
         """
         if len({run.ranked.queries for run in self.runs.values()}) > 1:
             return
         measures = [m for m in self._measures if m.definition.summary in MEANS]
-        base = self.runs[baseline].ranked
         for name in (name for name in self.runs if name != baseline):
-            ranked = self.runs[name].ranked
-            holes = (self._near(name, ranked), self._near(baseline, base))
-            pair = pair_of((ranked, base), holes, self._unjudged[name])
-            for measure in measures:
-                first, second = (self._ends[run].get(str(measure)) for run in (name, baseline))
-                if first is not None and second is not None:
-                    yield _bounds((name, baseline), measure, pair, (first, second))
+            both = [m for m in measures if all(str(m) in self._ends[n] for n in (name, baseline))]
+            parts: dict[Measure, list[_Values]] = {measure: [] for measure in both}
+            for pair, queries in self._pairs(name, baseline, size):
+                for measure, values in parts.items():
+                    values.append(self._values(measure, (name, baseline), pair, queries))
+            for measure, values in parts.items():
+                columns = zip(*values, strict=True)
+                mean, least, most = (_mean(np.concatenate(column)) for column in columns)
+                is_exact = measure.name in EXACT and self._knows(measure, (name, baseline))
+                yield DifferenceBounds(name, baseline, str(measure), mean, least, most, is_exact)
+
+    def _pairs(self, name: str, baseline: str, size: int) -> Iterator[tuple[TwoRuns, slice]]:
+        """A run and the baseline over some queries after another, and which queries these are."""
+        ranked = self.runs[name].ranked, self.runs[baseline].ranked
+        near = self._near(name, ranked[0]), self._near(baseline, ranked[1])
+        documents = ranked[0].documents + ranked[1].documents
+        documents += sum(np.bincount(side.query, minlength=ranked[0].n) for side in near)
+        first = 0
+        for runs in zip(*(run.blocks(documents, size) for run in ranked), strict=True):
+            queries = slice(first, first + runs[0].n)
+            holes = tuple(_of_queries(side, queries) for side in near)
+            yield (
+                pair_of((runs[0], runs[1]), (holes[0], holes[1]), self._unjudged[name][queries]),
+                queries,
+            )
+            first = queries.stop
+
+    def _values(
+        self, measure: Measure, names: tuple[str, str], pair: TwoRuns, queries: slice
+    ) -> _Values:
+        """The difference of each query by one measure, the least and the most that it can be."""
+        (low, high), (base_low, base_high) = (
+            [end[queries] for end in self._ends[name][str(measure)]] for name in names
+        )
+        values = [measure.per_query(run) for run in pair.runs]
+        least, most = low - base_high, high - base_low
+        if self._knows(measure, names):
+            most = most_difference(measure, pair, (high, base_low))
+            least = -most_difference(measure, pair.reversed, (base_high, low))
+        return values[0] - values[1], least, most
+
+    def _knows(self, measure: Measure, names: tuple[str, str]) -> bool:
+        """Whether the unjudged documents that a measure looks at are kept one by one."""
+        depth = min(self.runs[name].depth for name in names)
+        return measure.name not in WORK or _depth(measure) <= depth
 
     def _near(self, name: str, ranked: Rankings) -> Holes:
         """A run's holes by query of its rankings, of which some of the qrels may be left out."""
-        number = np.full(len(self._queries), -1, dtype=np.int64)
+        number = np.full(len(self._queries), -1, dtype=np.int32)
         number[[self._queries[query] for query in ranked.queries]] = np.arange(ranked.n)
         holes = self.runs[name].holes
         near = holes.where(number[holes.query] >= 0)
-        return near._replace(query=number[near.query])
+        near = near._replace(query=number[near.query])
+        return near.where(np.argsort(near.query, kind="stable"))
 
 
-def _bounds(
-    names: tuple[str, str], measure: Measure, pair: TwoRuns, ends: tuple[TwoEnds, TwoEnds]
-) -> DifferenceBounds:
-    """By one measure, from the ends of both scores for each query."""
-    first, second = ends
-    values = [measure.per_query(run) for run in pair.runs]
-    most = most_difference(measure, pair, (first[1], second[0]))
-    least = -most_difference(measure, pair.reversed, (second[1], first[0]))
-    means = (_mean(values[0] - values[1]), _mean(least), _mean(most))
-    return DifferenceBounds(*names, str(measure), *means, measure.name in EXACT)
+def _of_queries(holes: Holes, queries: slice) -> Holes:
+    """Those of consecutive queries, which are then counted from 0, of holes sorted by query."""
+    first, last = np.searchsorted(holes.query, [queries.start, queries.stop]).tolist()
+    part = holes.where(slice(first, last))
+    return part._replace(query=part.query - np.int32(queries.start))
 
 
 def _mean(values: Floats) -> float:
