@@ -102,9 +102,14 @@ if TYPE_CHECKING:
     from labeler.queries.generate import generate as generate
     from labeler.queries.realism import realism as realism
     from labeler.queries.traffic import from_log as from_log
+    from labeler.runs.engines.databases.base import SearchSettings as SearchSettings
     from labeler.runs.engines.http_search import HttpEngine as HttpEngine
     from labeler.runs.engines.program import ProgramEngine as ProgramEngine
+    from labeler.runs.index import index as index
     from labeler.runs.retrieve_run import retrieve_run as retrieve_run
+    from labeler.runs.uploading import IndexOptions as IndexOptions
+    from labeler.runs.vector_run import VectorSearch as VectorSearch
+    from labeler.runs.vector_run import vector_run as vector_run
 
 __version__ = "0.1.0"
 
@@ -122,6 +127,7 @@ _PUBLIC = {
     "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
     "HttpEngine": "runs.engines.http_search:HttpEngine",
+    "IndexOptions": "runs.uploading:IndexOptions",
     "JudgeOptions": "judging.session:JudgeOptions",
     "LabelerError": "errors:LabelerError",
     "LgtmOptions": "annotate.lgtm_report:LgtmOptions",
@@ -133,8 +139,10 @@ _PUBLIC = {
     "ReportOptions": "collection_report.options:ReportOptions",
     "QueryDraw": "annotate.first_results:QueryDraw",
     "RouteOptions": "agreement.route.route:RouteOptions",
+    "SearchSettings": "runs.engines.databases.base:SearchSettings",
     "SideBySideOptions": "annotate.side_by_side_report:SideBySideOptions",
     "TuneOptions": "agreement.tune.asking:TuneOptions",
+    "VectorSearch": "runs.vector_run:VectorSearch",
     "abuild": "pipeline.build:abuild",
     "acascade": "agreement.cascade.cascade:acascade",
     "adrift": "judging.drift:adrift",
@@ -166,6 +174,7 @@ _PUBLIC = {
     "from_log": "queries.traffic:from_log",
     "generate": "queries.generate:generate",
     "import_qrels": "pools.import_qrels:import_qrels",
+    "index": "runs.index:index",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
     "judge_drift": "monitoring.judge.drift:judge_drift",
@@ -199,6 +208,7 @@ _PUBLIC = {
     "update": "corpus.update:update",
     "write_routed": "agreement.route.route:write_routed",
     "validate": "collection.validate:validate",
+    "vector_run": "runs.vector_run:vector_run",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""
 

@@ -18,7 +18,8 @@
     │           ├── NoAnswer       nothing whole came back
     │           └── NoCompletion   what came back is no chat completion
     ├── FileProblem       74   a file could not be read or written
-    │   └── Locked             … because another program held it for longer than one would wait
+    │   ├── Locked             … because another program held it for longer than one would wait
+    │   └── StatementFailed    a database could not do what it was asked
     └── Misconfigured     78   a key, an address, an extra or a model is missing or refused
         └── NotFound           … the server knows no such address or model (404)
 
@@ -210,6 +211,18 @@ class FileProblem(LabelerError):
 
 class Locked(FileProblem):
     """Another program held a file for longer than one would wait."""
+
+
+class StatementFailed(FileProblem):
+    """A database could not do what it was asked; `code` is its own, empty of a lost connection.
+
+    `may_pass` is true where the same may come to another end later.
+    """
+
+    def __init__(self, message: str, code: str = "", *, may_pass: bool = False) -> None:
+        super().__init__(message)
+        self.code = code
+        self.may_pass = may_pass
 
 
 class Misconfigured(LabelerError):

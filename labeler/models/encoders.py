@@ -14,28 +14,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.errors import BadInput, Misconfigured, NotFound
-from labeler.messages import cost_of, count_of
+from labeler.errors import Misconfigured, NotFound
+from labeler.messages import cost_of, count_of, no_progress
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
 from labeler.models.control import Control
 from labeler.models.encoder_files import load_encoder
 from labeler.models.encoder_options import ADDRESS, EMBEDDED_ENCODER, EncoderOptions
 from labeler.models.encoding import (
+    Encoded,
     EncodingPlan,
     count_missing,
     encode_here,
     encode_missing,
     plan_encoding,
 )
+from labeler.models.encoding_parts import EncoderInParts, looked_up
 from labeler.models.limits import Limits
 from labeler.models.loop import run_to_end
+from labeler.models.policies.budget import Spending
 from labeler.models.policies.stack import unremembered
 from labeler.models.prices import Price, price_of
 from labeler.models.server.addresses import identity, masked
 from labeler.models.server.client import Calls
 from labeler.models.server.embeddings import embeddings_model
 from labeler.models.session import check_priced, guard_of
-from labeler.store.vectors import VectorFile, Vectors, key_of_text
+from labeler.store.vectors import VectorFile, Vectors
 from labeler.text.vectors import Encode, Encoder, embedded_encoder, unit_vectors
 
 _LONGEST = 100
@@ -84,23 +87,64 @@ class Encoding:
         every = _Prefixed(self.options, texts)
         return plan_encoding(self.options.name, every, served.file, served.price)
 
+    async def in_parts(self, folder: Path, control: Control) -> EncoderInParts:
+        """The encoder for documents that come part by part, and are kept by somebody else.
+
+        What a server gave is in `folder` until it is forgotten; what is there already is used.
+        """
+        self.options.check()
+        prefix, quiet = self.options.document_prefix, replace(control, progress=no_progress)
+        if self.options.is_served:
+            served = await self._served(folder)
+            address = f"{self.options.name} at {masked(served.address)} ({served.why})"
+            control.note(f"encoder: {address}")
+
+            async def ask(texts: Sequence[str], file: VectorFile) -> None:
+                if count_missing(texts, file):
+                    await self._encode(texts, served._replace(file=file), quiet)
+
+            encoder = self._encoder(
+                _plain(self.options.name), served.file.encoder, partial(looked_up, served.file)
+            )
+            return EncoderInParts(encoder, prefix, ask, *_recent_and_earlier(served.file))
+        encoder = await self.aready(folder, EncoderTexts(), quiet)
+        if not self.options.is_in_files:
+            return EncoderInParts(encoder)
+        files = load_encoder(self.options.name)
+        if not files.is_slow:
+            return EncoderInParts(encoder)
+
+        async def encode(texts: Sequence[str], file: VectorFile) -> None:
+            if count_missing(texts, file):
+                with file.appending(control.note):
+                    await asyncio.to_thread(
+                        encode_here, texts, files.encode, file, lambda _done, _total: None
+                    )
+
+        kept_here = VectorFile.read(self._file_of(folder, files.id), files.id)
+        return EncoderInParts(encoder, prefix, encode, *_recent_and_earlier(kept_here))
+
+    def _file_of(self, folder: Path, identity: str) -> Path:
+        """Where the vectors of an encoder in files are kept."""
+        return folder / f"{_plain(identity)[-_LONGEST:]}.vectors"
+
     def _from_files(self, folder: Path, texts: EncoderTexts, control: Control) -> Encoder:
         """The encoder in the user's files; vectors that take long are kept."""
         files = load_encoder(self.options.name)
         if not files.is_slow:
             return self._encoder(_plain(files.id), files.id, partial(_prefixing, files.encode))
-        vectors = VectorFile.read(folder / f"{_plain(files.id)[-_LONGEST:]}.vectors", files.id)
+        vectors = VectorFile.read(self._file_of(folder, files.id), files.id)
         every = _Prefixed(self.options, texts)
         if count_missing(every, vectors):
             with vectors.appending(control.note), control.progress("encoding") as advance:
                 encode_here(every, files.encode, vectors, advance)
-        return self._encoder(_plain(files.id), files.id, partial(_looked_up, vectors))
+        return self._encoder(_plain(files.id), files.id, partial(looked_up, vectors))
 
     def _encoder(self, tag: str, identity: str, prefixing: Callable[[str], Encode]) -> Encoder:
         """The encoder of this identity, given what encodes with a prefix before each text."""
         documents, queries = self.options.document_prefix, self.options.query_prefix
-        query_identity = f"{identity} {_digest(queries)}"
-        return Encoder(tag, prefixing(documents), prefixing(queries), query_identity)
+        identities = (f"{identity} {_digest(queries)}", f"{identity} {_digest(documents)}")
+        return Encoder(tag, prefixing(documents), prefixing(queries), *identities)
 
     async def _served(self, folder: Path) -> _Served:
         """The server, its price, and the vectors that are kept of it."""
@@ -122,34 +166,39 @@ class Encoding:
         served, every = await self._served(folder), _Prefixed(self.options, texts)
         if count_missing(every, served.file):
             control.note(f"encoder: {self.options.name} at {masked(served.address)} ({served.why})")
-            await self._encode(every, served, control)
+            before = replace(control.spent)
+            done = await self._encode(every, served, control)
+            self._note_spent(done, before, served, control)
         tag, file = _plain(self.options.name), served.file
-        return self._encoder(tag, file.encoder, partial(_looked_up, file))
+        return self._encoder(tag, file.encoder, partial(looked_up, file))
 
-    async def _encode(self, texts: Iterable[str], served: _Served, control: Control) -> None:
-        name, note = self.options.name, control.note
+    async def _encode(self, texts: Iterable[str], served: _Served, control: Control) -> Encoded:
         guard = guard_of(self.limits, served.price, SERVER_CONCURRENCY, control)
-        calls, before = Calls.watched(self.limits.timeout, note), replace(control.spent)
-        model = unremembered(embeddings_model(name, served.address, calls), guard)
+        calls = Calls.watched(self.limits.timeout, control.note)
+        model = unremembered(embeddings_model(self.options.name, served.address, calls), guard)
+        file, stop = served.file, control.stop
         try:
-            async with served.file.appending_in_loop(note, control.stop.is_set):
+            async with file.appending_in_loop(control.note, stop.is_set):
                 with control.progress("encoding") as advance:
-                    done = await encode_missing(texts, model, served.file, control.stop, advance)
+                    return await encode_missing(texts, model, file, stop, advance)
         except NotFound as error:
             error.parameter = "encoder"
             raise
         finally:
             await model.close()
-        spent = control.spent.since(before)
+
+    def _note_spent(self, done: Encoded, before: Spending, served: _Served, watch: Control) -> None:
+        """Say what encoding took."""
+        name, spent = self.options.name, watch.spent.since(before)
         cost = (spent.cost, spent.cost_at_most) if served.price else (None, None)
-        note(
+        watch.note(
             f"{name} encoded {count_of(done.texts, 'text', 'texts')}: "
             f"{count_of(spent.calls, 'call', 'calls')}, {spent.tokens:,} tokens, "
             f"cost {cost_of(*cost)}"
         )
         if done.cut:
             cut = count_of(done.cut, "text was", "texts were")
-            note(f"{cut} cut to what {name} takes, as the server refused them whole")
+            watch.note(f"{cut} cut to what {name} takes, as the server refused them whole")
 
 
 class _Served(NamedTuple):
@@ -159,6 +208,12 @@ class _Served(NamedTuple):
     why: str
     price: Price | None
     file: VectorFile
+
+
+def _recent_and_earlier(file: VectorFile) -> tuple[VectorFile, VectorFile | None]:
+    """A file beside another, for vectors of the moment; and the other, where it holds some."""
+    recent = file.path.with_suffix(".uploading")
+    return VectorFile.read(recent, file.encoder), file if len(file) else None
 
 
 def _digest(text: str) -> str:
@@ -197,20 +252,3 @@ def _prefixing(encode: Encode, prefix: str) -> Encode:
         return vectors
 
     return prefixed
-
-
-def _looked_up(file: VectorFile, prefix: str) -> Encode:
-    """What gives the unit vectors that a file holds; a text of white space alone is all zeros."""
-
-    def encode(texts: Sequence[str]) -> Vectors:
-        keys = {at: key_of_text(prefix + text) for at, text in enumerate(texts) if text.strip()}
-        vectors = np.zeros((len(texts), max(1, file.dimensions)), dtype=np.float32)
-        try:
-            if keys:
-                vectors[list(keys)] = unit_vectors(file.of(list(keys.values())))
-        except KeyError:
-            problem = "texts changed while they were encoded; run the command again"
-            raise BadInput(f"{file.path}: {problem}") from None
-        return vectors
-
-    return encode

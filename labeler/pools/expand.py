@@ -32,9 +32,10 @@ from labeler.files.read import file_of, file_problems, rereadable
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
+from labeler.pools.adding import Added, add_pairs, pool_runs
 from labeler.pools.budget import DepthReached, within_budget
 from labeler.pools.own_runs import check_depth, read_own_run
-from labeler.pools.pool import DEPTH, Added, PoolResult, add_pairs, pool_runs
+from labeler.pools.pool import DEPTH, PoolResult
 from labeler.pools.rounds import Expanded, RoundFound, continues
 from labeler.runs.neighbors import neighbors
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode, embedded_encoder

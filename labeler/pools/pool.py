@@ -7,26 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.collection.card import card_section, read_card, update_card
+from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import run_name, run_paths
 from labeler.collection.corpus import CorpusTexts
 from labeler.collection.dropped import Dropped, drop_absent
 from labeler.collection.layout import STEPS, Collection, open_collection
 from labeler.collection.lock import locked
 from labeler.collection.own_qrels import OwnQrels, own_qrels, pool_judged
-from labeler.collection.pool import merge_pools, read_pool, write_pool
-from labeler.collection.provenance import check_made, making
+from labeler.collection.pool import read_pool
+from labeler.collection.provenance import check_made
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
 from labeler.collection.search.searched import searched_corpus
-from labeler.data import Pair, Pooled, Query, Run
+from labeler.data import Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import hold_run
 from labeler.files.read import file_of, file_problems, rereadable
-from labeler.messages import Progress, no_progress
+from labeler.messages import Progress
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.encoding import EncodingPlan
+from labeler.pools.adding import Added, add_pairs, pool_runs
 from labeler.pools.beyond import BeyondSample, PoolSize, sampled_beyond
 from labeler.pools.budget import DepthReached, within_budget
 from labeler.pools.import_qrels import read_own_qrels
@@ -35,13 +36,12 @@ from labeler.pools.own_runs import (
     read_own_run,
     several_paths,
     standing_runs,
-    with_standing,
 )
 from labeler.pools.rounds import Expanded
+from labeler.runs.recall import IndexRecall
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
+from labeler.runs.vector_run import VectorSearch, dense_run_there
 from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode
-from labeler.trec.order import ranking
-from labeler.trec.write import write_run
 
 DEPTH = 10
 """Documents of each run and query that are pooled, unless somebody says otherwise."""
@@ -54,7 +54,8 @@ class PoolResult:
     `runs` are those of the collection; `qrels` the files whose pairs were added now. `reached` is
     the depth that a budget came to, `sample` what was drawn beyond it, and `expansion` what
     relevant documents led to; `dropped` counts the pairs that left the pool, as their query or
-    document is gone, and that returned; None without them.
+    document is gone, and that returned; None without them. `recall` says what a database's index of
+    vectors misses.
     """
 
     pool: Path
@@ -67,6 +68,7 @@ class PoolResult:
     sample: BeyondSample | None = None
     expansion: Expanded | None = None
     dropped: Dropped | None = None
+    recall: IndexRecall | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file, the runs by name and the qrels."""
@@ -81,6 +83,7 @@ class PoolResult:
             "beyond": None if self.sample is None else self.sample.as_json(),
             "expansion": None if self.expansion is None else self.expansion.as_json(),
             "dropped": None if self.dropped is None else self.dropped.as_json(),
+            "recall": None if self.recall is None else self.recall.as_json(),
         }
 
 
@@ -95,6 +98,7 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     force: bool = False,
     size: PoolSize | None = None,
     encoding: Encoding | None = None,
+    vectors: VectorSearch | None = None,
 ) -> PoolResult:
     """Retrieve with BM25, dense vectors and their fusion, and pool what these and `runs` find.
 
@@ -105,6 +109,7 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
     pool only with its query or document, to return when that is there again. With `size`, the pool
     is brought to a number of pairs, or a random sample of what lies beyond it is added. `encoding`
     names another encoder than the embedded one, as a server's, whose vectors the collection keeps.
+    With `vectors`, the dense run is that of a database, where `index` put the documents' vectors.
     A run of yours that stands where one of these is written is replaced with `force` alone.
 
     >>> from labeler.testing import small_collection
@@ -127,7 +132,11 @@ def pool(  # noqa: PLR0913  the keywords of a public function are its settings
                 file_of(path)
         for path in own:
             hold_run(path)
-        if encoding is not None and not only:  # nothing is asked while the lock is held
+        if vectors is not None and only:
+            raise Misuse("it is searched, and nothing else shall be pooled", parameter="vectors")
+        if vectors is not None:
+            options = _searched_there(opened, options, vectors, control)
+        elif encoding is not None and not only:  # nothing is asked while the lock is held
             options = options._replace(encoder=_encoder(opened, encoding, control))
         with locked(opened, control.note):
             return _pool(opened, options, control)
@@ -143,6 +152,22 @@ class _PoolOptions(NamedTuple):
     force: bool
     size: PoolSize
     encoder: Encoder | None = None
+    dense: Run | None = None
+    recall: IndexRecall | None = None
+
+
+def _searched_there(
+    collection: Collection, options: _PoolOptions, vectors: VectorSearch, control: Control
+) -> _PoolOptions:
+    """The options with the dense run of a database, and the encoder that its tag names."""
+    dense, recall = dense_run_there(collection, vectors, RUN_DEPTH, control)
+    options, encoding = options._replace(dense=dense, recall=recall), vectors.encoding
+    if encoding.options.is_embedded:
+        return options
+    texts = [query.text for query in read_queries(collection.queries).values()]
+    return options._replace(
+        encoder=encoding.ready(collection.vectors, EncoderTexts(queries=texts), control)
+    )
 
 
 def plan_pool(collection: Collection | Path | str, encoding: Encoding) -> EncodingPlan | None:
@@ -193,7 +218,9 @@ def _pool(collection: Collection, options: _PoolOptions, control: Control) -> Po
         pairs = len(merged)
     names = (collection.run_names(), tuple(judged))
     counts = (pairs, pairs - before, len(queries))
-    return PoolResult(collection.pool, *counts, *names, reached, sample, dropped=dropped)
+    return PoolResult(
+        collection.pool, *counts, *names, reached, sample, None, dropped, options.recall
+    )
 
 
 def _add(
@@ -231,7 +258,7 @@ def _retrieved(
     _note_other_encoder(collection, options.encoder, control)
     with control.progress("reading the corpus") as advance:
         searched = searched_corpus(collection, advance)
-    built_in = retrieve(searched, queries, control.progress, options.encoder)
+    built_in = retrieve(searched, queries, control.progress, options.encoder, options.dense)
     for name in [name for name, run in built_in.items() if not any(run.values())]:
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]
@@ -247,54 +274,3 @@ def _note_other_encoder(collection: Collection, encoder: Encoder | None, control
             f"the runs dense and hybrid were made with {pooled}, and are replaced; their pairs stay"
             " in the pool. To compare encoders, retrieve a run of its own with each"
         )
-
-
-def pool_runs(runs: Mapping[str, Run], depth: int) -> list[Pooled]:
-    """The first `depth` documents of each query in each run, with the runs and the best rank."""
-    ranks: dict[Pair, dict[str, int]] = {}
-    for name, run in runs.items():
-        for query_id, scores in run.items():
-            for rank, doc_id in enumerate(ranking(scores)[:depth], start=1):
-                ranks.setdefault(Pair(query_id, doc_id), {})[name] = rank
-    return [Pooled(pair, tuple(by_run), min(by_run.values())) for pair, by_run in ranks.items()]
-
-
-class Added(NamedTuple):
-    """Pairs that join a pool, the depth that the card will tell, and an encoder of the runs.
-
-    `progress` is that of writing the runs.
-    """
-
-    pairs: list[Pooled]
-    depth: int
-    encoder: Encoder | None = None
-    progress: Progress = no_progress
-
-
-def add_pairs(
-    collection: Collection, runs: Mapping[str, Run], added: Added, *, force: bool = False
-) -> tuple[list[Pooled], int]:
-    """Write the runs whole, add the pairs to the pool; the pool and how many pairs are new.
-
-    The card names these runs and those that were pooled before. A run of a user's own that stands
-    there already is the same; it only gains the queries that it was pooled without.
-    """
-    tags = {name: tag_of(name, added.encoder) for name in runs}
-    paths = {name: collection.run(name) for name in runs}
-    own = {n: with_standing(path, runs[n]) for n, path in paths.items() if n not in BUILT_IN}
-    runs = {**runs, **{name: run for name, run in own.items() if run is not None}}
-    new_paths = {n: path for n, path in paths.items() if n in BUILT_IN or own[n] is not None}
-    with making(collection, new_paths.values(), force=force):
-        for name, path in new_paths.items():
-            with added.progress(f"writing the run {name}") as advance:
-                write_run(path, runs[name], tags[name], advance)
-    old = read_pool(collection.pool) if collection.pool.exists() else []
-    merged = merge_pools(old, added.pairs)
-    write_pool(collection.pool, merged)
-    section = card_section(read_card(collection), "pool")
-    all_runs = {**card_section(section, "runs"), **tags}
-    earlier = {k: value for k, value in section.items() if k != "encoder" or "dense" not in runs}
-    encoder = {"encoder": added.encoder.id} if added.encoder else {}
-    entry = {**earlier, "depth": added.depth, "runs": all_runs, "pairs": len(merged), **encoder}
-    update_card(collection, "pool", entry)
-    return merged, len(merged) - len(old)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
-
-import tenacity
 
 from labeler.errors import BadInput, CallFailed, LabelerError, Misuse, ProviderError, Retryable
 from labeler.messages import Advance
 from labeler.runs.engines.answers import Hit, Search
 from labeler.runs.journal import Journal, key_of
+from labeler.runs.retrying import Sleep, retrying
 
 HOPELESS = 10
 """So many queries failing in a row end the work: the system is down, not slow."""
-
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-
-Sleep = Callable[[float], Awaitable[None]]
 
 
 class SearchEngine(Protocol):
@@ -76,20 +71,7 @@ class Asked:
 
 def retried_search(search: Search, tries: int, sleep: Sleep = asyncio.sleep) -> Search:
     """Ask again what failed in a way that may pass, later each time."""
-    jitter = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
-
-    def wait(state: tenacity.RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        asked_for = error.wait if isinstance(error, Retryable) else None
-        return float(jitter(state)) + min(asked_for or 0.0, _LONGEST_WAIT)
-
-    policy = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception_type(Retryable),
-        stop=tenacity.stop_after_attempt(tries),
-        wait=wait,
-        sleep=sleep,
-        reraise=True,
-    )
+    policy = retrying(tries, sleep)
 
     async def ask(query: str, depth: int) -> list[Hit]:
         return await policy.copy()(search, query, depth)

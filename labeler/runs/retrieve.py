@@ -53,15 +53,22 @@ def retrieve(
     queries: Mapping[str, Query],
     progress: Progress = no_progress,
     encoder: Encoder | None = None,
+    dense: Run | None = None,
 ) -> dict[str, Run]:
     """The runs of the available engines, 1,000 deep, and `hybrid`, RRF of BM25 and dense.
 
-    `encoder` is another than the embedded one.
+    `encoder` is another than the embedded one. `dense` is the dense run where there is one already,
+    as from a database.
     """
     searched = documents if isinstance(documents, Searched) else Searched.within(documents)
+    engines = engines_with(encoder)
+    if dense is not None:
+        engines["dense"] = engines["dense"]._replace(
+            search=lambda *_: dense, is_available=lambda: True
+        )
     runs = {
         name: engine.search(searched, list(queries.values()), RUN_DEPTH, progress)
-        for name, engine in engines_with(encoder).items()
+        for name, engine in engines.items()
         if engine.is_available()
     }
     if all(name in runs for name in FUSED):
@@ -73,7 +80,8 @@ def retrieve(
 
 def engines_with(encoder: Encoder | None) -> dict[str, Engine]:
     """The engines, where the dense one has this encoder; None is the embedded one."""
-    return ENGINES if encoder is None else {**ENGINES, "dense": dense_engine(lambda: encoder)}
+    own = {} if encoder is None else {"dense": dense_engine(lambda: encoder)}
+    return {**ENGINES, **own}
 
 
 def tag_of(name: str, encoder: Encoder | None = None) -> str:

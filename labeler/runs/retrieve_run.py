@@ -21,6 +21,7 @@ from labeler.runs.asking import AnswerKeeping, Asked, AskingLimits, SearchEngine
 from labeler.runs.engines.answers import Hit
 from labeler.runs.journal import journal_path, opened_journal
 from labeler.runs.matching import OWN_ID, DocumentIds, Ranked, notes_on, run_of
+from labeler.runs.recall import IndexRecall
 from labeler.runs.retrieve import BUILT_IN
 from labeler.trec.write import write_run
 
@@ -54,7 +55,8 @@ class RetrieveResult:
     """What a retrieval gave: the run's file, and how each query fared.
 
     `remembered` answers were kept from a run of the command that did not end; `failures` say why a
-    query has no answer, and `empty` are those that were answered with no document.
+    query has no answer, and `empty` are those that were answered with no document. `recall` says
+    what an approximate index missed; None where that was not looked at.
     """
 
     run: Path
@@ -67,6 +69,7 @@ class RetrieveResult:
     unknown: int
     repeated: int
     scores: str
+    recall: IndexRecall | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the run's file, the queries without documents and those that failed."""
@@ -81,6 +84,7 @@ class RetrieveResult:
             "unknown": self.unknown,
             "repeated": self.repeated,
             "scores": self.scores,
+            "recall": None if self.recall is None else self.recall.as_json(),
         }
 
 

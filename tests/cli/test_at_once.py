@@ -40,6 +40,7 @@ ELSEWHERE = {
     "annotate": "appends to journals, each under a lock of its own: tests/annotate",
     "cascade": "judges as judge does, and keeps a set under the lock as panel does",
     "demo": "takes the steps of build",
+    "index": "writes into a database, and to the card under the lock: tests/runs",
     "monitor": "writes a file of its own under the collection's lock: tests/monitoring",
     "rechunk": "works as a whole under the collection's lock: tests/corpus",
     "panel": "writes a set of its own under the collection's lock: tests/agreement",

@@ -61,6 +61,7 @@ REASONS = {
     "--seed": "it decides on passages, pairs, queries or draws",
     "--table": "commands have different tables",
     "--tag": "a run has one already, or has none",
+    "--vectors": "they are put there, or searched there",
     "--weights": "runs are fused by them, or groups of queries are weighed",
 }
 """Options that mean different things in different commands, and why they share a name."""

@@ -9,7 +9,8 @@ from labeler.collection.pool import merge_pools, read_pool
 from labeler.collection.queries import read_queries
 from labeler.data import Pair, Pooled, Run
 from labeler.errors import Misuse
-from labeler.pools.pool import pool, pool_runs
+from labeler.pools.adding import pool_runs
+from labeler.pools.pool import pool
 from labeler.testing import small_collection
 
 RUNS: dict[str, Run] = {

@@ -94,15 +94,15 @@ class Wire:
 
     async def get(self, headers: Mapping[str, str], url: URL | None = None) -> HttpAnswer:
         """Send a GET request; `NoAnswer` where nothing whole came back in time."""
-        return await self._send("GET", headers, url=url)
+        return await self.send("GET", headers, url=url)
 
     async def post(
         self, headers: Mapping[str, str], content: bytes, url: URL | None = None
     ) -> HttpAnswer:
         """Send a POST request; `NoAnswer` where nothing whole came back in time."""
-        return await self._send("POST", headers, content, url)
+        return await self.send("POST", headers, content, url)
 
-    async def _send(
+    async def send(
         self,
         method: str,
         headers: Mapping[str, str],

@@ -11,7 +11,7 @@ from dataclasses import replace
 from ssl import SSLError
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from labeler.errors import FileProblem, LabelerError, Misconfigured
+from labeler.errors import LabelerError, Misconfigured, StatementFailed
 from labeler.messages import missing_extra
 from labeler.store.base import Waiting
 from labeler.store.postgres.address import DatabaseAddress
@@ -132,7 +132,8 @@ class DatabaseConnection:
             line += f"; {PASSWORD} is not set"
         if code in _REFUSED or isinstance(error, SSLError) or "refuses SSL" in message:
             return Misconfigured(line, parameter="store"), False
-        return FileProblem(line), not code or code in _RETRIED
+        may_pass = not code or code in _RETRIED
+        return StatementFailed(line, code, may_pass=may_pass), may_pass
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -149,12 +150,15 @@ class DatabaseConnection:
         self._drop()
 
 
-def allow_long_answers(connection: Connection) -> None:
-    """Wait longer for answers than for the connection, and find out when the other side is gone."""
+def allow_long_answers(connection: Connection, seconds: float | None = STATEMENT_SECONDS) -> None:
+    """Wait longer for answers than for the connection, and find out when the other side is gone.
+
+    None is as long as it takes.
+    """
     opened: socket.socket | None = getattr(connection, "_usock", None)
     if opened is None:
         return
-    opened.settimeout(STATEMENT_SECONDS)
+    opened.settimeout(seconds)
     for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
         if hasattr(socket, name):
             opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

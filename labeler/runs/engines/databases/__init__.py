@@ -1,0 +1,1 @@
+"""Vectors in a database that others run: Qdrant, or PostgreSQL with pgvector."""

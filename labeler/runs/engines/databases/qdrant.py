@@ -1,0 +1,260 @@
+"""Qdrant as a place of vectors, by its REST API."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from labeler.errors import BadInput, Misconfigured, Misuse, NotFound, Retryable
+from labeler.runs.engines.answers import LARGEST_OUTPUT, Hit, HitPaths, hits_in, parsed
+from labeler.runs.engines.databases.address import QdrantAddress
+from labeler.runs.engines.databases.base import (
+    OWNER,
+    Entry,
+    SearchSettings,
+    StoredVectors,
+    VectorSettings,
+    point_of,
+)
+from labeler.runs.engines.http_search import check_status
+from labeler.runs.retrying import retrying
+from labeler.store.vectors import Vectors
+
+KEY = "QDRANT_API_KEY"
+DISTANCE = "Cosine"
+NUMBERS_OF_A_REQUEST = 1 << 18
+"""About 3 MB; the server takes 32 MB at once, unless it is set otherwise."""
+
+IDS_OF_A_PAGE = 5000
+ID, HASH = "id", "hash"
+_CONNECT_SECONDS = 10.0
+_DIGITS = 8
+"""Of numbers between -1 and 1; the vectors are in 32 bits, whose last digit is the seventh."""
+
+
+class Qdrant:
+    """A collection of Qdrant's; `send` asks the server, and gives the result of its answer."""
+
+    def __init__(self, address: QdrantAddress, wire: Any, tries: int) -> None:
+        self.address, self.where = address, str(address)
+        self._wire, self._tries = wire, tries
+        self._base = f"{address.origin}/collections/{quote(address.collection, safe='')}"
+        self._headers = {"Accept": "application/json", **_key()}
+
+    async def contents(self) -> StoredVectors | None:
+        """What is there; None where there is no collection of that name."""
+        try:
+            result = await self._ask("GET")
+        except NotFound:
+            return None
+        config = _of(result, "config")
+        text = _of(_of(config, "metadata"), OWNER)
+        rows, indexed = (result.get(name) for name in ("points_count", "indexed_vectors_count"))
+        status = result.get("status")
+        index = f"{indexed or 0:,} of {rows or 0:,} vectors are indexed"
+        if status not in ("green", None):
+            index += f"; its status is {status!r:.20}, so that searches may be slow for now"
+        settings = VectorSettings.of_text(text, self.where)
+        return StoredVectors(self._size(config), int(rows or 0), settings, index)
+
+    def _size(self, config: Any) -> int:
+        """The dimensions of the vectors; `BadInput` says which names others have."""
+        vectors, name = _of(_of(config, "params"), "vectors"), self.address.vector
+        by_name = {"": vectors} if "size" in vectors else vectors
+        size = _of(by_name, name).get("size")
+        if type(size) is int and size > 0:
+            return size
+        names = ", ".join(map(str, [n for n in by_name if n][:8])) or "one without a name"
+        problem = f"no vectors of the name {name!r}" if name else "its vectors have names"
+        raise BadInput(
+            f"{self.where}: {problem}; there are: {names}; name them as ?vector=NAME",
+            parameter="vectors",
+        )
+
+    async def make(self, settings: VectorSettings) -> None:
+        """Make the collection, or take one that is there and empty."""
+        if await self.contents() is None:
+            how = {"size": settings.dimensions, "distance": DISTANCE}
+            vectors = {self.address.vector: how} if self.address.vector else how
+            await self._ask("PUT", "", {"vectors": vectors, "metadata": _metadata(settings)})
+        await self.describe(settings)
+
+    async def describe(self, settings: VectorSettings) -> None:
+        """Keep the settings in the metadata of the collection, and see that they are there."""
+        await self._ask("PATCH", "", {"metadata": _metadata(settings)})
+        contents = await self.contents()
+        if contents is None or contents.settings != settings:
+            problem = "this server keeps no metadata of a collection; Qdrant does from 1.16 on"
+            raise Misconfigured(f"{self.where}: {problem}", parameter="vectors")
+
+    async def hashes(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """The hashes of the texts of those of some documents that are there."""
+        body = {"ids": [*map(point_of, ids)], "with_payload": [ID, HASH], "with_vector": False}
+        points = await self._ask("POST", "/points", body)
+        payloads = [_of(point, "payload") for point in _list(points, self.where)]
+        return {p[ID]: _bytes(p.get(HASH)) for p in payloads if isinstance(p.get(ID), str)}
+
+    async def put(self, entries: Sequence[Entry], vectors: Vectors) -> None:
+        """Keep vectors; the server has written them to its log when this returns."""
+        rows = max(1, NUMBERS_OF_A_REQUEST // max(1, vectors.shape[1]))
+        for start in range(0, len(entries), rows):
+            some = entries[start : start + rows]
+            numbers = np.round(vectors[start : start + rows].astype(np.float64), _DIGITS).tolist()
+            name = self.address.vector
+            batch = {
+                "ids": [entry.point for entry in some],
+                "vectors": {name: numbers} if name else numbers,
+                "payloads": [{ID: entry.id, HASH: entry.text_hash.hex()} for entry in some],
+            }
+            await self._write("PUT", "/points?wait=true", {"batch": batch})
+
+    async def count(self) -> int:
+        """How many points are there."""
+        return int(_of(await self._ask("POST", "/points/count", {"exact": True}), "count"))
+
+    async def ids(self) -> AsyncIterator[Sequence[str]]:
+        """The ids of all documents, some at a time."""
+        body: dict[str, Any] = {"limit": IDS_OF_A_PAGE, "with_payload": [ID], "with_vector": False}
+        while True:
+            page = await self._ask("POST", "/points/scroll", body)
+            points = _list(_of(page, "points"), self.where)
+            yield [i for p in points if isinstance(i := _of(p, "payload").get(ID), str)]
+            if page.get("next_page_offset") is None:
+                return
+            body["offset"] = page["next_page_offset"]
+
+    async def remove(self, ids: Sequence[str]) -> None:
+        """Remove the points of documents."""
+        points = [*map(point_of, ids)]
+        await self._write("POST", "/points/delete?wait=true", {"points": points})
+
+    async def search(
+        self, vector: Sequence[float], depth: int, settings: SearchSettings
+    ) -> list[Hit]:
+        """The documents of the points nearest to a vector, best first."""
+        path = settings.id or f"payload.{ID}"
+        payload: Any = [path.split(".")[1]] if path.startswith("payload.") else False
+        body = {"query": [*vector], "limit": depth, "with_payload": payload, **_search(settings)}
+        if self.address.vector:
+            body["using"] = self.address.vector
+        result = await self._ask("POST", "/points/query", body, tries=1)
+        paths = HitPaths("points", path, "score", needs_score=True)
+        return hits_in(result, paths, self.where)[:depth]
+
+    async def _write(self, method: str, path: str, body: Any) -> None:
+        async def write() -> None:
+            result = await self._ask(method, path, body, tries=1)
+            if _of(result, "status") != "completed":
+                raise Retryable(f"{self.where}: not all that was sent has been taken in")
+
+        await retrying(self._tries)(write)
+
+    async def _ask(
+        self, method: str, path: str = "", body: Any = None, tries: int | None = None
+    ) -> Any:
+        from yarl import URL
+
+        url = URL(self._base + path, encoded=True)
+        content = None if body is None else json.dumps(body).encode()
+        sent = {**self._headers, "Content-Type": "application/json"} if body else self._headers
+
+        async def ask() -> Any:
+            answer = await self._wire.send(method, sent, content, url)
+            if answer.status in (401, 403):
+                how = "has no right to this" if KEY in os.environ else "is not set"
+                problem = f"HTTP {answer.status}; the key in {KEY} {how}"
+                raise Misconfigured(f"{self.where}: {problem}", parameter="vectors")
+            check_status(answer.status, answer.headers, answer.body, self.where)
+            return _of(parsed(answer.body, self.where), "result")
+
+        return await retrying(tries or self._tries)(ask)
+
+
+@asynccontextmanager
+async def opened_qdrant(
+    address: QdrantAddress, seconds: float, tries: int
+) -> AsyncIterator[Qdrant]:
+    """A collection of Qdrant's, as long as the block runs."""
+    from labeler.models.server.http import Wire
+
+    largest = LARGEST_OUTPUT
+    wire = Wire(address.origin, str(address), seconds, _CONNECT_SECONDS, largest=largest)
+    try:
+        yield Qdrant(address, wire, tries)
+    finally:
+        await wire.close()
+
+
+def check_qdrant_search(settings: SearchSettings) -> None:
+    """Raise `Misuse` where a search of Qdrant's cannot be asked for like this."""
+    _search(settings)
+
+
+def _search(settings: SearchSettings) -> dict[str, Any]:
+    """The filter and the parameters of a search, as the body of a request has them."""
+    params: dict[str, Any] = {}
+    for text in settings.more:
+        name, equals, value = text.partition("=")
+        if not equals or not name.replace("_", "").replace(".", "").isalnum():
+            problem = "expected NAME=VALUE, as hnsw_ef=256 or quantization.rescore=true"
+            raise Misuse(f"{text!r:.60}: {problem}", parameter="search")
+        *outer, last = name.split(".")
+        inner = params
+        for step in outer:
+            inner = inner.setdefault(step, {})
+        inner[last] = _json_value(value)
+    if settings.exact:
+        params["exact"] = True
+    more = {"filter": _filter(settings.filter)} if settings.filter else {}
+    return {**more, "params": params} if params else more
+
+
+def _json_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _filter(text: str) -> Any:
+    value = _json_value(text)
+    if isinstance(value, dict):
+        return value
+    example = '{"must": [{"key": "lang", "match": {"value": "en"}}]}'
+    raise Misuse(f"expected a filter of Qdrant's as JSON: {example}", parameter="filter")
+
+
+def _key() -> dict[str, str]:
+    key = os.environ.get(KEY, "")
+    if not key.isprintable() or not key.isascii():
+        raise Misconfigured(f"{KEY} holds what no header can have")
+    return {"api-key": key} if key else {}
+
+
+def _metadata(settings: VectorSettings) -> dict[str, str]:
+    return {OWNER: settings.as_text()}
+
+
+def _of(value: Any, name: str) -> Any:
+    """What an object has of a name; an empty one where it has nothing, or is none."""
+    inner = value.get(name) if isinstance(value, dict) else None
+    return {} if inner is None else inner
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    raise BadInput(f"{where}: expected a list of points; is this a server of Qdrant's?")
+
+
+def _bytes(value: Any) -> bytes:
+    try:
+        return bytes.fromhex(value)
+    except (ValueError, TypeError):
+        return b""
