@@ -60,6 +60,16 @@ class CorpusTexts:
         return map(self.shown, distinct_documents(self.path))
 
 
+@dataclass(frozen=True, slots=True)
+class CorpusDocuments:
+    """The documents of a `corpus.jsonl`, which is read each time that they are gone through."""
+
+    path: Path
+
+    def __iter__(self) -> Iterator[Document]:
+        return distinct_documents(self.path)
+
+
 def corpus_lines(path: Path) -> Iterator[tuple[int, Document]]:
     """The documents of a `corpus.jsonl`, one after another, with the numbers of their lines."""
     check_exists(path)

@@ -77,15 +77,14 @@ def of_texts(name: str, texts: Sequence[str], length: int) -> QuerySet:
     return QuerySet(name, len(texts), _median(counts), questions, variety(texts, length), shares)
 
 
-def of_generated(queries: Sequence[Query], documents: Sequence[Document], length: int) -> QuerySet:
+def of_generated(queries: Sequence[Query], search: CorpusSearch, length: int) -> QuerySet:
     """What is measured of generated queries; how near they are to their sources too."""
     plain = of_texts("generated", [query.text for query in queries], length)
-    by_id = {document.id: document for document in documents}
+    by_id = search.documents
     with_sources = [q for q in queries if all(s["doc_id"] in by_id for s in q.metadata["source"])]
     if not with_sources:
         return plain
-    search = CorpusSearch(documents)
-    ranks = [search.ranks(query)["bm25"] for query in with_sources]
+    ranks = search.bm25_ranks(with_sources)
     return QuerySet(
         *(plain.name, plain.queries, plain.median_words, plain.questions),
         *(plain.variety, plain.kinds, _overlap(with_sources, by_id)),

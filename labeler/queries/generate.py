@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labeler.collection.claims import MadeFile, claimed
-from labeler.collection.corpus import CorpusTexts, read_corpus
+from labeler.collection.corpus import CorpusDocuments, CorpusTexts
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked_in_loop
 from labeler.collection.provenance import check_made
@@ -25,6 +25,7 @@ from labeler.models.loop import run_to_end
 from labeler.models.session import Session, SessionOptions, open_session, select_model
 from labeler.prompt import find_prompt
 from labeler.queries.asking import Asking
+from labeler.queries.considered import considered
 from labeler.queries.filter import FilterRules
 from labeler.queries.keep import generated_before, keep_generated, real_queries
 from labeler.queries.kinds import KINDS, UNANSWERABLE, Mix, mix_text
@@ -160,7 +161,7 @@ async def agenerate(
                 choice.passages, writer, options.queries, session.at_once, advance
             )
         encoding = None if options.encoder.is_embedded else options.encoding
-        search = await search_of_new(generated, writer, encoding, opened.vectors, control)
+        search = await search_of_new(generated, writer, encoding, opened, control)
         not_found = flag_round_trips(generated, writer, search)
         is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
@@ -233,12 +234,15 @@ async def _prepared(
     style = options.asking.style()
     own = find_prompt(options.prompt, "generate") if options.prompt else None
     shares = {} if own else options.asking.shares(style)
-    documents = list(read_corpus(collection.corpus).values())
+    documents = CorpusDocuments(collection.corpus)
+    search = CorpusSearch.of(collection, control.progress)
+    if any(KINDS[kind].passages > 1 or kind == UNANSWERABLE for kind in shares):
+        search.prepare()
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
     encoder: Encoder | None = None
     if not (options.encoder.is_embedded or session_options.rehearsal):
-        texts = EncoderTexts([text_to_search(document) for document in documents])
+        texts = EncoderTexts(CorpusTexts(collection.corpus))
         encoder = await options.encoding.aready(collection.vectors, texts, control)
     async with open_session(selection, documents, collection.store, control) as session:
         prompts = {kind: find_prompt(KINDS[kind].prompt_name, "generate") for kind in shares}
@@ -247,12 +251,19 @@ async def _prepared(
             session.model,
             closeness(documents),
             *(samples, options.seed, (), options.retry_failed, shares, prompts, style),
-            search=CorpusSearch(documents),
+            search=search,
             rules=options.filters,
             further=_further(options, shares),
             real=(*style.like, *real_queries(collection)),
         )
-        yield _Prepared(_passages(documents, options, encoder), writer, session)
+        among = considered(documents, options.seed)
+        if len(among) < len(search.documents):
+            control.note(_of_many(len(among), len(search.documents)))
+        yield _Prepared(_passages(among, options, encoder), writer, session)
+
+
+def _of_many(drawn: int, every: int) -> str:
+    return f"{drawn:,} of {every:,} passages may be asked about; the seed decides which"
 
 
 def _passages(

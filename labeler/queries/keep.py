@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from labeler.collection.card import update_card
-from labeler.collection.corpus import read_corpus
+from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection
 from labeler.collection.lock import locked
 from labeler.collection.provenance import making
@@ -16,6 +16,7 @@ from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.files.jsonl import write_rows
+from labeler.queries.considered import considered
 from labeler.queries.kinds import UNANSWERABLE
 from labeler.queries.strata import heading_queries
 from labeler.queries.writing.candidates import Generated
@@ -115,6 +116,6 @@ def _passage(query: Query) -> str:
 
 def write_heading_queries(collection: Collection, count: int, seed: int) -> None:
     """Write headings of the corpus as the collection's queries, where no model can write any."""
-    documents = read_corpus(collection.corpus).values()
+    documents = considered(distinct_documents(collection.corpus), seed)
     with locked(collection):
         write_queries(collection.queries, heading_queries(documents, count, seed))

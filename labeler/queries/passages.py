@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeler.collection.corpus import read_corpus
+from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import Collection, open_collection
 from labeler.data import Document
+from labeler.queries.considered import considered
 from labeler.queries.set_aside import PassageRules, file_of
 from labeler.queries.strata import PassageChoice, choose_passages
 from labeler.report.table import Column, Table
@@ -62,6 +63,7 @@ def list_passages(
     >>> list_passages(small_collection()).as_json()["passages"]
     2
     """
-    documents = read_corpus(open_collection(collection).corpus)
+    among = considered(distinct_documents(open_collection(collection).corpus), seed)
+    documents = {document.id: document for document in among}
     encoder = encode if can_encode() else None
     return PassageList(documents, choose_passages([*documents.values()], seed, rules, encoder))

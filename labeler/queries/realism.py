@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.errors import BadInput
@@ -21,6 +20,7 @@ from labeler.queries.figures import (
     of_texts,
     words_to_compare,
 )
+from labeler.queries.writing.search import CorpusSearch
 from labeler.report.table import Cell, Column, Interval, Table
 
 
@@ -87,8 +87,8 @@ def realism(collection: Collection | Path | str, real: Path | str | None = None)
     others = [query.text for query in queries if "source" not in query.metadata]
     if real is not None:
         others = [query.text for query in read_query_list(real).values()]
-    documents = list(read_corpus(opened.corpus).values())
-    ours = of_generated(generated, documents, words_to_compare(generated, others))
+    search = CorpusSearch.of(opened)
+    ours = of_generated(generated, search, words_to_compare(generated, others))
     if not others:
         published = tuple(of_published(figures) for figures in PUBLISHED)
         return Realism((ours, *published), tuple(_compared(ours, published[0])))

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
+from labeler.collection.corpus import CorpusTexts
+from labeler.collection.layout import Collection
 from labeler.models.control import Control
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.queries.writing.candidates import Generated
 from labeler.queries.writing.search import CorpusSearch
 from labeler.queries.writing.writer import Writer
-from labeler.text.terms import text_to_search
 
 
 async def search_of_new(
     generated: Generated,
     writer: Writer,
     encoding: Encoding | None,
-    vectors: Path,
+    collection: Collection,
     control: Control,
 ) -> CorpusSearch | None:
     """What looks for the sources of the new queries.
 
-    With `encoding`, that encoder is given these queries first; its vectors are kept in `vectors`.
+    With `encoding`, that encoder is given these queries first; the collection keeps its vectors.
     """
     texts = [query.text for query in generated.queries[len(writer.already) :]]
     if encoding is None or writer.search is None or not texts:
         return writer.search
-    documents = writer.search.documents
-    searched = EncoderTexts([text_to_search(document) for document in documents], texts)
-    return CorpusSearch(documents, await encoding.aready(vectors, searched, control))
+    searched = EncoderTexts(CorpusTexts(collection.corpus), texts)
+    encoder = await encoding.aready(collection.vectors, searched, control)
+    return writer.search.with_encoder(encoder)
 
 
 def flag_round_trips(generated: Generated, writer: Writer, search: CorpusSearch | None) -> int:
@@ -37,11 +37,12 @@ def flag_round_trips(generated: Generated, writer: Writer, search: CorpusSearch 
 
     A source that nobody finds is no reason to drop a query: the hard ones tell systems apart.
     """
-    first, not_found = len(writer.already), 0
-    for at, query in enumerate(generated.queries[first:], start=first):
-        if search is None or "source" not in query.metadata:
-            continue
-        ranks = search.ranks(query)
+    new = enumerate(generated.queries[len(writer.already) :], start=len(writer.already))
+    with_source = {at: query for at, query in new if "source" in query.metadata}
+    if search is None or not with_source:
+        return 0
+    not_found, several = 0, search.ranks([*with_source.values()])
+    for (at, query), ranks in zip(with_source.items(), several, strict=True):
         is_found = any(rank is not None for rank in ranks.values())
         not_found += not is_found
         flags = {"source_ranks": ranks, "round_trip": is_found}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler.data import Document, Query
 from labeler.messages import count_of
+from labeler.queries.considered import number_of
 from labeler.queries.fields import FieldCoverage, by_value, check_field, value_of
 from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
@@ -133,15 +133,9 @@ def folder_of(document: Document) -> str:
     return str(PurePosixPath(file_of(document)).parent)
 
 
-def _number(*parts: object) -> int:
-    """A number that a seed and names decide, of 64 bits."""
-    text = "\0".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(text).digest()[:8])
-
-
 def _hashed(documents: Iterable[Document], seed: int) -> list[Document]:
     """Documents in the seed's order; more documents leave the order of the others as it is."""
-    return sorted(documents, key=lambda d: _number(seed, d.id))
+    return sorted(documents, key=lambda d: number_of(seed, d.id))
 
 
 def _spread(documents: Sequence[Document], seed: int, field_name: str) -> list[Document]:
@@ -192,7 +186,7 @@ def _turns(
     Each begins at a time of its own, which the seed decides.
     """
     timed = [
-        ((at + _number(seed, name) / 2**64) / weights[name], name, document)
+        ((at + number_of(seed, name) / 2**64) / weights[name], name, document)
         for name, queue in queues.items()
         for at, document in enumerate(queue)
     ]

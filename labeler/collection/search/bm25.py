@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,30 +26,41 @@ def bm25_run(
     searched: Searched, queries: Sequence[Query], depth: int, progress: Progress = no_progress
 ) -> Run:
     """Rank by BM25 (Lucene's variant); documents without a query term are left out."""
-    parts, ids = _indexed(searched, progress)
-    index = Bm25.of(parts, [query.text for query in queries])
-    several = [BestRows(depth, ids) for _ in queries]
-    first, steps = 0, len(parts) * len(queries)
-    with progress("searching, BM25") as advance:
-        for part in range(len(parts)):
-            scorer = index.scorer(part)
-            for number, (query, best) in enumerate(zip(queries, several, strict=True), start=1):
-                scores = scorer.scores(query.text)
-                rows = np.flatnonzero(scores >= best.floor if best.floor > 0 else scores > 0)
-                best.add(rows + first, scores[rows])
-                advance(part * len(queries) + number, steps)
-            first += len(scorer)
-    return {query.id: best.ranked() for query, best in zip(queries, several, strict=True)}
+    return Bm25Index.of(searched, progress).run(queries, depth, progress)
 
 
-def _indexed(searched: Searched, progress: Progress) -> tuple[Sequence[Bm25Part], Sequence[str]]:
-    """The index of the documents, and their ids: kept in files, or made in the memory."""
-    if searched.indexes is not None:
-        indexed = _kept_parts(searched.indexes, progress)
-        return _PartsInFiles(indexed), IdsInParts(indexed)
-    ids: list[str] = []
-    with progress("indexing, BM25") as advance:
-        return [Bm25Part.of(_texts(searched.counted(advance), ids))], ids
+@dataclass(frozen=True)
+class Bm25Index:
+    """The index of documents in parts, and their ids: kept in files, or made in the memory."""
+
+    parts: Sequence[Bm25Part]
+    ids: Sequence[str]
+
+    @classmethod
+    def of(cls, searched: Searched, progress: Progress = no_progress) -> Bm25Index:
+        """The index of documents; what is missing of it is made first."""
+        if searched.indexes is not None:
+            indexed = _kept_parts(searched.indexes, progress)
+            return cls(_PartsInFiles(indexed), IdsInParts(indexed))
+        ids: list[str] = []
+        with progress("indexing, BM25") as advance:
+            return cls([Bm25Part.of(_texts(searched.counted(advance), ids))], ids)
+
+    def run(self, queries: Sequence[Query], depth: int, progress: Progress = no_progress) -> Run:
+        """The ranking of each query, part by part for all queries."""
+        index = Bm25.of(self.parts, [query.text for query in queries])
+        several = [BestRows(depth, self.ids) for _ in queries]
+        first, steps = 0, len(self.parts) * len(queries)
+        with progress("searching, BM25") as advance:
+            for part in range(len(self.parts)):
+                scorer = index.scorer(part)
+                for number, (query, best) in enumerate(zip(queries, several, strict=True), start=1):
+                    scores = scorer.scores(query.text)
+                    rows = np.flatnonzero(scores >= best.floor if best.floor > 0 else scores > 0)
+                    best.add(rows + first, scores[rows])
+                    advance(part * len(queries) + number, steps)
+                first += len(scorer)
+        return {query.id: best.ranked() for query, best in zip(queries, several, strict=True)}
 
 
 def _kept_parts(folder: IndexFolder, progress: Progress) -> list[Arrays]:

@@ -43,6 +43,43 @@ def dense_run(
     return dict(zip((query.id for query in queries), nearest.ranked(ids), strict=True))
 
 
+class DenseIndex:
+    """The vectors of documents, to be searched again and again.
+
+    They are held where the documents are few. Those of another encoder than the embedded one are
+    gone through each time.
+    """
+
+    def __init__(self, searched: Searched, encoder: Encoder, progress: Progress) -> None:
+        self._searched, self._encoder = searched, encoder
+        self._parts: list[Arrays] | None = None
+        self._blocks: list[Vectors] | None = None
+        self._ids: list[str] = []
+        if searched.indexes is None:
+            with progress("encoding") as advance:
+                documents = searched.counted(advance)
+                self._blocks = [*_encoded(documents, encoder.documents, self._ids)]
+        elif encoder.documents is encode:
+            self._parts = _kept_parts(searched.indexes, encoder, progress)
+
+    def run(self, queries: Sequence[Query], depth: int, progress: Progress = no_progress) -> Run:
+        """The ranking of each query."""
+        nearest = Nearest(self._encoder.queries([query.text for query in queries]), depth)
+        ids = self._search(nearest, progress)
+        return dict(zip((query.id for query in queries), nearest.ranked(ids), strict=True))
+
+    def _search(self, nearest: Nearest, progress: Progress) -> Sequence[str]:
+        if self._parts is not None:
+            return _search_kept(self._parts, nearest, progress)
+        if self._blocks is None:
+            return _search_unkept(self._searched, self._encoder.documents, nearest, progress)
+        first = 0
+        for vectors in self._blocks:
+            nearest.add(first, vectors)
+            first += len(vectors)
+        return self._ids
+
+
 def _search_unkept(
     searched: Searched, encode_some: Encode, nearest: Nearest, progress: Progress
 ) -> Sequence[str]:

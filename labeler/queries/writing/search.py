@@ -2,73 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 
-import numpy as np
-
-from labeler.arrays import Floats
-from labeler.data import Document, Query
-from labeler.errors import Misconfigured
-from labeler.text.bm25 import Bm25, Bm25Part
-from labeler.text.terms import text_to_search
-from labeler.text.vectors import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
+from labeler.collection.layout import Collection
+from labeler.collection.on_demand import corpus_on_demand
+from labeler.collection.search.bm25 import Bm25Index
+from labeler.collection.search.dense import DenseIndex
+from labeler.collection.search.searched import KEPT_FROM, Searched, searched_corpus
+from labeler.data import Document, Query, Run
+from labeler.messages import Progress, no_progress
+from labeler.text.vectors import Encoder, can_encode, embedded_encoder
 
 DEPTH = 100
 """A source that no retriever has among so many first documents was not found."""
 
 _WORDS_OF_A_PASSAGE = 60
-_BATCH = 1024
 
 
 class CorpusSearch:
     """Retrievers over a corpus: BM25, and an encoder's cosine where there is one.
 
-    Each is indexed when it is first used. Without an encoder, the embedded one is taken where it is
-    installed.
+    Each is indexed when it is first used; the indexes of a large corpus are those that `pool`
+    keeps. Without an encoder, the embedded one is taken where it is installed.
     """
 
-    def __init__(self, documents: Sequence[Document], encoder: Encoder | None = None) -> None:
+    def __init__(
+        self,
+        searched: Searched,
+        documents: Mapping[str, Document],
+        encoder: Encoder | None = None,
+        progress: Progress = no_progress,
+    ) -> None:
         self.documents = documents
+        self._searched, self._progress = searched, progress
         self._encoder = encoder or (embedded_encoder() if can_encode() else None)
-        self._row = {document.id: row for row, document in enumerate(documents)}
         self._neighbours: dict[str, Document | None] = {}
 
-    @cached_property
-    def _postings(self) -> Bm25Part:
-        return Bm25Part.of(map(text_to_search, self.documents))
+    @classmethod
+    def of(cls, collection: Collection, progress: Progress = no_progress) -> CorpusSearch:
+        """The retrievers over a collection's corpus, whose texts stay in its file.
+
+        The progress is that of a large corpus; a small one is indexed in a moment.
+        """
+        documents = corpus_on_demand(collection.corpus)
+        is_large = collection.corpus.stat().st_size >= KEPT_FROM
+        shown = progress if is_large else no_progress
+        with shown("reading the corpus") as advance:
+            searched = searched_corpus(collection, advance)
+        return cls(searched, documents, progress=shown)
+
+    def with_encoder(self, encoder: Encoder) -> CorpusSearch:
+        """The same, with another encoder."""
+        other = copy(self)
+        other._encoder = encoder
+        vars(other).pop("_dense", None)
+        return other
+
+    def prepare(self) -> None:
+        """Index the corpus now, so that no search has to wait for it."""
+        _ = self._bm25, self._dense
 
     @cached_property
-    def _cosines(self) -> Callable[[str], Floats]:
-        """What gives the cosines of a query's text to all documents."""
+    def _bm25(self) -> Bm25Index:
+        return Bm25Index.of(self._searched, self._progress)
+
+    @cached_property
+    def _dense(self) -> DenseIndex | None:
         if self._encoder is None:
-            raise Misconfigured(DENSE_EXTRA)
-        documents, queries = self._encoder.documents, self._encoder.queries
-        texts = [text_to_search(document) for document in self.documents]
-        batches = [documents(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
-        vectors = np.concatenate(batches) if batches else documents([])
-        return lambda text: (vectors @ queries([text])[0]).astype(np.float64)
-
-    def scores(self, text: str) -> dict[str, Floats]:
-        """The scores of all documents by retriever, `-inf` where one does not match."""
-        lexical = Bm25.of([self._postings], [text]).scores(text).astype(np.float64)
-        scores = {"bm25": np.where(lexical > 0, lexical, -np.inf)}
-        if self._encoder is not None:
-            scores["dense"] = self._cosines(text)
-        return scores
+            return None
+        return DenseIndex(self._searched, self._encoder, self._progress)
 
     def best(self, text: str, depth: int) -> list[Document]:
         """The first documents of each retriever, each document once."""
-        places: dict[int, None] = {}
-        for scores in self.scores(text).values():
-            order = np.argsort(-scores, kind="stable")[:depth]
-            places |= dict.fromkeys(int(at) for at in order if np.isfinite(scores[at]))
-        return [self.documents[at] for at in places]
+        query = Query("", text)
+        first = (doc_id for run in self._runs([query], depth).values() for doc_id in run[""])
+        return [self.documents[doc_id] for doc_id in dict.fromkeys(first)]
 
-    def ranks(self, query: Query) -> dict[str, int | None]:
-        """The best rank of a query's sources by retriever; None beyond `DEPTH`."""
-        sources = [self._row[s["doc_id"]] for s in query.metadata.get("source", ())]
-        return {name: _rank(s, sources) for name, s in self.scores(query.text).items()}
+    def ranks(self, queries: Sequence[Query]) -> list[dict[str, int | None]]:
+        """The best rank of each query's sources by retriever; None beyond `DEPTH`."""
+        runs = self._runs(queries, DEPTH)
+        return [{name: _rank(run, query) for name, run in runs.items()} for query in queries]
+
+    def bm25_ranks(self, queries: Sequence[Query]) -> list[int | None]:
+        """The same by BM25 alone."""
+        run = self._bm25.run(queries, DEPTH)
+        return [_rank(run, query) for query in queries]
 
     def neighbour(self, document: Document) -> Document | None:
         """The most similar passage under another heading, by BM25; None where none is similar."""
@@ -76,23 +96,21 @@ class CorpusSearch:
             self._neighbours[document.id] = self._most_similar(document)
         return self._neighbours[document.id]
 
+    def _runs(self, queries: Sequence[Query], depth: int) -> dict[str, Run]:
+        runs = {"bm25": self._bm25.run(queries, depth, self._progress)}
+        if self._dense is not None:
+            runs["dense"] = self._dense.run(queries, depth, self._progress)
+        return runs
+
     def _most_similar(self, document: Document) -> Document | None:
         text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
-        text = f"{document.title} {text}"
-        scores = Bm25.of([self._postings], [text]).scores(text)
-        for at in np.argsort(-scores, kind="stable")[:DEPTH]:
-            other = self.documents[int(at)]
-            if scores[at] <= 0:
-                return None
-            if other.id != document.id and other.title != document.title:
-                return other
-        return None
+        run = self._bm25.run([Query("", f"{document.title} {text}")], DEPTH)
+        others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
+        return next((other for other in others if other.title != document.title), None)
 
 
-def _rank(scores: Floats, sources: Sequence[int]) -> int | None:
-    """The rank of the best of some documents, counted from 1; of equals, the earlier is first."""
-    best = max(sources, key=lambda row: (scores[row], -row), default=None)
-    if best is None or not np.isfinite(scores[best]):
-        return None
-    rank = 1 + int((scores > scores[best]).sum() + (scores[:best] == scores[best]).sum())
-    return rank if rank <= DEPTH else None
+def _rank(run: Run, query: Query) -> int | None:
+    """The rank of the first of a query's sources, counted from 1."""
+    sources = {source["doc_id"] for source in query.metadata.get("source", ())}
+    ranked = enumerate(run[query.id], start=1)
+    return next((rank for rank, doc_id in ranked if doc_id in sources), None)
