@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from labeler.cli.output import said_to, show_records
-from labeler.cli.screen import note, say
+from labeler.cli.screen import duration, note, say
 from labeler.errors import GateFailed, Incomplete
 from labeler.messages import cost_of, count_of, dollars
 from labeler.report.printable import one_line
@@ -19,8 +19,15 @@ if TYPE_CHECKING:
     from labeler.judging.result import JudgeResult
     from labeler.judging.tally import Tally
     from labeler.models.call_plan import CallPlan
+    from labeler.models.duration import Duration
     from labeler.models.encoding import EncodingPlan
+    from labeler.models.policies.rate import RateLimits
     from labeler.queries.result import GenerateResult, GenerationPlan
+
+
+DAY = 86_400
+LONG = 2
+"""Days from which on a time is said in days."""
 
 
 class Outcome(Protocol):
@@ -77,8 +84,23 @@ def show_calls(plan: CallPlan) -> None:
     say(f"calls       {plan.calls:,}{most_calls}{probe if plan.calls else ''}")
     say(f"tokens      about {plan.about.inside:,} in, at most {plan.at_most.outside:,} out")
     say(f"cost        {cost if plan.calls else '$0: nothing to ask'}")
+    if plan.calls and plan.duration and plan.limits:
+        say(f"time        {_time(plan.duration, plan.limits)}")
     for role, content in plan.example.messages if plan.example else ():
         say(f"\n--- {role}\n{content}")
+
+
+def _time(needed: Duration, limits: RateLimits) -> str:
+    """About how long calls take, and what bounds them."""
+    why = {
+        "rpm": f"by the {limits.requests or 0:,g} calls a minute (--rpm)",
+        "tpm": f"by the {limits.tokens or 0:,g} tokens a minute (--tpm)",
+        "concurrency": f"with {limits.at_once:,} calls at once (--concurrency), if each takes 1 s",
+        "machine": "by what one process can do",
+    }
+    days = needed.seconds / DAY
+    about = f"{days:,.1f} days" if days >= LONG else duration(round(needed.seconds))
+    return f"about {about}, {why[needed.bound]}"
 
 
 def show_encoding_plan(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeler.model import Request
+from labeler.models.duration import Duration, duration_of
+from labeler.models.policies.rate import RateLimits
 from labeler.models.prices import Price
 from labeler.models.session import Session
 from labeler.models.tokens import Tokens, about, at_most
@@ -19,7 +21,8 @@ class CallPlan:
     `about` is the tokens of all of them. There are `requests` at most, of `at_most` tokens, each
     of which is asked `tries` times where its replies are of no use. `price` is None where it is not
     known; `needs_probe` is true where one more call before them finds out what the server accepts;
-    `example` is one of the requests, or what would be asked were it not remembered.
+    `example` is one of the requests, or what would be asked were it not remembered. `limits` are
+    those within which a server is asked, None where none is asked live.
     """
 
     calls: int
@@ -30,6 +33,12 @@ class CallPlan:
     example: Request | None = None
     requests: int = 0
     tries: int = 1
+    limits: RateLimits | None = None
+
+    @property
+    def duration(self) -> Duration | None:
+        """About how long the calls take, if each takes a second; None where no server is asked."""
+        return duration_of(self.calls, sum(self.about), self.limits) if self.limits else None
 
     @property
     def most_calls(self) -> int:
@@ -55,6 +64,8 @@ class CallPlan:
             "tokens_out_at_most": self.at_most.outside,
             "cost": self.about_cost,
             "cost_at_most": self.at_most_cost,
+            "seconds": self.duration.seconds if self.duration else None,
+            "bound": self.duration.bound if self.duration else None,
         }
 
 
@@ -78,4 +89,5 @@ def plan_calls(
         if likely is None or count <= likely:
             calls, estimate = count, estimate.plus(about(request))
     price, needs_probe = session.selection.price, session.needs_probe
-    return CallPlan(calls, estimate, most, price, needs_probe, example, count, tries)
+    limits = session.guard.limiter.limits if session.asks_live else None
+    return CallPlan(calls, estimate, most, price, needs_probe, example, count, tries, limits)

@@ -104,6 +104,12 @@ class Session:
         """How many calls may be under way."""
         return self.guard.limiter.limits.at_once
 
+    @property
+    def asks_live(self) -> bool:
+        """Whether calls go to a server, and their replies are waited for."""
+        is_live = self.selection.options.deferral.is_live
+        return self.model.is_server and is_live and not self.selection.is_embedded
+
 
 async def select_model(task: Task, options: SessionOptions, control: Control) -> Selection:
     """Choose the model for a task, and note the choice to the caller.

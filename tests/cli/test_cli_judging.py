@@ -375,6 +375,9 @@ def test_a_dry_run_counts_the_call_that_finds_out_what_the_server_accepts(
         said = capsys.readouterr().out
         assert re.search(r"calls +10, .*and 1 before them", said)
         assert re.search(r"cost +unknown", said)
+        assert re.search(r"time +about 0:0[23], with 16 calls at once \(--concurrency\)", said)
+        assert execute([*command, "--dry-run", "--rpm", "5"]) == 0
+        assert re.search(r"time +about 2:01, by the 5 calls a minute", capsys.readouterr().out)
         assert execute(command) == 0
         assert len(server.calls) == 11
         capsys.readouterr()
@@ -382,6 +385,7 @@ def test_a_dry_run_counts_the_call_that_finds_out_what_the_server_accepts(
     said = capsys.readouterr().out
     assert re.search(r"calls +0", said)
     assert "before them" not in said
+    assert "time" not in said.partition("---")[0]
 
 
 def test_failures_end_with_the_command_that_asks_again(
