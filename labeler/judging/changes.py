@@ -121,8 +121,12 @@ def sets_alike(
 
 
 def judged_in(path: Path) -> JudgedSet:
-    """What a file of judgements says of each pair."""
+    """What a file of judgements says of each pair.
+
+    Equal ids, states and costs are one object each, as a set may have millions of pairs.
+    """
     costs: dict[Pair, Spent] = {}
+    ids, states, spent = dict[str, str](), dict[State, State](), dict[Spent, Spent]()
     read = JudgedSet({}, costs=costs)
     for row in read_judgements(path):
         outcome = row.judged.outcome
@@ -130,10 +134,12 @@ def judged_in(path: Path) -> JudgedSet:
             state, reason = State(None, outcome.status), outcome.detail
         else:
             state, reason = judged(outcome.grade), outcome.reason or ""
-        read.states[outcome.pair] = state
-        costs[outcome.pair] = Spent.on(row.judged)
+        pair = Pair(*(ids.setdefault(name, name) for name in outcome.pair))
+        cost = Spent.on(row.judged)
+        read.states[pair] = states.setdefault(state, state)
+        costs[pair] = spent.setdefault(cost, cost)
         if reason:
-            read.reasons[outcome.pair] = reason
+            read.reasons[pair] = reason
     return read
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from labeler.data import Document, Query
-from labeler.text.terms import terms
+from labeler.text.terms import term_of, terms, words_to_stem
 from labeler.text.visible import hidden_characters
 
 SUSPICIONS: Mapping[str, str] = {
@@ -139,7 +139,7 @@ def _of_query(query: str, text: str) -> Iterator[str]:
         if len(rest) >= _REST_TERMS and len(sought.intersection(rest)) < _ELSEWHERE * len(sought):
             yield "query"
     if sum(folded.count(word) for word in set(asked.split())) >= _STUFFED_TERMS:
-        counts = Counter(terms(text))
-        repeated = sum(counts[term] for term in sought)
+        counts = Counter(words_to_stem(text))  # each of which is then stemmed once
+        repeated = sum(count for word, count in counts.items() if term_of(word) in sought)
         if repeated >= _STUFFED_TERMS and repeated > _STUFFED_SHARE * counts.total():
             yield "stuffing"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from textwrap import wrap
@@ -158,16 +159,15 @@ class Transitions:
 def transitions(before: Mapping[Pair, State], after: Mapping[Pair, State]) -> Transitions:
     """What became of every pair that either side has; grades first, then statuses."""
     absent = State(None, ABSENT)
-    moves = [
-        Move(pair, before.get(pair, absent), after.get(pair, absent))
-        for pair in sorted(before.keys() | after.keys())
-    ]
-    states = sorted({s for move in moves for s in (move.before, move.after)}, key=_order)
+    pairs = before.keys() | after.keys()
+    changes = Counter((before.get(pair, absent), after.get(pair, absent)) for pair in pairs)
+    states = sorted({state for change in changes for state in change}, key=_order)
     index_of = {state: index for index, state in enumerate(states)}
     table = np.zeros((len(states), len(states)))
-    for move in moves:
-        table[index_of[move.before], index_of[move.after]] += 1
-    moved = sorted((m for m in moves if m.before != m.after), key=_by_distance)
+    for (state, next_state), count in changes.items():
+        table[index_of[state], index_of[next_state]] = count
+    moves = (Move(pair, before.get(pair, absent), after.get(pair, absent)) for pair in pairs)
+    moved = sorted((move for move in moves if move.before != move.after), key=_by_distance)
     return Transitions(tuple(states), table, tuple(moved))
 
 
