@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""How long do a million pairs and more take, what do they cost, and which way is the right one?
+
+    scripts/simulate_scale.py             the tables of docs/how-to/scale.md
+    scripts/simulate_scale.py --write     the same, written into the page
+    scripts/simulate_scale.py --simulate  each way played in simulated time, beside the formula
+    scripts/simulate_scale.py --validate  runs of `labeler judge` against a server on this machine,
+                                          beside what the simulation says of them (some minutes)
+    scripts/simulate_scale.py --prices    the library's own prices of today
+
+The tables come from formulas: `labeler.models.duration` for calls, and what follows for batches,
+workers, disk and memory. `--simulate` holds the formulas against the library's own rate limiter and
+retries (`simulated_calls.py`), `--validate` holds the simulation against the clock. What they count
+with stands in `measured_scale.toml`. The same seed gives the same figures, but for those of
+`--validate`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeler.models.duration import CallTimes, Duration, duration_of
+from labeler.models.policies.rate import RateLimits
+from labeler.models.prices import BATCH_SHARE, Price, price_of
+from labeler.models.server.addresses import OPENAI
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "how-to" / "scale.md"
+MEASURED = tomllib.loads((HERE / "measured_scale.toml").read_text(encoding="utf-8"))
+LIVE, TOKENS = MEASURED["live"], MEASURED["tokens"]
+PAIRS = (10**6, 10**7, 10**8)
+CALL_SECONDS = 1.0
+DAY = 86_400.0
+WINDOW = DAY
+"""Seconds within which the Batch API answers; it mostly takes less, and promises no more."""
+
+WORKERS = (1, 8)
+CORES = 8
+"""Of the machines on which workers run, together."""
+
+WAITS = {"a day": DAY, "a week": 7 * DAY, "a month": 30 * DAY}
+MODEL = "gpt-4.1-mini"
+
+
+@dataclass(frozen=True)
+class Server:
+    """What is asked: its limits a minute, the tokens that may wait in batches, and calls at once.
+
+    One without `queue` takes no batches.
+    """
+
+    named: str
+    at_once: int
+    rpm: float | None = None
+    tpm: float | None = None
+    queue: float | None = None
+
+    def limits(self, workers: int = 1) -> RateLimits:
+        """The limits of all workers together, each with as many calls at once as it may have."""
+        return RateLimits(self.at_once * (workers if self.rpm else 1), self.rpm, self.tpm)
+
+
+SERVERS = [Server(**values) for values in MEASURED["servers"].values()]
+
+
+def tokens_of(pairs: int) -> int:
+    return pairs * (TOKENS["inside"] + TOKENS["outside"])
+
+
+def live(pairs: int, server: Server, workers: int = 1) -> Duration:
+    """How long calls take, by so many processes, each on a core of its own as far as there are."""
+    times = CallTimes(CALL_SECONDS, LIVE["process_seconds"] / min(workers, CORES))
+    return duration_of(pairs, tokens_of(pairs), server.limits(workers), times)
+
+
+def batched(pairs: int, server: Server) -> float | None:
+    """How long batches take at most: as many windows as it takes for all tokens to wait once."""
+    if server.queue is None:
+        return None
+    rounds = math.ceil(pairs * TOKENS["inside"] / server.queue)
+    return max(rounds * WINDOW, pairs * LIVE["recall_seconds"])
+
+
+def cost_of(pairs: int, price: Price) -> float:
+    return price.of(pairs * TOKENS["inside"], pairs * TOKENS["outside"], pairs)
+
+
+def price_named(model: str) -> Price:
+    return Price(*MEASURED["prices"][model], MEASURED["prices"]["as_of"])
+
+
+def choice(pairs: int, server: Server, most: float) -> str:
+    """The cheapest way that ends in time, and of those that cost the same the simplest."""
+    half = batched(pairs, server)
+    if half is not None and half <= most:
+        return "batches"
+    if live(pairs, server).seconds <= most:
+        return "one process"
+    if live(pairs, server, CORES).seconds <= most:
+        return f"{CORES} workers"
+    return "no way"
+
+
+def spoken(seconds: float) -> str:
+    """A time in the unit that a person would use."""
+    for unit, size in (("days", DAY), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size or unit == "min":
+            amount = seconds / size
+            return f"{amount:,.0f} {unit}" if amount >= 10 else f"{amount:.1f} {unit}"
+    raise AssertionError
+
+
+BOUNDS = {
+    "rpm": "calls a minute",
+    "tpm": "tokens a minute",
+    "concurrency": "calls at once",
+    "machine": "the process",
+}
+
+
+def row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def heading(cells: Sequence[str], left: int = 1) -> Iterator[str]:
+    yield row(*cells)
+    marks = ["---"] * left + ["---:"] * (len(cells) - left)
+    yield f"|{'|'.join(marks)}|"
+
+
+def named(pairs: int) -> str:
+    return f"{pairs:,}"
+
+
+def time_table() -> Iterator[str]:
+    """How long, by what the server allows, by one process and by workers, and in batches."""
+    yield from heading(
+        ["server", "pairs", "one process", "bound by", f"{CORES} workers", "batches, at most"]
+    )
+    for server in SERVERS:
+        for pairs in PAIRS:
+            alone, several = live(pairs, server), live(pairs, server, CORES)
+            half = batched(pairs, server)
+            waits = "none" if half is None else spoken(half)
+            gain = spoken(several.seconds) if several.seconds < 0.95 * alone.seconds else "the same"
+            cells = spoken(alone.seconds), BOUNDS[alone.bound], gain, waits
+            yield row(server.named, named(pairs), *cells)
+
+
+def cost_table() -> Iterator[str]:
+    """How much, by the model, live and in batches."""
+    yield from heading(["model", *(f"{named(pairs)}, live" for pairs in PAIRS), "in batches"])
+    for model in MEASURED["prices"]:
+        if model != "as_of":
+            price = price_named(model)
+            costs = [f"${cost_of(pairs, price):,.0f}" for pairs in PAIRS]
+            yield row(model, *costs, f"{BATCH_SHARE:.0%} of it")
+
+
+def room_table() -> Iterator[str]:
+    """How much disk and memory, and how long a run needs to go on after a stop."""
+    columns = ["pairs", "store", "with `--redact`", "other files", "memory"]
+    yield from heading([*columns, "to go on from half", "`relabel --reparse`"], left=0)
+    for pairs in PAIRS:
+        store, rest = pairs * LIVE["store_bytes"], pairs * LIVE["other_bytes"]
+        hidden = pairs * LIVE["redacted_bytes"]
+        memory = LIVE["memory_base"] + pairs * LIVE["memory_a_pair"]
+        again = spoken(pairs / 2 * LIVE["recall_seconds"])
+        reparse = spoken(pairs * LIVE["reparse_seconds"])
+        sizes = [f"{size / 1e9:,.0f} GB" for size in (store, hidden)]
+        yield row(
+            named(pairs), *sizes, f"{rest / 1e9:,.1f} GB", f"{memory / 1e9:,.1f} GB", again, reparse
+        )
+
+
+def choice_table() -> Iterator[str]:
+    """Which way, by the server, the pairs and the time that there is."""
+    yield from heading(["server", "pairs", *(f"{wait} at most" for wait in WAITS)], left=5)
+    for server in SERVERS:
+        for pairs in PAIRS:
+            yield row(
+                server.named, named(pairs), *(choice(pairs, server, w) for w in WAITS.values())
+            )
+
+
+def live_table() -> Iterator[str]:
+    """What each part of the live run took."""
+    columns = ["part", "clock", "CPU", "CPU a pair", "peak memory", "calls", "asked again"]
+    yield from heading([*columns, "first new call after"])
+    for part in MEASURED["part"]:
+        first = part.get("first_call")
+        yield row(
+            part["what"],
+            spoken(part["seconds"]),
+            f"{part['cpu']:,.0f} s",
+            f"{1000 * part['cpu'] / part['pairs']:.2f} ms",
+            f"{part['peak']:,.0f} MB",
+            f"{part['calls']:,}",
+            f"{part['again']:,}",
+            f"{first:,.0f} s" if first else "",
+        )
+
+
+def memory_table() -> Iterator[str]:
+    """How the memory of the live run went."""
+    curve = MEASURED["memory"]
+    yield from heading(["calls", *(f"{calls:,}" for calls in curve["calls"])])
+    yield row("memory, MB", *(f"{size:,}" for size in curve["megabytes"]))
+
+
+def simulated_table() -> Iterator[str]:
+    """The formula beside the simulation."""
+    yield from heading(["way", "calls a second, simulated", "by the formula", "ratio", "refused"])
+    for each in MEASURED["simulated"]:
+        ratio = f"{each['simulated'] / each['formula']:.2f} ± {each['error']:.3f}"
+        rates = f"{each['simulated']:,.1f}", f"{each['formula']:,.1f}"
+        yield row(each["way"], *rates, ratio, f"{each['refused']:.1%}")
+
+
+def validated_table() -> Iterator[str]:
+    """The simulation beside real runs."""
+    columns = [
+        "server, and how it is asked",
+        "pairs",
+        "predicted",
+        "measured",
+        "measured / predicted",
+    ]
+    yield from heading([*columns, "429s predicted", "429s"])
+    for each in MEASURED["validated"]:
+        predicted = f"{each['predicted']:.1f} s ± {each['error']:.1f}"
+        ratio = f"{each['measured'] / each['predicted']:.2f}"
+        refusals = f"{each['refusals_predicted']:,}", f"{each['refusals']:,}"
+        yield row(
+            each["way"],
+            f"{each['pairs']:,}",
+            predicted,
+            f"{each['measured']:.1f} s",
+            ratio,
+            *refusals,
+        )
+
+
+TABLES = {
+    "time": time_table,
+    "cost": cost_table,
+    "room": room_table,
+    "choice": choice_table,
+    "live": live_table,
+    "memory": memory_table,
+    "simulated": simulated_table,
+    "validated": validated_table,
+}
+_MARKED = r"(<!-- table: {} -->\n).*?(<!-- end of table -->)"
+
+
+def with_tables(text: str) -> str:
+    """A page with its tables as they are now."""
+    for name, table in TABLES.items():
+        lines = "".join(f"{line}\n" for line in table())
+        pattern = re.compile(_MARKED.format(name), re.DOTALL)
+        text = pattern.sub(lambda found, lines=lines: f"{found[1]}\n{lines}\n{found[2]}", text)
+    return text
+
+
+def show_prices() -> None:
+    """The library's own prices, as lines of `measured_scale.toml`."""
+    for model in MEASURED["prices"]:
+        price = price_of(OPENAI, model) if model != "as_of" else None
+        if price:
+            print(f'"{model}" = [{price.tokens_in:g}, {price.tokens_out:g}]  # {price.as_of}')
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for way in ("write", "simulate", "validate", "prices"):
+        parser.add_argument(f"--{way}", action="store_true")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    if given.prices:
+        show_prices()
+    elif given.simulate or given.validate:
+        from played_scale import show_simulated, show_validated
+
+        (show_validated if given.validate else show_simulated)(given.seed)
+    elif given.write:
+        PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        for table in TABLES.values():
+            print(*table(), "", sep="\n")
+
+
+if __name__ == "__main__":
+    main()
