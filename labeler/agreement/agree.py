@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from labeler.agreement.align import LeftOut, Rules, grades_of_human, scale_of
+from labeler.agreement.align import LeftOut, Rules, grades_of_human, scale_of, scale_of_grades
 from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.baseline.reports import beside_baseline
 from labeler.agreement.calibration import Calibration, calibration, renamed
@@ -15,7 +15,7 @@ from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
 from labeler.agreement.memory import MoreHumans, RunSources, sources_of
 from labeler.agreement.mismatch import share_a_pair
-from labeler.agreement.options import ASSESSOR, HUMAN, parse_maps, rules_for
+from labeler.agreement.options import ASSESSOR, HUMAN, parse_maps, rules_between, rules_for
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.result import AgreementResult
 from labeler.agreement.sentences import whom
@@ -141,21 +141,36 @@ def _beside_everybody(
 def _meet(sources: Sources, source: AssessorSource) -> bool:
     """Whether the assessor has a label or a failure of any pair with a human grade."""
     human = sources.human
+    if source.judged.tally is not None:
+        return source.judged.tally.meets or source.judged.tally.has_failures
     failed = any(q in human and d in human[q] for q, d in source.judged.failures)
     return failed or share_a_pair(human, source.judged.labels)
 
 
 def _check_gates(sources: Sources, source: AssessorSource, options: AgreeOptions) -> None:
     """`Misuse` of a gate that this scale does not have."""
-    rules = rules_for(sources.human, source.judged.labels, options.maps, options.rules)
-    scale = scale_of(sources.human, rules) if rules.cut is None else (0, 1)
+    rules = _rules(sources, source, options)
+    scale = (0, 1) if rules.cut is not None else _scale(sources, source, rules)
     with about("require"):
         for name in options.gated:
             find_statistic(name, scale)
 
 
+def _rules(sources: Sources, source: AssessorSource, options: AgreeOptions) -> Rules:
+    """The options' rules with their maps, each for the side that it covers."""
+    tally = source.judged.tally
+    if tally is None:
+        return rules_for(sources.human, source.judged.labels, options.maps, options.rules)
+    return rules_between(tally.grades, tally.labels, options.maps, options.rules)
+
+
+def _scale(sources: Sources, source: AssessorSource, rules: Rules) -> tuple[int, ...]:
+    tally = source.judged.tally
+    return scale_of(sources.human, rules) if tally is None else scale_of_grades(tally.grades, rules)
+
+
 def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:
-    rules = rules_for(sources.human, source.judged.labels, options.maps, options.rules)
+    rules = _rules(sources, source, options)
     judged = replace(source.judged, name=source.name, human=whom(sources.human_name))
     weights = _weights(sources, options)
     agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
@@ -227,6 +242,8 @@ def _calibration(
 
     A distribution is over the assessor's grades, so that it is mapped as they are.
     """
+    if not source.distributions:
+        return []
     scale = scale_of(sources.human, rules)
     human = grades_of_human(sources.human, scale, replace(rules, cut=None))
     held = {grade for row in human.values() for grade in row.values()}

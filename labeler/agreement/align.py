@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler.agreement.statistics.contingency import GradedPairs
-from labeler.arrays import Floats
+from labeler.agreement.tally import NO_LABEL, Label, Labels, Tally, tally_of
+from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.trec.labels import number
-
-Labels = Mapping[str, Mapping[str, "int | str"]]
-"""Query id to document id to a label as its file has it: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
 
 PEOPLE = "people"
 """What those are called whose grades an assessor's stand beside, where nobody names them."""
@@ -29,13 +27,15 @@ USUAL = (0, 1, 2, 3)
 class AssessorLabels:
     """An assessor's labels, a status for each pair on which it has none, and what to call it.
 
-    `human` is what those are called whose grades stand beside.
+    `human` is what those are called whose grades stand beside. Where labels and human grades were
+    counted together already, `tally` has the counts, and `labels` no more than ids for messages.
     """
 
     labels: Labels
     failures: Mapping[Pair, str] = field(default_factory=dict)
     name: str = "the other"
     human: str = PEOPLE
+    tally: Tally | None = None
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
     People who happen to use no 3 do not make an assessor's 3 any less of a grade.
     Negative grades mean "in the pool, not judged" unless the named scale holds them.
     """
+    return scale_of_grades((grade for row in human.values() for grade in set(row.values())), rules)
+
+
+def scale_of_grades(grades: Iterable[int], rules: Rules) -> tuple[int, ...]:
+    """The same from the human grades that are used."""
     if rules.scale is not None:
         return tuple(rules.scale)
-    used = {
-        rules.map_human.get(grade, grade)
-        for row in human.values()
-        for grade in set(row.values())
-        if grade >= 0
-    }
+    used = {rules.map_human.get(grade, grade) for grade in grades if grade >= 0}
     if not used:
         raise BadInput("the human qrels hold no grade of 0 or more, so there is nothing to compare")
     low, high = min(used), max(used)
@@ -113,31 +113,6 @@ class _Position(NamedTuple):
     clipped: bool
 
 
-@dataclass
-class _Ledger:
-    """The counts and rows that `align` collects, one human pair after another."""
-
-    missing: Floats
-    rows: list[tuple[int, int, int, int, float]] = field(default_factory=list)
-    queries: dict[str, int] = field(default_factory=dict)
-    only_human: int = 0
-    clipped: int = 0
-    outside: Counter[str] = field(default_factory=Counter)
-    failures: Counter[str] = field(default_factory=Counter)
-
-    def graded(self, row: int, query_id: str, human: int, assessor: int, weight: float) -> None:
-        query = self.queries.setdefault(query_id, len(self.queries))
-        self.rows.append((row, query, human, assessor, weight))
-
-    def ungraded(self, label: int | str | None, status: str | None) -> None:
-        if label is not None:
-            self.outside[str(label)] += 1
-        elif status is not None:
-            self.failures[status] += 1
-        else:
-            self.only_human += 1
-
-
 def align(
     human: Qrels,
     assessor: AssessorLabels,
@@ -145,39 +120,73 @@ def align(
     weights: Mapping[Pair, float] | None = None,
 ) -> Aligned:
     """Pair the grades up; `weights` are one over the inclusion probabilities of sampled pairs."""
-    scale = scale_of(human, rules)
-    grades = _indices_of_grades(human, scale, rules)
-    labels = _positions_of_labels(assessor.labels, scale, rules)
-    ledger, unjudged = _Ledger(np.zeros(len(scale))), 0
-    for row, (pair, grade, label) in enumerate(_joined(human, assessor.labels)):
-        index = grades[grade]
-        if index is None:
-            unjudged += 1
-            continue
-        weight = 1.0 if weights is None else weights.get(pair, 0.0)
-        position = labels[label] if label is not None else _Position(None, False)
-        if position.at is not None:
-            ledger.graded(row, pair.query_id, index, position.at, weight)
-            ledger.clipped += position.clipped
-        else:
-            ledger.missing[index] += weight
-            ledger.ungraded(label, assessor.failures.get(pair))
-    pairs = _paired(ledger, scale, weighted=weights is not None)
+    return align_tally(tally_of(human, assessor, weights), rules)
+
+
+def align_tally(tally: Tally, rules: Rules) -> Aligned:
+    """The pairs of a tally that both sides graded, as the rules read them, and what is left out."""
+    scale = scale_of_grades(tally.grades, rules)
+    grades = _indices_of_grades(tally.grades, scale, rules)
+    positions = [_position(label, scale, rules) for label in tally.labels]
+    # of each row: the grades' places in the scale, -1 where there is none
+    human = _places([grades[grade] for grade in tally.grades])[tally.grade]
+    label = np.maximum(tally.label, NO_LABEL)
+    assessor = _places([position.at for position in positions])[label]
+    clipped = np.array([position.clipped for position in positions] + [False])[label]
+    judged, has_grade = human >= 0, assessor >= 0
+    graded, ungraded = judged & has_grade, judged & ~has_grade
+    mass = tally.count if tally.weight is None else tally.weight
     left_out = LeftOut(
-        ledger.only_human,
-        sum(len(r.keys() - human.get(q, {}).keys()) for q, r in assessor.labels.items()),
-        unjudged,
-        dict(ledger.outside.most_common()),
-        dict(ledger.failures.most_common()),
-        ledger.clipped,
-        ledger.missing,
+        _sum(tally.count, ungraded & (tally.label == NO_LABEL)),
+        tally.only_assessor,
+        _sum(tally.count, ~judged),
+        _by_text(tally.label_counts(ungraded)),
+        dict(tally.status_counts(ungraded).most_common()),
+        _sum(tally.count, graded & clipped),
+        np.bincount(human[ungraded], mass[ungraded], len(scale)).astype(np.float64),
     )
+    pairs = _graded_pairs(tally, scale, graded, (human[graded], assessor[graded]))
     return _cut(Aligned(pairs, left_out), rules.cut)
+
+
+def _places(places: Sequence[int | None]) -> Integers:
+    """Places in the scale, -1 for none, and one more -1 for what has no value at all."""
+    return np.array([-1 if at is None else at for at in places] + [-1], dtype=np.int64)
+
+
+def _sum(counts: Integers, rows: Flags) -> int:
+    return int(counts[rows].sum())
+
+
+def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
+    """Labels by their texts, the most frequent first."""
+    texts: Counter[str] = Counter()
+    for label, count in counts.items():
+        texts[str(label)] += count
+    return dict(texts.most_common())
+
+
+def _graded_pairs(
+    tally: Tally, scale: tuple[int, ...], graded: Flags, grades: tuple[Integers, Integers]
+) -> GradedPairs:
+    """The rows that both graded, and the queries that have any, in their order."""
+    used, query = np.unique(tally.query[graded], return_inverse=True)
+    is_single = tally.row is not None
+    return GradedPairs(
+        tuple(tally.queries[number] for number in used.tolist()),
+        scale,
+        query,
+        *grades,
+        np.flatnonzero(graded) if tally.row is None else tally.row[graded],
+        None if tally.weight is None else tally.weight[graded],
+        None if is_single else tally.count[graded],
+    )
 
 
 def grades_of_human(human: Qrels, scale: tuple[int, ...], rules: Rules) -> Qrels:
     """The human grades as the rules read them; those left unjudged are left out."""
-    indices = _indices_of_grades(human, scale, rules)
+    used = {grade for row in human.values() for grade in row.values()}
+    indices = _indices_of_grades(used, scale, rules)
     return _graded(human, indices, scale, rules.cut)
 
 
@@ -201,16 +210,11 @@ def _graded(
     return graded
 
 
-def _joined(human: Qrels, labels: Labels) -> Iterator[tuple[Pair, int, int | str | None]]:
-    for query_id, graded in human.items():
-        row = labels.get(query_id, {})
-        for doc_id, grade in graded.items():
-            yield Pair(query_id, doc_id), grade, row.get(doc_id)
-
-
-def _indices_of_grades(human: Qrels, scale: tuple[int, ...], rules: Rules) -> dict[int, int | None]:
+def _indices_of_grades(
+    grades: Iterable[int], scale: tuple[int, ...], rules: Rules
+) -> dict[int, int | None]:
     indices: dict[int, int | None] = {}
-    for grade in {grade for row in human.values() for grade in row.values()}:
+    for grade in set(grades):
         mapped = rules.map_human.get(grade, grade)
         indices[grade] = scale.index(mapped) if mapped in scale else None
         if indices[grade] is None and mapped >= 0:
@@ -238,13 +242,6 @@ def _position(label: int | str, scale: tuple[int, ...], rules: Rules) -> _Positi
     if not inside.is_integer() or int(inside) not in scale:
         return _Position(None, False)
     return _Position(scale.index(int(inside)), inside != value)
-
-
-def _paired(ledger: _Ledger, scale: tuple[int, ...], *, weighted: bool) -> GradedPairs:
-    columns = np.array(ledger.rows, dtype=np.float64).reshape(-1, 5)
-    row, query, human, assessor = columns[:, :4].astype(np.int64).T
-    weight = columns[:, 4] if weighted else None
-    return GradedPairs(tuple(ledger.queries), scale, query, human, assessor, row, weight)
 
 
 def _cut(aligned: Aligned, grade: int | None) -> Aligned:

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Labels, LeftOut, Rules, align
+from labeler.agreement.align import AssessorLabels, LeftOut, Rules, align_tally
 from labeler.agreement.estimate import Estimate, Naive, StatisticOptions, estimate, value_of
 from labeler.agreement.mismatch import suspicions
 from labeler.agreement.statistics import STATISTICS, find_statistic
 from labeler.agreement.statistics.contingency import GradedPairs, query_tables
 from labeler.agreement.statistics.registry import Statistic, default_names
+from labeler.agreement.tally import Labels, Tally, tally_of
 from labeler.agreement.warnings import cautions, unused_cuts
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse, about
+from labeler.messages import no_pair_in_common
 from labeler.report.finding import Finding
 from labeler.stats.intervals import METHODS
 from labeler.stats.resampling import Sample
@@ -100,10 +102,12 @@ def agreement_of(
     weights: Mapping[Pair, float] | None = None,
 ) -> Agreement:
     """Every statistic that the options name, with what was left out and what looks wrong."""
-    aligned = align(human, assessor, rules, weights)
-    scale, pairs = aligned.pairs.grades, len(aligned.pairs)
+    tally = assessor.tally or tally_of(human, assessor, weights)
+    both = align_tally(tally, rules)
+    paired, left_out = both.pairs, both.left_out
+    scale, pairs = paired.grades, len(paired)
     grades = np.array(scale, dtype=np.float64)
-    sample = Sample(query_tables(aligned.pairs), options.draws, options.seed)
+    sample = Sample(query_tables(paired), options.draws, options.seed)
     statistics = selected_statistics(options, scale)
     headline = [find_statistic(name, scale) for name in HEADLINE]
     estimates = {s.name: estimate(s, sample, grades, options, pairs) for s in statistics}
@@ -111,23 +115,31 @@ def agreement_of(
     against = _reversed_correlation(also["spearman"], pairs)
     warnings = [
         *_of_sample(sample.total, pairs, assessor.human, is_weighted=weights is not None),
-        *suspicions(human, assessor, rules, scale, against),
+        *_mismatch(human, assessor, tally),
+        *suspicions(tally, assessor.human, rules, scale, against),
         *cautions(statistics, sample, scale, estimates, options.method),
     ]
-    missing = aligned.left_out.missing
+    missing = left_out.missing
     return Agreement(
         pairs,
-        aligned.pairs.queries,
+        paired.queries,
         scale,
-        aligned.pairs,
+        paired,
         sample.sums,
-        aligned.left_out,
+        left_out,
         estimates,
         also,
         {s.name: _scenario(s, sample.total, missing, grades) for s in statistics},
         tuple(warnings),
         frozenset(unused_cuts(statistics, sample.total, scale)),
     )
+
+
+def _mismatch(human: Qrels, assessor: AssessorLabels, tally: Tally) -> list[Finding]:
+    """A finding that no pair has both a human grade and a label."""
+    if tally.meets:
+        return []
+    return [Finding(no_pair_in_common(assessor.human, human, assessor.name, assessor.labels))]
 
 
 def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> list[Statistic]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from labeler.agreement.align import AssessorLabels, Labels
+from labeler.agreement.align import AssessorLabels
 from labeler.agreement.sources import (
     AssessorSource,
     Sources,
@@ -17,6 +17,7 @@ from labeler.agreement.sources import (
     refuse_same_names,
     source_of_file,
 )
+from labeler.agreement.tally import Labels
 from labeler.collection.choose import run_paths, runs_by_name
 from labeler.data import Qrels
 from labeler.errors import Misuse
@@ -43,7 +44,7 @@ def sources_of(
     files = [] if isinstance(runs, Mapping) else paths_of(runs)
     if _all_paths(everybody) and not isinstance(more_humans, Mapping):
         names = [os.fspath(path) for path in everybody[: 1 + len(assessors)]]
-        sources = open_sources(names, more_humans, files)
+        sources = open_sources(names, more_humans, files, tallied=not runs)
     else:
         sources = _of_memory(human, assessors, more_humans)
         runs_of_files = {

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
 
-from labeler.agreement.align import PEOPLE, USUAL, AssessorLabels, Labels, Rules
+from labeler.agreement.align import PEOPLE, USUAL, Rules
+from labeler.agreement.tally import Labels, Tally
 from labeler.data import Qrels
-from labeler.messages import no_pair_in_common
 from labeler.report.finding import Finding, Setting
 from labeler.trec.labels import number
 
@@ -19,28 +19,19 @@ RARE = 0.005
 
 
 def suspicions(
-    human: Qrels,
-    assessor: AssessorLabels,
-    rules: Rules,
-    scale: tuple[int, ...],
-    order: float | None,
+    tally: Tally, people: str, rules: Rules, scale: tuple[int, ...], order: float | None
 ) -> list[Finding]:
     """What looks wrong, each with the setting that would mend it; nothing is mended here.
 
     `order` is the rank correlation of the labels, where that is low enough to mean something.
+    Nothing is said where no pair has both.
     """
-    labels = assessor.labels
-    if not share_a_pair(human, labels):
-        return [Finding(no_pair_in_common(assessor.human, human, assessor.name, labels))]
-    ours = {
-        rules.map_human.get(grade, grade)
-        for row in human.values()
-        for grade in set(row.values())
-        if grade >= 0
-    }
-    numbers = _numbers_on_shared_pairs(human, labels, rules)
-    people = assessor.human
-    findings = [*_astray(human, rules, people), *_of_constant_grades(ours, numbers, people)]
+    if not tally.meets:
+        return []
+    grades = tally.grade_counts()
+    ours = {rules.map_human.get(grade, grade) for grade in grades if grade >= 0}
+    numbers = _numbers_on_shared_pairs(tally, rules)
+    findings = [*_astray(grades, rules, people), *_of_constant_grades(ours, numbers, people)]
     if numbers and rules.cut is None:
         findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules, people)
         if not any(finding.settings for finding in findings):
@@ -55,14 +46,10 @@ def share_a_pair(human: Qrels, labels: Labels) -> bool:
     return any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
 
 
-def _numbers_on_shared_pairs(human: Qrels, labels: Labels, rules: Rules) -> Counter[float]:
+def _numbers_on_shared_pairs(tally: Tally, rules: Rules) -> Counter[float]:
     """The other's numbers on people's pairs, mapped, with how often each stands there."""
-    counts: Counter[int | str] = Counter()
-    for query_id, graded in human.items():
-        row = labels.get(query_id, {})
-        counts.update(row[doc_id] for doc_id in graded if doc_id in row)
     numbers: Counter[float] = Counter()
-    for label, count in counts.items():
+    for label, count in tally.label_counts().items():
         value = number(label)
         if value is not None:
             numbers[rules.map_assessor.get(int(value), value) if value % 1 == 0 else value] += count
@@ -163,13 +150,12 @@ def _turned(
     return {g: top - rules.map_assessor.get(g, g) for g in sorted({*theirs, *rules.map_assessor})}
 
 
-def _astray(human: Qrels, rules: Rules, people: str) -> Iterator[Finding]:
+def _astray(grades_given: Mapping[int, int], rules: Rules, people: str) -> Iterator[Finding]:
     """A human grade that hardly any pair has, far from all others, and widens the scale."""
     if rules.scale is not None:
         return
-    counts = Counter(grade for row in human.values() for grade in row.values() if grade >= 0)
     mapped: Counter[int] = Counter()
-    for grade, count in counts.items():
+    for grade, count in ((g, n) for g, n in grades_given.items() if g >= 0):
         mapped[rules.map_human.get(grade, grade)] += count
     grades = sorted(mapped)
     if len(grades) < 3 or grades[-1] <= USUAL[-1]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from labeler.agreement.align import Labels, Rules
+from labeler.agreement.align import Rules
+from labeler.agreement.tally import Label, Labels
 from labeler.data import Qrels
 from labeler.errors import Misuse
 from labeler.trec.labels import number
@@ -49,8 +50,20 @@ def rules_for(
     That is people's where it names every grade of theirs and not every whole number of the
     other's; otherwise the other's.
     """
-    ours = {grade for row in human.values() for grade in row.values() if grade >= 0}
-    numbers = {number(label) for row in labels.values() for label in set(row.values())}
+    used = (grade for row in human.values() for grade in row.values())
+    given = (label for row in labels.values() for label in row.values())
+    return rules_between(used, given, maps, rest)
+
+
+def rules_between(
+    grades: Iterable[int],
+    labels: Iterable[Label],
+    maps: Mapping[str, Mapping[int, int]],
+    rest: Rules,
+) -> Rules:
+    """The same from the human grades and the labels that are used."""
+    ours = {grade for grade in set(grades) if grade >= 0}
+    numbers = {number(label) for label in set(labels)}
     theirs = {int(value) for value in numbers if value is not None and value % 1 == 0}
     keys = set(maps[""])
     side = HUMAN if keys and ours <= keys and not theirs <= keys else ASSESSOR

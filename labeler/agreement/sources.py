@@ -8,6 +8,7 @@ from pathlib import Path
 
 from labeler.agreement.align import AssessorLabels
 from labeler.agreement.calibration import Distributions
+from labeler.agreement.tally_files import tally_files
 from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import run_paths, runs_by_name
 from labeler.collection.judgements import read_judgements
@@ -83,8 +84,14 @@ def open_sources(
     arguments: Sequence[str],
     more_humans: Sequence[str] = (),
     runs: Sequence[Path] = (),
+    *,
+    tallied: bool = False,
 ) -> Sources:
-    """Files `HUMAN OTHER...`, or a collection's directory and names in it."""
+    """Files `HUMAN OTHER...`, or a collection's directory and names in it.
+
+    Where `tallied`, two files of labels without runs are counted, whatever their size, and their
+    pairs are not held.
+    """
     first, *rest = arguments
     notes: list[str] = []
     if Path(first).is_dir():
@@ -93,12 +100,28 @@ def open_sources(
         opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
     elif not rest:
         raise Misuse("expected human qrels and at least one other file, or a collection")
+    elif tallied and len(rest) == 1 and not (more_humans or runs):
+        with rereadable():
+            opened = _of_two_files(first, rest[0], notes.append)
     else:
         assessors = tuple(source_of_file(Path(name), name) for name in rest)
         more = {name: people_of_file(Path(name), notes.append) for name in more_humans}
         opened = Sources(first, people_of_file(Path(first), notes.append), assessors, more)
     refuse_same_names(opened)
     return _with_runs(replace(opened, notes=tuple(notes)), runs)
+
+
+def _of_two_files(human: str, other: str, warn: Warn) -> Sources:
+    """Two files, counted where they are plain labels, else read whole."""
+    paths = Path(human), Path(other)
+    is_plain = not other.endswith(JUDGEMENTS) and not routed_of_file(paths[0])
+    both = tally_files(*paths) if is_plain else None
+    if both is None:
+        people = people_of_file(paths[0], warn)
+        return Sources(human, people, (source_of_file(paths[1], other),))
+    for finding in mixed_findings(paths[0]):
+        warn(str(finding))
+    return Sources(human, both.human, (_of_labels(paths[1], other, both.judged),))
 
 
 def refuse_same_names(sources: Sources) -> None:
@@ -136,12 +159,17 @@ def source_of_file(path: Path, name: str) -> AssessorSource:
         hold_labels(path)
         read = read_labels(path)
     repeated = f"{path}: {read.repeated} {_lines(read.repeated)} of a pair a second time"
+    judged = AssessorLabels(read.labels, read.failures)
+    return _of_labels(path, name, judged, repeated if read.repeated else "")
+
+
+def _of_labels(path: Path, name: str, judged: AssessorLabels, repeated: str = "") -> AssessorSource:
+    """The labels of a file with what its collection's card says of them."""
     where = collection_of_qrels(path)
     models = made_by(*where).models if where else ()
-    judged = AssessorLabels(read.labels, read.failures)
     parts = map(str, part_findings(*where)) if where else ()
     parts = (*parts, *map(str, mixed_findings(path)))
-    notes = (*([repeated] if read.repeated else []), *map(str, caveats(models)), *parts)
+    notes = (*([repeated] if repeated else []), *map(str, caveats(models)), *parts)
     return AssessorSource(name, judged, ", ".join(models) or path.stem, notes=notes)
 
 

@@ -217,7 +217,7 @@ def command(
         epsilon,
         baseline,
     )
-    opened = open_sources(sources, more_humans or (), runs or ())
+    opened = open_sources(sources, more_humans or (), runs or (), tallied=True)
     name_unread_runs(sources[0], *(runs or ()))
     inputs = tuple(map(Path, (*sources, *(more_humans or ()), *(runs or ()))))
     to = output.written_to(output.output, *inputs) if output.output else None

@@ -18,7 +18,7 @@ class GradedPairs:
     `query`, `human` and `assessor` hold positions in `queries` and in `grades` (the scale,
     ascending); `row` is the pair's place among the human pairs, so that several assessors' rows can
     be matched; `weight` is one over the pair's inclusion probability, `None` where every pair of
-    the pool was graded.
+    the pool was graded. Where pairs that are alike are one row, `count` is how many it stands for.
     """
 
     queries: tuple[str, ...]
@@ -28,9 +28,10 @@ class GradedPairs:
     assessor: Integers
     row: Integers
     weight: Floats | None = None
+    count: Integers | None = None
 
     def __len__(self) -> int:
-        return len(self.query)
+        return len(self.query) if self.count is None else int(self.count.sum())
 
 
 def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
@@ -45,6 +46,7 @@ def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
         assessor=pairs.assessor[keep],
         row=pairs.row[keep],
         weight=None if pairs.weight is None else pairs.weight[keep],
+        count=None if pairs.count is None else pairs.count[keep],
     )
 
 
@@ -53,7 +55,8 @@ def query_tables(pairs: GradedPairs) -> Floats:
     k = len(pairs.grades)
     cell = (pairs.query * k + pairs.human) * k + pairs.assessor
     size = len(pairs.queries) * k * k
-    counts = np.bincount(cell, weights=pairs.weight, minlength=size)
+    weights = pairs.count if pairs.weight is None else pairs.weight
+    counts = np.bincount(cell, weights=weights, minlength=size)
     return counts.astype(np.float64).reshape(len(pairs.queries), k, k)
 
 

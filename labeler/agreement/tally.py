@@ -1,0 +1,190 @@
+"""How often each human grade meets each label, by query: all that agreement of two is made from.
+
+Pairs of one query with one grade and one label are alike to every rule and statistic, so that they
+are counted: of pairs in files by `tally_files`, of those that a program holds by `tally_of`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from labeler.arrays import Flags, Floats, Integers
+from labeler.data import Pair, Qrels
+
+Label = int | str
+Labels = Mapping[str, Mapping[str, Label]]
+"""Query id to document id to a label as its file has it: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
+
+NO_LABEL = -1
+_FIRST_STATUS = -2
+
+
+class Labelled(Protocol):
+    """What an assessor has of pairs: labels, and statuses where it has none."""
+
+    @property
+    def labels(self) -> Labels:
+        """The labels."""
+
+    @property
+    def failures(self) -> Mapping[Pair, str]:
+        """A status for each pair that failed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts of pairs with a human grade, by query, grade and label, in the order of the pairs.
+
+    Four parallel columns: so many pairs (`count`) of a query have a grade and a label, which are
+    places in `queries`, `grades` and `labels`. A label of -1 is none, and -2, -3, ... are the
+    `statuses` of pairs that failed. `only_assessor` counts the pairs without a human grade, whose
+    labels stand in `labels` too. Where pairs are counted one by one, `row` is the place of each
+    among the human pairs, and `weight` one over its inclusion probability, if it was drawn.
+    """
+
+    queries: tuple[str, ...]
+    grades: tuple[int, ...]
+    labels: tuple[Label, ...]
+    statuses: tuple[str, ...]
+    query: Integers
+    grade: Integers
+    label: Integers
+    count: Integers
+    only_assessor: int = 0
+    row: Integers | None = None
+    weight: Floats | None = None
+
+    @property
+    def meets(self) -> bool:
+        """Whether any pair has both a human grade and a label."""
+        return bool((self.label >= 0).any())
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether the assessor failed on any pair with a human grade."""
+        return bool((self.label <= _FIRST_STATUS).any())
+
+    def grade_counts(self) -> Counter[int]:
+        """How many pairs people gave each grade."""
+        counts = np.bincount(self.grade, weights=self.count, minlength=len(self.grades))
+        return Counter(dict(zip(self.grades, map(int, counts.tolist()), strict=True)))
+
+    def label_counts(self, of: Flags | None = None) -> Counter[Label]:
+        """How many pairs have each label, by first appearance; `of` those rows alone."""
+        rows = self.label >= 0 if of is None else of & (self.label >= 0)
+        return Counter({self.labels[code]: n for code, n in _in_order(self, rows)})
+
+    def status_counts(self, of: Flags) -> Counter[str]:
+        """How many pairs of those rows failed with each status, by first appearance."""
+        rows = of & (self.label <= _FIRST_STATUS)
+        return Counter(
+            {self.statuses[_FIRST_STATUS - code]: n for code, n in _in_order(self, rows)}
+        )
+
+
+def _in_order(tally: Tally, rows: Flags) -> Iterable[tuple[int, int]]:
+    """Codes of labels with their counts in some rows, in the order of the rows."""
+    codes, first, which = np.unique(tally.label[rows], return_index=True, return_inverse=True)
+    counts = np.bincount(which, weights=tally.count[rows], minlength=len(codes)).astype(np.int64)
+    order = np.argsort(first)
+    return zip(codes[order].tolist(), counts[order].tolist(), strict=True)
+
+
+@dataclass
+class _Codes:
+    """Values by the numbers that they get as they come."""
+
+    numbers: dict[Label, int] = field(default_factory=dict)
+
+    def of(self, value: Label) -> int:
+        return self.numbers.setdefault(value, len(self.numbers))
+
+
+def tally_of(
+    human: Qrels, assessor: Labelled, weights: Mapping[Pair, float] | None = None
+) -> Tally:
+    """The tally of pairs that a program holds, one by one."""
+    grades, labels, statuses = _Codes(), _Codes(), _Codes()
+    rows: list[tuple[int, int, int]] = []
+    weight: list[float] = []
+    for query, (query_id, graded) in enumerate(human.items()):
+        row = assessor.labels.get(query_id, {})
+        for doc_id, grade in graded.items():
+            label, code = row.get(doc_id), NO_LABEL
+            if label is not None:
+                code = labels.of(label)
+            elif assessor.failures:
+                status = assessor.failures.get(Pair(query_id, doc_id))
+                code = NO_LABEL if status is None else _FIRST_STATUS - statuses.of(status)
+            rows.append((query, grades.of(grade), code))
+            if weights is not None:
+                weight.append(weights.get(Pair(query_id, doc_id), 0.0))
+    for row in assessor.labels.values():
+        for label in row.values():
+            labels.of(label)
+    query_of, grade_of, label_of = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return Tally(
+        tuple(human),
+        tuple(map(int, grades.numbers)),
+        tuple(labels.numbers),
+        tuple(map(str, statuses.numbers)),
+        query_of,
+        grade_of,
+        label_of,
+        np.ones(len(rows), dtype=np.int64),
+        sum(len(r.keys() - human.get(q, {}).keys()) for q, r in assessor.labels.items()),
+        np.arange(len(rows)),
+        None if weights is None else np.array(weight, dtype=np.float64),
+    )
+
+
+class _Renumbered(NamedTuple):
+    """Values of all parts in the order of their first appearance, and each part's among them."""
+
+    values: tuple[Label, ...]
+    places: list[Integers]
+
+
+def _renumbered(parts: Sequence[Sequence[Label]]) -> _Renumbered:
+    codes = _Codes()
+    places = [np.array([codes.of(value) for value in part], dtype=np.int64) for part in parts]
+    return _Renumbered(tuple(codes.numbers), places)
+
+
+def merged(tallies: Sequence[Tally]) -> Tally:
+    """One tally of several, as of parts of a collection's queries; a query may stand in several.
+
+    Pairs are taken to stand in one part each. What tells single pairs, as weights, is left out.
+    """
+    queries, grades, labels, statuses = (
+        _renumbered([getattr(tally, name) for tally in tallies])
+        for name in ("queries", "grades", "labels", "statuses")
+    )
+    of_label = [
+        np.concatenate([_FIRST_STATUS - of_status[::-1], [NO_LABEL], of_labels])
+        for of_labels, of_status in zip(labels.places, statuses.places, strict=True)
+    ]  # from the last status up to the last label: codes count from minus the number of statuses
+    offsets = [1 + len(tally.statuses) for tally in tallies]
+    return Tally(
+        tuple(map(str, queries.values)),
+        tuple(map(int, grades.values)),
+        labels.values,
+        tuple(map(str, statuses.values)),
+        _all(place[tally.query] for place, tally in zip(queries.places, tallies, strict=True)),
+        _all(place[tally.grade] for place, tally in zip(grades.places, tallies, strict=True)),
+        _all(
+            codes[tally.label + offset]
+            for codes, offset, tally in zip(of_label, offsets, tallies, strict=True)
+        ),
+        _all(tally.count for tally in tallies),
+        sum(tally.only_assessor for tally in tallies),
+    )
+
+
+def _all(parts: Iterable[Integers]) -> Integers:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
