@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from labeler.agreement.align import LeftOut, Rules, grades_of_human, scale_of, scale_of_grades
+from labeler.agreement.align import LeftOut, Rules, grades_of_human, scale_of
 from labeler.agreement.assessor_report import AssessorReport, Details
 from labeler.agreement.baseline.reports import beside_baseline
 from labeler.agreement.calibration import Calibration, calibration, renamed
@@ -15,8 +15,9 @@ from labeler.agreement.details import bias_by_grade, by_class, by_query
 from labeler.agreement.differences import differences
 from labeler.agreement.memory import MoreHumans, RunSources, sources_of
 from labeler.agreement.mismatch import share_a_pair
-from labeler.agreement.options import ASSESSOR, HUMAN, parse_maps, rules_between, rules_for
+from labeler.agreement.options import ASSESSOR, HUMAN, parse_maps
 from labeler.agreement.plan import SampleSizePlan, plan
+from labeler.agreement.readings import rules_of, scale_between
 from labeler.agreement.result import AgreementResult
 from labeler.agreement.sentences import whom
 from labeler.agreement.several.alternative import EPSILON
@@ -149,28 +150,15 @@ def _meet(sources: Sources, source: AssessorSource) -> bool:
 
 def _check_gates(sources: Sources, source: AssessorSource, options: AgreeOptions) -> None:
     """`Misuse` of a gate that this scale does not have."""
-    rules = _rules(sources, source, options)
-    scale = (0, 1) if rules.cut is not None else _scale(sources, source, rules)
+    rules = rules_of(sources, source, options.maps, options.rules)
+    scale = (0, 1) if rules.cut is not None else scale_between(sources, source, rules)
     with about("require"):
         for name in options.gated:
             find_statistic(name, scale)
 
 
-def _rules(sources: Sources, source: AssessorSource, options: AgreeOptions) -> Rules:
-    """The options' rules with their maps, each for the side that it covers."""
-    tally = source.judged.tally
-    if tally is None:
-        return rules_for(sources.human, source.judged.labels, options.maps, options.rules)
-    return rules_between(tally.grades, tally.labels, options.maps, options.rules)
-
-
-def _scale(sources: Sources, source: AssessorSource, rules: Rules) -> tuple[int, ...]:
-    tally = source.judged.tally
-    return scale_of(sources.human, rules) if tally is None else scale_of_grades(tally.grades, rules)
-
-
 def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:
-    rules = _rules(sources, source, options)
+    rules = rules_of(sources, source, options.maps, options.rules)
     judged = replace(source.judged, name=source.name, human=whom(sources.human_name))
     weights = _weights(sources, options)
     agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)

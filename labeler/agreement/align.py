@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeler.agreement.statistics.contingency import GradedPairs
-from labeler.agreement.tally import NO_LABEL, Label, Labels, Tally, tally_of
+from labeler.agreement.tally import NO_LABEL, GradeTally, Label, Labels, tally_of
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
@@ -35,7 +35,7 @@ class AssessorLabels:
     failures: Mapping[Pair, str] = field(default_factory=dict)
     name: str = "the other"
     human: str = PEOPLE
-    tally: Tally | None = None
+    tally: GradeTally | None = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def align(
     return align_tally(tally_of(human, assessor, weights), rules)
 
 
-def align_tally(tally: Tally, rules: Rules) -> Aligned:
+def align_tally(tally: GradeTally, rules: Rules) -> Aligned:
     """The pairs of a tally that both sides graded, as the rules read them, and what is left out."""
     scale = scale_of_grades(tally.grades, rules)
     grades = _indices_of_grades(tally.grades, scale, rules)
@@ -167,7 +167,7 @@ def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
 
 
 def _graded_pairs(
-    tally: Tally, scale: tuple[int, ...], graded: Flags, grades: tuple[Integers, Integers]
+    tally: GradeTally, scale: tuple[int, ...], graded: Flags, grades: tuple[Integers, Integers]
 ) -> GradedPairs:
     """The rows that both graded, and the queries that have any, in their order."""
     used, query = np.unique(tally.query[graded], return_inverse=True)

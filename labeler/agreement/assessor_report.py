@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ class Details:
 
     classes: list[ClassFigures]
     grades: list[GradeBias]
-    queries: list[QueryFigures]
+    queries: Sequence[QueryFigures]
     calibration: list[Calibration]
 
 

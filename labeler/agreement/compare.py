@@ -14,7 +14,7 @@ from labeler.agreement.mismatch import suspicions
 from labeler.agreement.statistics import STATISTICS, find_statistic
 from labeler.agreement.statistics.contingency import GradedPairs, query_tables
 from labeler.agreement.statistics.registry import Statistic, default_names
-from labeler.agreement.tally import Labels, Tally, tally_of
+from labeler.agreement.tally import GradeTally, Labels, tally_of
 from labeler.agreement.warnings import cautions, unused_cuts
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
@@ -53,7 +53,7 @@ class Scenario:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How far two assessors agree; `tables` are by query, people's grades in rows.
+    """How far two assessors agree; the `sample` is of tables by query, people's grades in rows.
 
     `statistics` are those asked for, `headline` those of `HEADLINE`; `unused` names the statistics
     at cuts that no pair lies beyond.
@@ -63,7 +63,7 @@ class Agreement:
     queries: tuple[str, ...]
     scale: tuple[int, ...]
     paired: GradedPairs
-    tables: Floats
+    sample: Sample
     left_out: LeftOut
     statistics: dict[str, Estimate]
     headline: dict[str, Estimate]
@@ -75,6 +75,11 @@ class Agreement:
     def is_weighted(self) -> bool:
         """Whether the pairs are a sample that is weighted back to the pool."""
         return self.paired.weight is not None
+
+    @property
+    def tables(self) -> Floats:
+        """The contingency table of each query, `(queries, k, k)`."""
+        return self.sample.sums
 
     @property
     def confusion(self) -> Floats:
@@ -125,7 +130,7 @@ def agreement_of(
         paired.queries,
         scale,
         paired,
-        sample.sums,
+        sample,
         left_out,
         estimates,
         also,
@@ -135,7 +140,7 @@ def agreement_of(
     )
 
 
-def _mismatch(human: Qrels, assessor: AssessorLabels, tally: Tally) -> list[Finding]:
+def _mismatch(human: Qrels, assessor: AssessorLabels, tally: GradeTally) -> list[Finding]:
     """A finding that no pair has both a human grade and a label."""
     if tally.meets:
         return []
@@ -156,9 +161,8 @@ def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> l
 
 def estimated(statistic: Statistic, agreement: Agreement, options: StatisticOptions) -> Estimate:
     """The estimate of a statistic that the agreement does not hold yet."""
-    sample = Sample(agreement.tables, options.draws, options.seed)
     grades = np.array(agreement.scale, dtype=np.float64)
-    return estimate(statistic, sample, grades, options, agreement.pairs)
+    return estimate(statistic, agreement.sample, grades, options, agreement.pairs)
 
 
 def _scenario(statistic: Statistic, table: Floats, missing: Floats, grades: Floats) -> Scenario:

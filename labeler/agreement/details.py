@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from labeler.agreement.compare import Agreement, StatisticOptions
 from labeler.arrays import Floats
 from labeler.stats.intervals import between
-from labeler.stats.resampling import Sample
+from labeler.stats.resampling import AT_ONCE
 
 
 class ClassFigures(NamedTuple):
@@ -65,7 +66,7 @@ def bias_by_grade(agreement: Agreement, options: StatisticOptions) -> list[Grade
     grades = np.array(agreement.scale, dtype=np.float64)
     rows = []
     for index, grade in enumerate(agreement.scale):
-        sample = Sample(agreement.tables[:, index, :], options.draws, options.seed)
+        sample = agreement.sample.part(index)
         counts = sample.total.sum()
         if not counts:
             rows.append(GradeBias(grade, None, None, None))
@@ -80,21 +81,51 @@ def bias_by_grade(agreement: Agreement, options: StatisticOptions) -> list[Grade
     return rows
 
 
-def by_query(agreement: Agreement) -> list[QueryFigures]:
-    """Every query, those that disagree most first: by mean absolute error times the root of pairs.
+class QueriesByDisagreement(Sequence[QueryFigures]):
+    """Every query's figures, those that disagree most first: by mean error times root of pairs.
 
-    By the mean alone, queries of one or two pairs would always come first.
+    By the mean alone, queries of one or two pairs would always come first. What is held is arrays,
+    for queries may be a million.
     """
-    grades = np.array(agreement.scale, dtype=np.float64)
-    apart = grades[None, :] - grades[:, None]
-    rows = []
-    for query_id, table in zip(agreement.queries, agreement.tables, strict=True):
-        total = float(table.sum())
-        if total > 0:
-            share = table / total
-            errors = float((share * np.abs(apart)).sum()), float((share * apart).sum())
-            rows.append(QueryFigures(query_id, total, float(np.trace(share)), *errors))
-    return sorted(rows, key=lambda row: (-row.mae * row.pairs**0.5, row.query_id))
+
+    def __init__(self, queries: Sequence[str], tables: Floats, scale: Sequence[int]) -> None:
+        grades = np.array(scale, dtype=np.float64)
+        # (k * k,): how far the other's grade is above people's
+        apart = (grades[None, :] - grades[:, None]).ravel()
+        totals = tables.reshape(len(tables), -1).sum(axis=1)
+        graded = np.flatnonzero(totals > 0)
+        pairs = totals[graded]
+        mae, bias, same = (np.zeros(len(graded)) for _ in range(3))
+        for start in range(0, len(graded), AT_ONCE):
+            rows = slice(start, start + AT_ONCE)
+            share = tables[graded[rows]] / pairs[rows, None, None]
+            cells = share.reshape(len(share), -1)
+            mae[rows] = (cells * np.abs(apart)).sum(axis=1)
+            bias[rows] = (cells * apart).sum(axis=1)
+            same[rows] = np.trace(share, axis1=1, axis2=2)
+        self._ids = [queries[at] for at in graded.tolist()]
+        self._figures = np.stack([pairs, same, mae, bias], axis=1)
+        by_id = np.array(sorted(range(len(graded)), key=self._ids.__getitem__), dtype=np.int64)
+        weighty = -mae * np.sqrt(pairs)
+        self._order = by_id[np.argsort(weighty[by_id], kind="stable")]
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, index: int) -> QueryFigures: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[QueryFigures]: ...
+    def __getitem__(self, index: int | slice) -> QueryFigures | list[QueryFigures]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        row = int(self._order[index])
+        return QueryFigures(self._ids[row], *self._figures[row].tolist())
+
+
+def by_query(agreement: Agreement) -> QueriesByDisagreement:
+    """Every query, those that disagree most first."""
+    return QueriesByDisagreement(agreement.queries, agreement.tables, agreement.scale)
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
 
 from labeler.agreement.align import PEOPLE, USUAL, Rules
-from labeler.agreement.tally import Labels, Tally
+from labeler.agreement.tally import GradeTally, Labels
 from labeler.data import Qrels
 from labeler.report.finding import Finding, Setting
 from labeler.trec.labels import number
@@ -19,7 +19,7 @@ RARE = 0.005
 
 
 def suspicions(
-    tally: Tally, people: str, rules: Rules, scale: tuple[int, ...], order: float | None
+    tally: GradeTally, people: str, rules: Rules, scale: tuple[int, ...], order: float | None
 ) -> list[Finding]:
     """What looks wrong, each with the setting that would mend it; nothing is mended here.
 
@@ -46,7 +46,7 @@ def share_a_pair(human: Qrels, labels: Labels) -> bool:
     return any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
 
 
-def _numbers_on_shared_pairs(tally: Tally, rules: Rules) -> Counter[float]:
+def _numbers_on_shared_pairs(tally: GradeTally, rules: Rules) -> Counter[float]:
     """The other's numbers on people's pairs, mapped, with how often each stands there."""
     numbers: Counter[float] = Counter()
     for label, count in tally.label_counts().items():

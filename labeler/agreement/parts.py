@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from labeler.agreement.assessor_report import AssessorReport
 from labeler.agreement.baseline.shown import baseline_sentence, baseline_table
@@ -59,7 +60,7 @@ def report_parts(
 
 def _worst_queries(report: AssessorReport, texts: Mapping[str, str]) -> Iterator[Table]:
     queries = report.details.queries
-    worst = [row for row in queries if row.mae > 0][:WORST]
+    worst = list(islice((row for row in queries if row.mae > 0), WORST))
     if worst and len(queries) > 1:
         pairs = "pairs, weighted" if report.agreement.is_weighted else "pairs"
         yield queries_table(worst, texts, "most disagreement", pairs)

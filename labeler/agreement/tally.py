@@ -37,7 +37,7 @@ class Labelled(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class GradeTally:
     """Counts of pairs with a human grade, by query, grade and label, in the order of the pairs.
 
     Four parallel columns: so many pairs (`count`) of a query have a grade and a label, which are
@@ -87,7 +87,7 @@ class Tally:
         )
 
 
-def _in_order(tally: Tally, rows: Flags) -> Iterable[tuple[int, int]]:
+def _in_order(tally: GradeTally, rows: Flags) -> Iterable[tuple[int, int]]:
     """Codes of labels with their counts in some rows, in the order of the rows."""
     codes, first, which = np.unique(tally.label[rows], return_index=True, return_inverse=True)
     counts = np.bincount(which, weights=tally.count[rows], minlength=len(codes)).astype(np.int64)
@@ -107,7 +107,7 @@ class _Codes:
 
 def tally_of(
     human: Qrels, assessor: Labelled, weights: Mapping[Pair, float] | None = None
-) -> Tally:
+) -> GradeTally:
     """The tally of pairs that a program holds, one by one."""
     grades, labels, statuses = _Codes(), _Codes(), _Codes()
     rows: list[tuple[int, int, int]] = []
@@ -128,7 +128,7 @@ def tally_of(
         for label in row.values():
             labels.of(label)
     query_of, grade_of, label_of = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return Tally(
+    return GradeTally(
         tuple(human),
         tuple(map(int, grades.numbers)),
         tuple(labels.numbers),
@@ -156,7 +156,7 @@ def _renumbered(parts: Sequence[Sequence[Label]]) -> _Renumbered:
     return _Renumbered(tuple(codes.numbers), places)
 
 
-def merged(tallies: Sequence[Tally]) -> Tally:
+def merged(tallies: Sequence[GradeTally]) -> GradeTally:
     """One tally of several, as of parts of a collection's queries; a query may stand in several.
 
     Pairs are taken to stand in one part each. What tells single pairs, as weights, is left out.
@@ -170,7 +170,7 @@ def merged(tallies: Sequence[Tally]) -> Tally:
         for of_labels, of_status in zip(labels.places, statuses.places, strict=True)
     ]  # from the last status up to the last label: codes count from minus the number of statuses
     offsets = [1 + len(tally.statuses) for tally in tallies]
-    return Tally(
+    return GradeTally(
         tuple(map(str, queries.values)),
         tuple(map(int, grades.values)),
         labels.values,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.agreement.align import AssessorLabels
-from labeler.agreement.tally import NO_LABEL, Label, Tally
+from labeler.agreement.tally import NO_LABEL, GradeTally, Label
 from labeler.arrays import Flags, Integers
 from labeler.data import Qrels
 from labeler.errors import BadInput
@@ -113,7 +113,7 @@ def _tallied(first: Index, second: Index, advance: Advance) -> TalliedFiles:
         np.concatenate([getattr(part, name) for part in cells])
         for name in ("query", "grade", "label", "count")
     )
-    tally = Tally(
+    tally = GradeTally(
         tuple(names),
         tuple(counting.grades),
         tuple(counting.labels),

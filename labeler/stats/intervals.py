@@ -54,7 +54,7 @@ class Replicates:
     @cached_property
     def without_one(self) -> Floats:
         """The statistic of all queries but one, `(queries,)`."""
-        return self.compute(self.sample.without_one)
+        return self.sample.of_rest(self.compute)
 
 
 def percentile(of: Replicates) -> Interval:

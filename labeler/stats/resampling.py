@@ -21,6 +21,9 @@ DRAWS = 1000
 BLOCK = 4_000_000
 """The most cells of a matrix that is held at a time: 32 MB."""
 
+AT_ONCE = 1 << 16
+"""Of more queries, what is left without one each is worked out by blocks of so many."""
+
 FEW = 8
 """Of so many queries, most of the default's draws are like another."""
 
@@ -127,7 +130,25 @@ class Sample:
         drawn = counts @ self.sums.reshape(self.queries, -1)
         return np.asarray(drawn.reshape(-1, *self.sums.shape[1:]), dtype=np.float64)
 
+    def part(self, index: int) -> Sample:
+        """The sample of a part of what is added up, `sums[:, index]`, by the same draws.
+
+        Draws of so many queries that they are not kept are not made a second time.
+        """
+        part = Sample(self.sums[:, index], self.draws, self.seed)
+        if self.queries * self.count > BLOCK:
+            part.__dict__["resampled"] = self.resampled[:, index]
+        return part
+
     @cached_property
     def without_one(self) -> Floats:
         """The sums of all queries but one, `(queries, ...)`, for the jackknife."""
         return np.asarray(self.total - self.sums, dtype=np.float64)
+
+    def of_rest(self, compute: Callable[[Floats], Floats]) -> Floats:
+        """A function of the sums of all queries but one, `(queries,)`."""
+        if self.queries <= AT_ONCE:
+            return compute(self.without_one)
+        starts = range(0, self.queries, AT_ONCE)
+        blocks = (self.sums[start : start + AT_ONCE] for start in starts)
+        return np.concatenate([compute(self.total - block) for block in blocks])

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from labeler.arrays import Floats
+from labeler.arrays import Floats, Integers
 from labeler.stats.intervals import (
     Interval,
     Replicates,
@@ -21,6 +21,7 @@ from labeler.stats.intervals import (
     stretched,
 )
 from labeler.stats.levels import LEVEL
+from labeler.stats.resampling import AT_ONCE
 from labeler.stats.student import t_quantile
 
 STEP = 1e-4
@@ -91,30 +92,40 @@ def _slope(of: Replicates, *, fishers: bool) -> float:
     """
     tables = of.sample.sums
     flat = tables.reshape(len(tables), -1)
-    (variance,), (influence,) = _variances(of, of.sample.total[None], flat, fishers=fishers)
+    influence = _gradients(of, of.sample.total[None], fishers=fishers) @ flat.T
+    variance = float((influence**2).sum(axis=1)[0])
     if variance <= 0:
         return 0.0
-    order = np.argsort(-np.abs(influence))[:MOST_LEFT_OUT]
-    without = of.sample.without_one[order]
-    left, influences = _variances(of, without, flat, fishers=fishers)
+    order = np.argsort(-np.abs(influence[0]))[:MOST_LEFT_OUT]
+    gradients = _gradients(of, of.sample.total - tables[order], fishers=fishers)
     # without the influence of the query itself
-    left = left - influences[np.arange(len(order)), order] ** 2
+    left = _variances(gradients, flat, order)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(left / variance)
     logs = np.clip(np.nan_to_num(logs, nan=-LEAST_LOG), -LEAST_LOG, LEAST_LOG)
-    return float(-(influence[order] @ logs) / math.sqrt(variance))
+    return float(-(influence[0][order] @ logs) / math.sqrt(variance))
 
 
-def _variances(
-    of: Replicates, sums: Floats, flat: Floats, *, fishers: bool
-) -> tuple[Floats, Floats]:
-    """The delta method's variance at each of some sums, and each query's influence there."""
+def _variances(gradients: Floats, flat: Floats, order: Integers) -> Floats:
+    """The delta method's variance at each gradient, each without one query.
+
+    Of many queries the squared influences are had from the sums' products, which is the same but
+    for rounding, and takes no matrix of queries.
+    """
+    if len(flat) <= AT_ONCE:
+        influences = gradients @ flat.T
+        own = influences[np.arange(len(order)), order]
+        return np.asarray((influences**2).sum(axis=1) - own**2, dtype=np.float64)
+    squares = np.einsum("if,fg,ig->i", gradients, flat.T @ flat, gradients)
+    own = (gradients * flat[order]).sum(axis=1)
+    return np.asarray(squares - own**2, dtype=np.float64)
+
+
+def _gradients(of: Replicates, sums: Floats, *, fishers: bool) -> Floats:
+    """The statistic's gradient at each of some sums, perhaps on Fisher's scale."""
     at = of.compute(sums)
     gradient = _gradient(of, sums, at)
-    if fishers:
-        gradient = gradient / np.maximum(1 - at**2, 1e-9)[:, None]
-    influences = gradient @ flat.T
-    return (influences**2).sum(axis=1), influences
+    return gradient / np.maximum(1 - at**2, 1e-9)[:, None] if fishers else gradient
 
 
 def _gradient(of: Replicates, sums: Floats, at: Floats) -> Floats:

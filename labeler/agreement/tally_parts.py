@@ -1,0 +1,82 @@
+"""Tallies of parts of a collection: each made by one process, written, read, and merged.
+
+Whole queries make a part, or whole pairs at least: no pair may stand in two. What comes of the
+merged tally is what comes of all pairs together.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from labeler.agreement.agree import AgreeOptions, agree_all
+from labeler.agreement.align import AssessorLabels
+from labeler.agreement.result import AgreementResult
+from labeler.agreement.sources import AssessorSource, Sources
+from labeler.agreement.tally import NO_LABEL, GradeTally
+from labeler.errors import BadInput
+from labeler.files.atomic import replacing_bytes
+from labeler.files.boundary import reading
+
+_COLUMNS = ("query", "grade", "label", "count")
+_VALUES = ("queries", "grades", "labels", "statuses")
+
+
+def write_tally(path: Path, tally: GradeTally) -> None:
+    """Write a tally as numpy's npz, with no Python object in it."""
+    header = {name: getattr(tally, name) for name in _VALUES} | {"alone": tally.only_assessor}
+    columns = {name: getattr(tally, name) for name in _COLUMNS}
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with replacing_bytes(path) as out:
+        np.savez_compressed(out, header=text, **columns)
+
+
+def read_tally(path: Path) -> GradeTally:
+    """A tally as `write_tally` wrote it; `BadInput` of anything else."""
+    with reading(path), np.load(path, allow_pickle=False) as parts:
+        if not {"header", *_COLUMNS} <= set(parts.files):
+            raise BadInput(f"{path}: expected a tally of grades, as labeler writes them")
+        header = json.loads(parts["header"].tobytes())
+        query, grade, label, count = (np.asarray(parts[n], dtype=np.int64) for n in _COLUMNS)
+        queries, grades, labels, statuses = (tuple(header[name]) for name in _VALUES)
+        alone = int(header["alone"])
+    tally = GradeTally(queries, grades, labels, statuses, query, grade, label, count, alone)
+    _check(path, tally)
+    return tally
+
+
+def _check(path: Path, tally: GradeTally) -> None:
+    """`BadInput` where columns differ in length, or name what is not there."""
+    lowest = NO_LABEL - len(tally.statuses)
+    for column, low, values in (
+        (tally.query, 0, tally.queries),
+        (tally.grade, 0, tally.grades),
+        (tally.label, lowest, tally.labels),
+    ):
+        is_inside = (low <= column) & (column < len(values))
+        if len(column) != len(tally.count) or not is_inside.all():
+            raise BadInput(f"{path}: a damaged tally: its columns do not fit together")
+
+
+def agree_tally(
+    tally: GradeTally,
+    options: AgreeOptions | None = None,
+    names: tuple[str, str] = ("human", "assessor"),
+) -> AgreementResult:
+    """How far an assessor agrees with human grades, from their tally.
+
+    >>> from labeler.agreement.align import AssessorLabels
+    >>> from labeler.agreement.tally import merged, tally_of
+    >>> first = tally_of({"q1": {"d1": 2, "d2": 0}}, AssessorLabels({"q1": {"d1": 2, "d2": 1}}))
+    >>> second = tally_of({"q2": {"d3": 1, "d4": 0}}, AssessorLabels({"q2": {"d3": 1, "d4": 0}}))
+    >>> agree_tally(merged([first, second])).assessors[0].agreement.statistics["kappa"].value
+    0.6363636363636364
+    """
+    human, assessor = names
+    if not tally.meets and not tally.has_failures:
+        raise BadInput(f"no pair of the tally has both a grade of {human} and of {assessor}")
+    source = AssessorSource(assessor, AssessorLabels({}, tally=tally))
+    reports = agree_all(Sources(human, {}, (source,)), options or AgreeOptions())
+    return AgreementResult(tuple(reports), {assessor: {}})

@@ -1,0 +1,148 @@
+"""Agreement from counts by query: the same as from pairs, of files, of parts, and read back."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeler.agreement.agree import AgreeOptions, agree
+from labeler.agreement.align import Aligned, AssessorLabels, Rules, align_tally
+from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.statistics.contingency import query_tables
+from labeler.agreement.tally import GradeTally, merged, tally_of
+from labeler.agreement.tally_files import tally_files
+from labeler.agreement.tally_parts import agree_tally, read_tally, write_tally
+from labeler.errors import BadInput
+from labeler.exchange.qrels import read_qrels
+from labeler.trec.labels import read_labels
+
+Row = tuple[str, str, str]
+QUICK = AgreeOptions(statistics=StatisticOptions(("kappa", "bias"), draws=100))
+
+
+def human_rows() -> list[Row]:
+    rng = random.Random(1)
+    return [
+        (f"q{q}", f"a-longer-id-{d}", str(rng.choice([0, 0, 1, 2, 3, -1])))
+        for q in range(12)
+        for d in range(9)
+    ]
+
+
+def other_rows(labels: tuple[str, ...]) -> list[Row]:
+    rng = random.Random(2)
+    rows = [(q, d, rng.choice(labels)) for q, d, _ in human_rows() if rng.random() < 0.9]
+    return [*rows, *((f"q{n % 15}", "another", rng.choice(labels)) for n in range(9, 15))]
+
+
+def written(path: Path, rows: list[Row]) -> Path:
+    path.write_text("".join(f"{q} 0 {d} {label}\n" for q, d, label in rows), encoding="utf-8")
+    return path
+
+
+def of_pairs(human: Path, other: Path) -> GradeTally:
+    read = read_labels(other)
+    return tally_of(read_qrels(human), AssessorLabels(read.labels, read.failures))
+
+
+def same(first: Aligned, second: Aligned) -> None:
+    assert first.pairs.queries == second.pairs.queries
+    assert len(first.pairs) == len(second.pairs)
+    assert np.array_equal(query_tables(first.pairs), query_tables(second.pairs))
+    first_out, second_out = vars(first.left_out).copy(), vars(second.left_out).copy()
+    assert first_out.pop("missing").tolist() == second_out.pop("missing").tolist()
+    assert list(first_out["outside"]) == list(second_out["outside"])
+    assert first_out == second_out
+
+
+LABELS = {
+    "grades": ("0", "1", "2", "3"),
+    "words": ("0", "ERROR", "2.0", "+1", "7", "9", "1.5", "-3", "a-label-of-more-than-8-letters"),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@pytest.mark.parametrize("order", ["as people's", "another"])
+@pytest.mark.parametrize("rules", [Rules(), Rules(clip=True, scale=(0, 1, 2)), Rules(cut=2)])
+def test_files_counted_are_files_read(
+    tmp_path: Path, labels: tuple[str, ...], order: str, rules: Rules
+) -> None:
+    rows = other_rows(labels)
+    if order == "another":
+        random.Random(3).shuffle(rows)
+    if rules.scale:
+        rules = Rules(clip=True, scale=(0, 1, 2), map_human={3: 2})
+    human, other = written(tmp_path / "human", human_rows()), written(tmp_path / "other", rows)
+    counted = tally_files(human, other)
+    assert counted is not None
+    assert counted.judged.tally is not None
+    same(align_tally(counted.judged.tally, rules), align_tally(of_pairs(human, other), rules))
+
+
+@pytest.mark.parametrize(
+    "line", ["q1 0 a-longer-id-1 2", "q1 0 new ERROR: no answer", "q1 0 new", "q1"]
+)
+def test_what_only_a_whole_file_tells_is_left_to_its_reader(tmp_path: Path, line: str) -> None:
+    human = written(tmp_path / "human", human_rows())
+    other = written(tmp_path / "other", [(q, d, "1") for q, d, _ in human_rows()])
+    other.write_text(other.read_text() + line + "\n", encoding="utf-8")
+    assert tally_files(human, other) is None
+
+
+def test_agree_says_the_same_of_files_and_of_what_they_hold(tmp_path: Path) -> None:
+    human = written(tmp_path / "human", human_rows())
+    other = written(tmp_path / "other", other_rows(LABELS["words"]))
+    of_files = agree(human, other, options=QUICK).as_json()
+    of_dicts = agree(read_qrels(human), read_labels(other).labels, options=QUICK).as_json()
+    assert of_files == of_dicts
+
+
+def test_files_without_a_common_pair_are_told_with_their_ids(tmp_path: Path) -> None:
+    human = written(tmp_path / "human", human_rows())
+    other = written(tmp_path / "other", [(q, f"x{d}", "1") for q, d, _ in human_rows()])
+    with pytest.raises(BadInput, match=r"share queries, but no pair: of query q0.*a-longer-id-0"):
+        agree(human, other, options=QUICK)
+
+
+def test_parts_written_read_and_merged_say_what_the_whole_says(tmp_path: Path) -> None:
+    people, others = human_rows(), other_rows(LABELS["words"])
+    parts = []
+    for number in range(3):
+        mine = {f"q{q}" for q in range(5 * number, 5 * number + 5)}
+        files = [
+            written(tmp_path / f"{name}{number}", [row for row in rows if row[0] in mine])
+            for name, rows in (("human", people), ("other", others))
+        ]
+        write_tally(tmp_path / f"part{number}.npz", of_pairs(*files))
+        parts.append(read_tally(tmp_path / f"part{number}.npz"))
+    files = written(tmp_path / "human", people), written(tmp_path / "other", others)
+    names = str(files[0]), str(files[1])
+    whole = agree(*files, options=QUICK)
+    assert agree_tally(merged(parts), QUICK, names).as_json() == whole.as_json()
+
+
+def test_failures_are_merged_by_their_status() -> None:
+    from labeler.data import Pair
+
+    tallies = [
+        tally_of(
+            {query: {"a": 1, "b": 0, "c": 1}},
+            AssessorLabels({query: {"a": "1"}}, {Pair(query, d): s for d, s in failed.items()}),
+        )
+        for query, failed in {"q1": {"b": "refused"}, "q2": {"b": "lost", "c": "refused"}}.items()
+    ]
+    left_out = align_tally(merged(tallies), Rules()).left_out
+    assert left_out.failures == {"refused": 2, "lost": 1}
+    assert left_out.only_human == 1
+
+
+def test_what_is_no_tally_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "part.npz"
+    path.write_bytes(b"PK no zip")
+    with pytest.raises(BadInput, match=r"part\.npz"):
+        read_tally(path)
+    with path.open("wb") as out:
+        np.savez(out, grades=np.arange(3))
+    with pytest.raises(BadInput, match="expected a tally of grades"):
+        read_tally(path)
