@@ -175,8 +175,8 @@ def merged(tallies: Sequence[GradeTally]) -> GradeTally:
         tuple(map(int, grades.values)),
         labels.values,
         tuple(map(str, statuses.values)),
-        _all(place[tally.query] for place, tally in zip(queries.places, tallies, strict=True)),
-        _all(place[tally.grade] for place, tally in zip(grades.places, tallies, strict=True)),
+        _all(numbers[tally.query] for numbers, tally in zip(queries.places, tallies, strict=True)),
+        _all(numbers[tally.grade] for numbers, tally in zip(grades.places, tallies, strict=True)),
         _all(
             codes[tally.label + offset]
             for codes, offset, tally in zip(of_label, offsets, tallies, strict=True)
