@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from labeler.arrays import Flags
 from labeler.collection.corpus import corpus_lines
 from labeler.collection.layout import open_collection
 from labeler.collection.queries import read_queries
@@ -67,6 +68,16 @@ class CollectionIds:
         return cls(folder, np.unique(np.array(queries)), np.unique(np.concatenate(parts)))
 
 
+def _are_among(texts: NDArray[np.bytes_], ids: NDArray[np.bytes_]) -> Flags:
+    """Whether each text is one of some sorted ids, of which no copy is made for it."""
+    if not len(ids):
+        return np.zeros(len(texts), dtype=np.bool_)
+    as_wide = texts.astype(ids.dtype)  # what is longer is cut, and equals none
+    nearest = ids[np.minimum(np.searchsorted(ids, as_wide), len(ids) - 1)]
+    are_among: Flags = nearest == texts
+    return are_among
+
+
 @dataclass
 class UnknownIds:
     """The lines of a file that name a query or a document that a collection has not.
@@ -80,9 +91,9 @@ class UnknownIds:
 
     def add(self, batch: Batch) -> None:
         """Count those among some of the file's lines."""
-        queries = np.isin(np.array(batch.names), self.ids.queries)[batch.query]
+        queries = _are_among(np.array(batch.names), self.ids.queries)[batch.query]
         texts = batch.texts(np.arange(len(batch.query)))
-        unknown = ~(queries & np.isin(np.array(texts), self.ids.documents))
+        unknown = ~(queries & _are_among(np.array(texts), self.ids.documents))
         self.lines += int(unknown.sum())
         if self.first is None and unknown.any():
             line = int(np.flatnonzero(unknown)[0])

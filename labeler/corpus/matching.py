@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from labeler.arrays import Integers
 from labeler.data import Document
 from labeler.messages import Advance
 
@@ -23,6 +24,10 @@ _SHINGLE = 5
 _SPLIT_SHARE, _PART_SHARE = 0.8, 0.1
 """A passage of an edited file is split where so much of its text stands in several new ones, of
 which each has a tenth at least."""
+
+
+_MOST_HELD = 4_000_000
+"""Characters of passages that are held while others of their files are compared."""
 
 
 class Match(NamedTuple):
@@ -51,7 +56,7 @@ def _match(document: Document, same_id: Document | None, files: _Files) -> Match
         return Match(UNCHANGED, (same_id.id,))
     text = _squeezed(document.text)
     beside = list(files.beside(document))
-    same = files.by_text.get(text, [])
+    same = files.of_text(text)
     equal = [each for each in same if each in beside] or same
     if equal:
         nearest = min(equal, key=lambda each: abs(_start(each) - _start(document)))
@@ -89,34 +94,49 @@ def _by_words(text: str, beside: Sequence[Document], files: _Files) -> Match:
 
 
 class _Files:
-    """The new passages by their files and by their texts."""
+    """The new passages by their files and by their texts; the memory holds ids and hashes."""
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
         self._documents = documents
         self._texts: dict[str, str] = {}
-        self._by_file: dict[str, list[Document]] = defaultdict(list)
+        self._characters = 0
+        self._by_file: dict[str, list[str]] = defaultdict(list)
         for document in documents.values():
             for file in _files_of(document):
-                self._by_file[file].append(document)
+                self._by_file[file].append(document.id)
+
+    def of_text(self, text: str) -> list[Document]:
+        """The passages of these words."""
+        hashes, order, ids = self._by_text
+        first, last = (int(hashes.searchsorted(hash(text), side)) for side in ("left", "right"))
+        same = [self._documents[ids[row]] for row in order[first:last].tolist()]
+        return [each for each in same if self.squeezed(each) == text]
 
     @cached_property
-    def by_text(self) -> dict[str, list[Document]]:
-        """The passages by their words."""
-        by_text: dict[str, list[Document]] = defaultdict(list)
-        for document in self._documents.values():
-            by_text[self.squeezed(document)].append(document)
-        return dict(by_text)
+    def _by_text(self) -> tuple[Integers, Integers, list[str]]:
+        """The hashes of all words, sorted, the row of each, and the ids of the rows."""
+        import numpy as np
+
+        squeezed = (_squeezed(document.text) for document in self._documents.values())
+        hashes = np.fromiter(map(hash, squeezed), dtype=np.int64)
+        order = np.argsort(hashes, kind="stable")
+        return hashes[order], order, [*self._documents]
 
     def beside(self, document: Document) -> Iterator[Document]:
         """The new passages of the file in which an old one stands."""
         source = document.metadata.get("source")
-        yield from self._by_file.get(source, ()) if isinstance(source, str) else ()
+        ids = self._by_file.get(source, ()) if isinstance(source, str) else ()
+        return map(self._documents.__getitem__, ids)
 
     def squeezed(self, document: Document) -> str:
-        """The words of a passage, kept since every old passage is held against them."""
+        """The words of a passage, held for a while: those of its file are held against them too."""
         text = self._texts.get(document.id)
         if text is None:
-            text = self._texts[document.id] = _squeezed(document.text)
+            text = _squeezed(document.text)
+            self._characters += len(text)
+            if self._characters > _MOST_HELD:
+                self._texts, self._characters = {}, len(text)
+            self._texts[document.id] = text
         return text
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from labeler.collection.card import card_section, read_card
-from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
+from labeler.collection.on_demand import corpus_on_demand
 from labeler.corpus.blocks import lengths_of
 from labeler.corpus.documents import read_documents
 from labeler.corpus.settings import inputs_of, settings_of
@@ -47,7 +47,7 @@ def rechunk(
     section = card_section(read_card(opened), "ingest")
     several = [inputs] if isinstance(inputs, str | Path) else inputs
     names = [str(path) for path in several] or inputs_of(opened, section)
-    old = read_corpus(opened.corpus)
+    old = corpus_on_demand(opened.corpus)
     _check_was_cut(opened, old, names)
     how = replace(settings_of(section), lengths=lengths)
     try:
@@ -56,6 +56,7 @@ def rechunk(
     except FileProblem as error:
         raise Misuse(f"{error}; where are the documents now?", parameter="inputs") from error
     check_unedited(old, ingested.documents)
+    del old  # its file is replaced, which Windows forbids while it is open
     with locked(opened, control.note):
         return change_corpus(opened, names, ingested, how, dry_run=dry_run, control=control)
 

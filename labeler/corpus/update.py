@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import card_section, read_card, update_card
-from labeler.collection.corpus import read_corpus, write_corpus
+from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.lock import locked
+from labeler.collection.on_demand import corpus_on_demand
 from labeler.collection.provenance import making
 from labeler.collection.readme import write_readme
 from labeler.corpus.blocks import lengths_of
@@ -104,7 +105,7 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
 ) -> UpdateResult:
     """Put other passages in place of a collection's, which must be locked; or only count."""
     old = _state_before(collection)
-    old_documents = read_corpus(old.corpus)
+    old_documents = corpus_on_demand(old.corpus)
     with control.progress("passages compared") as advance:
         matches = match_passages(old_documents, ingested.documents, advance)
     carrying = Carrying(old, matches)
@@ -112,6 +113,7 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
     is_same = _is_same(old_documents, ingested.documents) and old is collection
     if dry_run or is_same:
         return UpdateResult(ingested, outcome)
+    del old_documents  # their file is replaced, which Windows forbids while it is open
     history = keep_before(collection) if old is collection else old.folder
     runs = tuple(Collection(history).run_files())
     before = Collection(history)
@@ -140,4 +142,5 @@ def _state_before(collection: Collection) -> Collection:
 
 def _is_same(old: Mapping[str, Document], new: Mapping[str, Document]) -> bool:
     """Whether nothing changed, in metadata either."""
-    return list(old.values()) == list(new.values())
+    pairs = zip(old.values(), new.values(), strict=False)
+    return len(old) == len(new) and all(before == now for before, now in pairs)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.collection.corpus import read_corpus
 from labeler.collection.history import states
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.on_demand import corpus_on_demand
 from labeler.corpus.matching import Match, match_passages
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
@@ -134,7 +134,7 @@ def shift(
     if not runs:
         problem = f"no run is in both states; `pool` makes the built-in ones of {now.folder} anew"
         raise BadInput(f"{before.folder}: {problem}")
-    matches = match_passages(read_corpus(before.corpus), read_corpus(now.corpus))
+    matches = match_passages(corpus_on_demand(before.corpus), corpus_on_demand(now.corpus))
     old, new = read_qrels(before.qrels(name)), read_qrels(now.qrels(name))
     queries = sorted(old.keys() & new.keys())
     if not queries:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import collection_qrels
-from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection, open_collection
+from labeler.collection.on_demand import corpus_on_demand
 from labeler.collection.queries import read_queries
 from labeler.collection.search.bm25 import bm25_run
 from labeler.collection.search.searched import Searched
@@ -59,7 +59,7 @@ def corpus_drift(
     how = settings_of(card_section(read_card(opened), "ingest"))
     with control.progress("files") as advance:
         ingested = read_documents(names, (opened.folder,), advance, how)
-    old, new = read_corpus(opened.corpus), ingested.documents
+    old, new = corpus_on_demand(opened.corpus), ingested.documents
     with control.progress("passages compared") as advance:
         matches = match_passages(old, new, advance)
     path = collection_qrels(opened.folder, options.qrels)
