@@ -1,7 +1,8 @@
 """Judge a made collection of many pairs live, stop it half way, go on, and say what all of it took.
 
     python scripts/bench_live.py --folder DIR [--pairs 1000000] [--stop kill|interrupt|never]
-                                 [--at-once 256] [--logprobs] [--seconds S] [--options ...]
+                                 [--at-once 256] [--logprobs] [--seconds S] [--only-asking]
+                                 [--options ...]
 
 The collection has 100 documents for each query, drawn from a corpus of a tenth as many passages of
 about 1,000 characters. A server on this machine answers every call, and counts those that it had
@@ -220,9 +221,10 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
             stop = given.pairs // 2, SIGNALS[given.stop]
             parts.append(run(f"judge until {given.stop} at half", judge, server, *stop))
         parts.append(run("judge", judge, server))
-        parts.append(run("judge again, all answered", judge, server))
-        reparse = ["relabel", str(folder), "--from", NAME, "--reparse", "--as", "again"]
-        parts.append(run("relabel --reparse", reparse, server))
+        if not given.only_asking:
+            parts.append(run("judge again, all answered", judge, server))
+            reparse = ["relabel", str(folder), "--from", NAME, "--reparse", "--as", "again"]
+            parts.append(run("relabel --reparse", reparse, server))
         counts = server.counts()
     for part in parts[1:] if given.stop != "never" else parts:
         part.done = given.pairs
@@ -267,6 +269,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=256)
     parser.add_argument("--seconds", type=float, default=0.0)
     parser.add_argument("--logprobs", action="store_true")
+    parser.add_argument("--only-asking", action="store_true")
     parser.add_argument("--options", nargs=argparse.REMAINDER, default=[])
     given = parser.parse_args()
     result = measure(given)

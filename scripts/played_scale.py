@@ -40,8 +40,8 @@ WAYS = (
     Way("the process", World(0.2, process=PROCESS, limits=RateLimits(1024)), 16_000),
     Way(
         "4 workers on 2 cores",
-        World(0.2, process=PROCESS, processes=4, cores=2, limits=RateLimits(512)),
-        24_000,
+        World(0.2, process=PROCESS, processes=4, cores=2, limits=RateLimits(128)),
+        16_000,
     ),
     Way(
         "4 workers, 5,000 a minute in shares",

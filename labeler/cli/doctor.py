@@ -1,4 +1,4 @@
-"""`labeler doctor`: which model would be asked, whether that works, and what it would cost."""
+"""`labeler doctor`: which model would be asked, whether that works, what it would take."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from labeler.cli import model_options
 from labeler.cli.numbers import COUNT, number
 from labeler.cli.options import OutputFlags, unfolded
 from labeler.cli.output import said_to, show_records
-from labeler.cli.screen import note, say
+from labeler.cli.screen import how_long, note, say
 from labeler.cli.settings import project_settings, shown
 from labeler.messages import dollars
 
@@ -31,7 +31,7 @@ def command(
     timeout: model_options.Seconds = 60.0,
     output: OutputFlags,
 ) -> None:
-    """Say which model would judge and why, try one call, and estimate the cost."""
+    """Say which model would judge and why, try one call, and estimate cost and time."""
     import asyncio
 
     from labeler.models.check import has_key, try_call
@@ -44,8 +44,10 @@ def command(
             say(f"settings         {shown(settings) if settings.path else 'no labeler.toml here'}")
             choice = asyncio.run(choose("judge", model_in(model, model_file), base_url))
             say(f"model            {choice}")
-            _show_call(asyncio.run(try_call(choice, timeout, note)))
+            call = asyncio.run(try_call(choice, timeout, note))
+            _show_call(call)
             _show_estimate(choice, pairs, prices)
+            _show_time(call, pairs)
         return
     choice = asyncio.run(choose("judge", model_in(model, model_file), base_url))
     record = {
@@ -62,7 +64,7 @@ def _record_of(
     """The model, the call for trial and the estimate, for programs."""
     from dataclasses import asdict
 
-    from labeler.models.check import estimate
+    from labeler.models.check import estimate, time_of
     from labeler.models.server.addresses import identity
 
     taken = estimate(choice, pairs, prices)
@@ -76,6 +78,7 @@ def _record_of(
         "tokens_in": taken.tokens_in,
         "tokens_out": taken.tokens_out,
         "cost": taken.cost,
+        "seconds": time_of(call, pairs).seconds if call else None,
     }
 
 
@@ -106,3 +109,13 @@ def _show_estimate(choice: Choice, pairs: int, prices: Path | None) -> None:
     say(f"{pairs:,} pairs".ljust(17) + f"{cost} (about {taken.tokens_in:,} tokens in)")
     if not taken.price:
         say(f"such a FILE      {example_of(choice.base_url, choice.name)}")
+
+
+def _show_time(call: TrialCall | None, pairs: int) -> None:
+    """Say how long so many calls like the one for trial take, where nothing limits them."""
+    from labeler.models.check import time_of
+    from labeler.models.choose import SERVER_CONCURRENCY
+
+    if call is not None:
+        about = f"about {how_long(time_of(call, pairs).seconds)}"
+        say(f"that takes       {about} with {SERVER_CONCURRENCY} calls at once as long as this one")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from labeler.cli.output import said_to, show_records
-from labeler.cli.screen import duration, note, say
+from labeler.cli.screen import how_long, note, say
 from labeler.errors import GateFailed, Incomplete
 from labeler.messages import cost_of, count_of, dollars
 from labeler.report.printable import one_line
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from labeler.models.encoding import EncodingPlan
     from labeler.models.policies.rate import RateLimits
     from labeler.queries.result import GenerateResult, GenerationPlan
-
-
-DAY = 86_400
-LONG = 2
-"""Days from which on a time is said in days."""
 
 
 class Outcome(Protocol):
@@ -98,9 +93,7 @@ def _time(needed: Duration, limits: RateLimits) -> str:
         "concurrency": f"with {limits.at_once:,} calls at once (--concurrency), if each takes 1 s",
         "machine": "by what one process can do",
     }
-    days = needed.seconds / DAY
-    about = f"{days:,.1f} days" if days >= LONG else duration(round(needed.seconds))
-    return f"about {about}, {why[needed.bound]}"
+    return f"about {how_long(needed.seconds)}, {why[needed.bound]}"
 
 
 def show_encoding_plan(

@@ -130,6 +130,17 @@ def duration(seconds: int) -> str:
     return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
 
 
+DAY = 86_400
+LONG = 2
+"""Days from which on a time is said in days."""
+
+
+def how_long(seconds: float) -> str:
+    """A time in minutes, hours or days."""
+    days = seconds / DAY
+    return f"{days:,.1f} days" if days >= LONG else duration(round(seconds))
+
+
 def _stderr() -> Console:
     from rich.console import Console
 

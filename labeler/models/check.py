@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.models.choose import Choice, ready
+from labeler.models.choose import SERVER_CONCURRENCY, Choice, ready
+from labeler.models.duration import CallTimes, Duration, duration_of
 from labeler.models.policies.adapt import Abilities, probe
 from labeler.models.policies.confirm import confirmed
 from labeler.models.policies.first_contact import strict_at_first
+from labeler.models.policies.rate import RateLimits
 from labeler.models.policies.retry import Patience, retried
 from labeler.models.prices import Price, price_of
 from labeler.models.server.client import Calls
@@ -74,3 +76,12 @@ def estimate(choice: Choice, pairs: int, prices: Path | None = None) -> CostEsti
     tokens_in, tokens_out = (pairs * tokens for tokens in TOKENS_OF_A_PAIR)
     price = price_of(choice.base_url, choice.name, prices)
     return CostEstimate(pairs, tokens_in, tokens_out, price)
+
+
+def time_of(call: TrialCall, pairs: int) -> Duration:
+    """About how long judging so many pairs takes, if each call takes as long as the one for trial.
+
+    As many are asked at once as usual, and no limit a minute is known of.
+    """
+    tokens = pairs * sum(TOKENS_OF_A_PAIR)
+    return duration_of(pairs, tokens, RateLimits(SERVER_CONCURRENCY), CallTimes(call.seconds))

@@ -164,6 +164,7 @@ def test_doctor_says_what_would_be_used_and_whether_it_works(
         assert "works" in said
         assert "json_schema" in said
         assert "unknown" in said
+        assert re.search(r"that takes +about \d:\d\d with 16 calls at once", said)
         server.answer = lambda _: Answer({"error": {"message": "no"}}, 401)
         assert execute(["doctor", "--model", "fake", "--base-url", server.base_url]) == 78
     said = capsys.readouterr()

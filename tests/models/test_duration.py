@@ -2,7 +2,9 @@
 
 import pytest
 
+from labeler.models.check import TrialCall, time_of
 from labeler.models.duration import CallTimes, duration_of
+from labeler.models.policies.adapt import Abilities
 from labeler.models.policies.rate import RateLimits
 
 QUICK = CallTimes(server=1.0, process=0.001)
@@ -33,3 +35,7 @@ def test_calls_at_once_have_to_grow_first() -> None:
     few, many = (duration_of(100_000, 0, RateLimits(n), QUICK).seconds for n in (4, 64))
     assert few == pytest.approx(25_001)
     assert many == pytest.approx(100_000 / 64 + 5)
+
+
+def test_a_call_for_trial_tells_how_long_many_take() -> None:
+    assert time_of(TrialCall(0.8, Abilities()), 16_000).seconds == pytest.approx(802, abs=1)
