@@ -70,6 +70,11 @@ if TYPE_CHECKING:
     from labeler.judging.judge import judge as judge
     from labeler.judging.panel.ask import ajudge_panel as ajudge_panel
     from labeler.judging.panel.ask import judge_panel as judge_panel
+    from labeler.judging.partitions.collect import collect as collect
+    from labeler.judging.partitions.share import Share as Share
+    from labeler.judging.partitions.share import share_of as share_of
+    from labeler.judging.partitions.work import judge_partition as judge_partition
+    from labeler.judging.partitions.write import write_partitions as write_partitions
     from labeler.judging.probe.probe import ProbeOptions as ProbeOptions
     from labeler.judging.probe.probe import aprobe as aprobe
     from labeler.judging.probe.probe import probe as probe
@@ -136,10 +141,11 @@ _PUBLIC = {
     "MonitorOptions": "monitoring.monitor:MonitorOptions",
     "ProbeOptions": "judging.probe.probe:ProbeOptions",
     "ProgramEngine": "runs.engines.program:ProgramEngine",
-    "ReportOptions": "collection_report.options:ReportOptions",
     "QueryDraw": "annotate.first_results:QueryDraw",
+    "ReportOptions": "collection_report.options:ReportOptions",
     "RouteOptions": "agreement.route.route:RouteOptions",
     "SearchSettings": "runs.engines.databases.base:SearchSettings",
+    "Share": "judging.partitions.share:Share",
     "SideBySideOptions": "annotate.side_by_side_report:SideBySideOptions",
     "TuneOptions": "agreement.tune.asking:TuneOptions",
     "VectorSearch": "runs.vector_run:VectorSearch",
@@ -156,20 +162,21 @@ _PUBLIC = {
     "atune": "agreement.tune.tune:atune",
     "build": "pipeline.build:build",
     "calibrate": "agreement.calibrate.calibrate:calibrate",
-    "check_prompt": "prompt.check:check_prompt",
     "cascade": "agreement.cascade.cascade:cascade",
+    "check_prompt": "prompt.check:check_prompt",
+    "collect": "judging.partitions.collect:collect",
     "compare": "evaluation.compare:compare",
-    "compared_report_of": "collection_report.report:compared_report_of",
     "compare_chunkings": "pools.chunk:compare_chunkings",
+    "compared_report_of": "collection_report.report:compared_report_of",
     "corpus_drift": "monitoring.corpus.drift:corpus_drift",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",
     "diff_prompts": "prompt.compare:diff_prompts",
+    "drift": "judging.drift:drift",
+    "evaluate": "evaluation.evaluate:evaluate",
     "expand_until": "pools.expand_until:expand_until",
     "export": "collection.export:export",
     "export_answers": "annotate.export:export_answers",
-    "drift": "judging.drift:drift",
-    "evaluate": "evaluation.evaluate:evaluate",
     "find_prompt": "prompt.shipped:find_prompt",
     "from_log": "queries.traffic:from_log",
     "generate": "queries.generate:generate",
@@ -179,6 +186,7 @@ _PUBLIC = {
     "judge": "judging.judge:judge",
     "judge_drift": "monitoring.judge.drift:judge_drift",
     "judge_panel": "judging.panel.ask:judge_panel",
+    "judge_partition": "judging.partitions.work:judge_partition",
     "leaderboard": "evaluation.leaderboard:leaderboard",
     "lgtm_report": "annotate.lgtm_report:lgtm_report",
     "look_sessions": "annotate.look:look_sessions",
@@ -201,14 +209,16 @@ _PUBLIC = {
     "retrieve_run": "runs.retrieve_run:retrieve_run",
     "reuse": "pools.reuse:reuse",
     "route": "agreement.route.route:route",
+    "share_of": "judging.partitions.share:share_of",
     "shift": "pools.shift:shift",
     "side_by_side_report": "annotate.side_by_side_report:side_by_side_report",
     "status_of_raters": "annotate.raters.status:status_of_raters",
     "tune": "agreement.tune.tune:tune",
     "update": "corpus.update:update",
-    "write_routed": "agreement.route.route:write_routed",
     "validate": "collection.validate:validate",
     "vector_run": "runs.vector_run:vector_run",
+    "write_partitions": "judging.partitions.write:write_partitions",
+    "write_routed": "agreement.route.route:write_routed",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""
 

@@ -12,7 +12,11 @@ from forked import Forked
 
 from labeler.collection.layout import Collection
 from labeler.data import Pair
-from labeler.testing import Call, FakeServer
+from labeler.judging.partitions.share import Share
+from labeler.judging.partitions.work import judge_partition
+from labeler.judging.partitions.write import write_partitions
+from labeler.judging.session import JudgeOptions
+from labeler.testing import Call, FakeServer, fake_model
 
 WORDS = ("anchor", "basil", "copper", "dune", "ember", "fjord", "grove", "harbor", "iris", "jade")
 
@@ -43,6 +47,14 @@ def make_collection(folder: Path, queries: int = 2, documents: int = 5) -> Colle
 
 def _rows(path: Path, rows: list[dict[str, str]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def judged_partitions(collection: Collection, folder: Path, name: str) -> None:
+    """Cut a pool into partitions, which is one of so few pairs, and judge it."""
+    model = fake_model('{"grade": 1}')
+    options = JudgeOptions(model=model, name=name)
+    write_partitions(collection, folder, options)
+    judge_partition(folder, 0, Share(model=model))
 
 
 def fill_sheet(sheet: Path, grade: str) -> None:

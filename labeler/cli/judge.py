@@ -12,6 +12,7 @@ from labeler.cli import encoder_options, model_options, options  # noqa: F401  r
 from labeler.cli.batches import BatchCommand, BatchFlags
 from labeler.cli.expanding import EXPANDING, MAX_ROUNDS, NEIGHBORS, REL, Neighbors, check_expanded
 from labeler.cli.numbers import COUNT, COUNT_OR_NONE, SHARE, TOP_GRADE, number
+from labeler.cli.on_ray import RayFlags, judge_on_ray
 from labeler.cli.panel_options import (
     PANEL,
     PanelRuleFlags,
@@ -118,6 +119,7 @@ def command(
     ] = "",
     together: PanelRuleFlags,
     batches: BatchFlags,
+    workers: RayFlags,
     encoder: EncoderOptions,
     limits: Limits,
     flags: model_options.RunFlags,
@@ -132,19 +134,19 @@ def command(
     from labeler.judging.session import JudgeOptions
     from labeler.models.choose import model_in
 
-    to, model = output.made_from(open_collection(folder).folder), model_in(model, model_file)
     collection, watched = open_collection(folder), control_of(flags)
+    to, model = output.made_from(collection.folder), model_in(model, model_file)
     settings = (flags.concurrency, flags.retry_failed, flags.redact, limits)
     asked = JudgeOptions(prompt or "", model, base_url, name, *settings)
     ways = {"control": bool(control), "expand": expand is not None, "panel": bool(panel)}
     ways |= {"batch": bool(batches.batch or batches.batch_file), "repeat": repeat != 1}
-    _check_one_way(ways)
+    _check_one_way(ways | {"ray": workers.is_asked()})
     growth = {"max_rounds": max_rounds, "max_pairs": max_pairs, "neighbors": neighbors, "rel": rel}
     check_expanded(expand is not None, {**growth, **asdict(encoder)})
     _check_of_control(control, fixed=fixed, redraw=redraw)
     if control:
-        which = (control, fixed, redraw)
-        _control(collection, asked, which, watched, (flags.dry_run, output, to))
+        shown = (flags.dry_run, output, to)
+        _control(collection, asked, (control, fixed, redraw), watched, shown)
         return
     asked = replace(asked, prompt=PROMPT if prompt is None else prompt)
     if ways["batch"]:
@@ -161,6 +163,9 @@ def command(
         show_outcome(plan, show_judging_plan, output, to)
         if expand is not None:
             note("that is the pool as it is; what rounds add to it is not known before")
+        return
+    if workers.ray:
+        judge_on_ray(collection, asked, workers, watched, (output, to))
         return
     if expand is not None:
         from labeler.models.encoders import Encoding
@@ -186,6 +191,7 @@ _WHY = {
     "expand": "it adds pairs that are judged once",
     "panel": "its members judge the pool once",
     "batch": "it asks about each pair of the pool once",
+    "repeat": "it asks about each pair several times",
 }
 """What each way of judging does, which says why it goes without the others."""
 
@@ -216,8 +222,8 @@ def _panel(
     from labeler.judging.panel.members import PanelOptions
 
     (text, asked), (dry_run, output, to) = members, shown
-    several = members_named(text, asked)
-    how = collection, several, asked.name, PanelOptions(together.rule, together.fewest)
+    panel_options = PanelOptions(together.rule, together.fewest)
+    how = collection, members_named(text, asked), asked.name, panel_options
     if dry_run:
         plan = run_until_stopped(lambda stop: aplan_panel(*how, control.with_stop(stop)))
         show_outcome(plan, show_panel_plan, output, to)
@@ -242,11 +248,10 @@ class _Shown:
 
 def _retest(result: JudgeResult, repeat: int) -> Retest | None:
     """How far the assessor agrees with itself, where all was asked about several times."""
-    if repeat == 1 or result.stopped:
-        return None
     from labeler.agreement.retest import retest_of
 
-    return retest_of(result.job.collection, result.name)
+    asked_again = repeat > 1 and not result.stopped
+    return retest_of(result.job.collection, result.name) if asked_again else None
 
 
 def _show(shown: _Shown) -> None:

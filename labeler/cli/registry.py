@@ -90,6 +90,9 @@ COMMANDS: dict[str, Command] = {
         "judging.judge",
         "labeler judge coll/ --prompt umbrela --model gpt-4.1-mini --as first",
     ),
+    "collect": Command(
+        "collect", JUDGE, "judging.partitions.collect", "labeler collect coll/ /shared/parts"
+    ),
     "relabel": Command(
         "relabel",
         JUDGE,

@@ -39,6 +39,7 @@ READ_ONLY = {
 ELSEWHERE = {
     "annotate": "appends to journals, each under a lock of its own: tests/annotate",
     "cascade": "judges as judge does, and keeps a set under the lock as panel does",
+    "collect": "keeps a set under the collection's lock as judge does: tests/judging",
     "demo": "takes the steps of build",
     "index": "writes into a database, and to the card under the lock: tests/runs",
     "monitor": "writes a file of its own under the collection's lock: tests/monitoring",

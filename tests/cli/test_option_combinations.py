@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made import judged_partitions
 
 from labeler.cli import COMMANDS, execute, make_app
 from labeler.cli.shown_types import with_plain_types
@@ -47,6 +48,7 @@ ARGUMENTS: dict[str, list[str]] = {
         "coll --model similarity --as second",
         "coll --model similarity --panel basic,umbrela",
     ],
+    "collect": ["coll parts"],
     "relabel": ["coll --from first --model similarity --as second"],
     "probe": ["coll --model similarity --qrels llm --pairs 2", "coll --model similarity --dry-run"],
     "panel": ["coll first llm", "llm.qrels other.qrels", "coll first human"],
@@ -119,6 +121,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     judge(
         collection, model=fake_model('{"reason": "so", "grade": 2}'), prompt="basic", name="first"
     )
+    judged_partitions(collection, folder / "parts", "parted")
     draws = random.Random(7)
     docs = [f"d{n}" for n in range(8)]
     for path in QRELS:

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 import typer
-from made import fill_sheet
+from made import fill_sheet, judged_partitions
 
 from labeler.cli import COMMANDS, execute, make_app
 from labeler.collection.annotations import JournalRow, journal_path
+from labeler.collection.layout import Collection
 from labeler.corpus.ingest import ingest
 from labeler.corpus.rechunk import rechunk
 from labeler.data import Query
@@ -116,6 +117,7 @@ CASES = {
     "shift": Case("shift cut -o OUT", ()),
     "judge": Case("judge coll --model similarity --dry-run -o OUT", ()),
     "tune": Case("tune tuned --prompts umbrela,basic --models similarity --dry-run -o OUT", ()),
+    "collect": Case("collect coll parts -o OUT", ()),
     "relabel": Case("relabel coll --from llm --model similarity --dry-run -o OUT", ()),
     "generate": Case("generate coll --model local --dry-run -o OUT", ()),
 }
@@ -178,6 +180,8 @@ def place(
         made("cut", tmp_path)
     if "cascade" in request.node.name:
         judge(tmp_path / "cut", model="similarity", name="b")
+    if "-collect" in request.node.name or "[collect" in request.node.name:
+        judged_partitions(Collection(tmp_path / "coll"), tmp_path / "parts", "parted")
     if "annotate" in request.node.name:
         looked_at(tmp_path / "looked")
     if "realism" in request.node.name:

@@ -39,12 +39,15 @@ class CollectedPartitions:
     partitions: int
     replies: int
 
-    def check_all(self) -> None:
-        """Raise `Incomplete` where partitions are not judged yet."""
+    def check_all(self, *, asked: bool = True) -> None:
+        """Raise `Incomplete` where partitions are not judged yet.
+
+        Where nothing was `asked`, the same call would not change that.
+        """
         if self.done < self.partitions:
             left = self.partitions - self.done
             problem = f"{left:,} of {count_of(self.partitions, 'partition', 'partitions')} not"
-            raise Incomplete(f"{problem} judged yet", again={})
+            raise Incomplete(f"{problem} judged yet", again={} if asked else None)
 
     def sentence(self) -> str:
         """What was taken in."""
@@ -65,6 +68,15 @@ def collect(
     """Take replies of partitions into a collection's store, and judgements into its files.
 
     Partitions that are not judged yet are counted; their pairs keep the judgements that they have.
+
+    >>> from tempfile import mkdtemp
+    >>> from labeler import JudgeOptions, Share, judge_partition, write_partitions
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection, folder, model = small_collection(), mkdtemp(), fake_model('{"grade": 2}')
+    >>> job = write_partitions(collection, folder, JudgeOptions(model=model, name="first"), rows=1)
+    >>> done = judge_partition(folder, 0, Share(model=model))
+    >>> print(collect(collection, folder).sentence())
+    1 of 2 partitions judged, 2 new replies
     """
     control = control or Control()
     return run_to_end(lambda stop: acollect_partitions(collection, folder, control.with_stop(stop)))
@@ -87,7 +99,7 @@ async def acollect_partitions(
     set_of_pairs = job_of(opened, job.name, pool_of(opened, texts), texts)
     judging = _judged(set_of_pairs, parts, job, stopped)
     if not done and not opened.judgements(job.name).exists():
-        raise stopped or Incomplete(f"{parts.path}: no partition is judged yet", again={})
+        raise stopped or Incomplete(f"{parts.path}: no partition is judged yet")
     assessor = _assessor(parts, job)
     tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
     result = JudgeResult(set_of_pairs, tally, spent or Spending(), True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -170,10 +171,12 @@ def read_judged(path: Path) -> Iterator[tuple[int, Judged]]:
             yield row[0], _judged(row)
 
 
-def failures_in(path: Path) -> set[str]:
-    """The statuses of the pairs of a partition that have no grade."""
+def statuses_in(path: Path) -> Counter[str]:
+    """How many pairs of a partition have no grade, by the status of their failure."""
     with _as_written(path):
-        return {status for (status,) in _rows(path, ["status"])} - {JUDGED}
+        statuses = Counter(status for (status,) in _rows(path, ["status"]))
+    del statuses[JUDGED]
+    return statuses
 
 
 def _judged(row: tuple[Any, ...]) -> Judged:

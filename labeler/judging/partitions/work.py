@@ -73,6 +73,14 @@ def judge_partition(
     This is all that a worker of any scheduler has to call. Replies are kept in the folder as they
     arrive: the same call, made again, asks only for what is missing. The model's key comes from
     this machine's environment. `share_of` says what is a fair part of limits.
+
+    >>> from tempfile import mkdtemp
+    >>> from labeler import JudgeOptions, write_partitions
+    >>> from labeler.testing import fake_model, small_collection
+    >>> folder, model = mkdtemp(), fake_model('{"grade": 2}')
+    >>> job = write_partitions(small_collection(), folder, JudgeOptions(model=model, name="first"))
+    >>> judge_partition(folder, 0, Share(model=model))
+    JudgedPartition(number=0, pairs=4, judged=4, failures={})
     """
     control = control or Control()
 

@@ -24,6 +24,7 @@ from labeler.judging.partitions.rows import PositionedPair, write_pairs
 from labeler.judging.partitions.seed import seeded
 from labeler.judging.session import JudgeOptions, Prepared, prepare
 from labeler.models.control import Control
+from labeler.models.loop import run_to_end
 from labeler.models.policies.defer import Deferral
 from labeler.models.policies.stack import facts_about
 from labeler.models.server.addresses import masked
@@ -33,6 +34,31 @@ ROWS = 5_000
 """Pairs of a partition at least, where nobody says how many."""
 
 FILES = ("corpus", "queries", "pool")
+
+
+def write_partitions(
+    collection: Collection | Path | str,
+    folder: PartitionFolder | Path | str,
+    options: JudgeOptions,
+    rows: int = ROWS,
+    control: Control | None = None,
+) -> PartitionedJob:
+    """Cut a pool into partitions of whole queries, which `judge_partition` judges anywhere.
+
+    Each has so many pairs at least, and their texts. The folder is a new one, or holds the same
+    partitions.
+
+    >>> from tempfile import mkdtemp
+    >>> from labeler.testing import fake_model, small_collection
+    >>> options = JudgeOptions(model=fake_model('{"grade": 2}'), name="first")
+    >>> job = write_partitions(small_collection(), mkdtemp(), options, rows=1)
+    >>> [partition.pairs for partition in job.partitions]
+    [2, 2]
+    """
+    control = control or Control()
+    return run_to_end(
+        lambda stop: awrite_partitions(collection, folder, options, rows, control.with_stop(stop))
+    )
 
 
 async def awrite_partitions(
