@@ -58,7 +58,7 @@ class RunState:
 
 
 class Coordinator:
-    """The state of a run on several workers; the limits are those of all coordinator."""
+    """The state of a run on several workers; the limits are those of all of them."""
 
     def __init__(self, limits: Limits, workers: int) -> None:
         self._budget = SharedBudget(limits, workers)

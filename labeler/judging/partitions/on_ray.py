@@ -62,7 +62,7 @@ def judge_on_ray(
     """Judge a collection's pool on Ray, by partitions in a folder that all its machines share.
 
     The same call, made again, judges the partitions that are not done, and those with failed calls.
-    The limits are those of all workers coordinator.
+    The limits are those of all workers together.
     """
     control = control or Control()
     return run_to_end(
