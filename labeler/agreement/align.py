@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler.agreement.statistics.contingency import GradedPairs
-from labeler.agreement.tally import NO_LABEL, GradeTally, Label, Labels, tally_of
+from labeler.agreement.tally import NO_LABEL, GradeTally, Label, Labels, narrow, tally_of
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
@@ -151,7 +152,7 @@ def align_tally(tally: GradeTally, rules: Rules) -> Aligned:
 
 def _places(places: Sequence[int | None]) -> Integers:
     """Places in the scale, -1 for none, and one more -1 for what has no value at all."""
-    return np.array([-1 if at is None else at for at in places] + [-1], dtype=np.int64)
+    return narrow(np.array([-1 if at is None else at for at in places] + [-1]))
 
 
 def _sum(counts: Integers, rows: Flags) -> int:
@@ -170,14 +171,16 @@ def _graded_pairs(
     tally: GradeTally, scale: tuple[int, ...], graded: Flags, grades: tuple[Integers, Integers]
 ) -> GradedPairs:
     """The rows that both graded, and the queries that have any, in their order."""
-    used, query = np.unique(tally.query[graded], return_inverse=True)
+    rows = tally.query[graded]
+    has_pairs = np.bincount(rows, minlength=len(tally.queries)) > 0
+    number = narrow(np.cumsum(has_pairs) - 1)
     is_single = tally.row is not None
     return GradedPairs(
-        tuple(tally.queries[number] for number in used.tolist()),
+        tuple(compress(tally.queries, has_pairs.tolist())),
         scale,
-        query,
+        number[rows],
         *grades,
-        np.flatnonzero(graded) if tally.row is None else tally.row[graded],
+        narrow(np.flatnonzero(graded)) if tally.row is None else tally.row[graded],
         None if tally.weight is None else tally.weight[graded],
         None if is_single else tally.count[graded],
     )

@@ -21,6 +21,7 @@ from labeler.agreement.tally import Labels
 from labeler.collection.choose import run_paths, runs_by_name
 from labeler.data import Qrels
 from labeler.errors import Misuse
+from labeler.messages import no_progress
 from labeler.trec.memory import Source, as_qrels, as_run
 
 FilePath = str | os.PathLike[str]
@@ -44,7 +45,8 @@ def sources_of(
     files = [] if isinstance(runs, Mapping) else paths_of(runs)
     if _all_paths(everybody) and not isinstance(more_humans, Mapping):
         names = [os.fspath(path) for path in everybody[: 1 + len(assessors)]]
-        sources = open_sources(names, more_humans, files, tallied=not runs)
+        counted = None if runs else no_progress
+        sources = open_sources(names, more_humans, files, tallied=counted)
     else:
         sources = _of_memory(human, assessors, more_humans)
         runs_of_files = {

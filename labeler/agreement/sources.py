@@ -25,6 +25,7 @@ from labeler.evaluation.origin import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
+from labeler.messages import Advance, Progress
 from labeler.trec.labels import read_labels
 from labeler.trec.runs import read_run
 from labeler.trec.tags import read_tag
@@ -85,12 +86,12 @@ def open_sources(
     more_humans: Sequence[str] = (),
     runs: Sequence[Path] = (),
     *,
-    tallied: bool = False,
+    tallied: Progress | None = None,
 ) -> Sources:
     """Files `HUMAN OTHER...`, or a collection's directory and names in it.
 
-    Where `tallied`, two files of labels without runs are counted, whatever their size, and their
-    pairs are not held.
+    With `tallied`, two files of labels without runs are counted, whatever their size, and their
+    pairs are not held; it is told how many queries are.
     """
     first, *rest = arguments
     notes: list[str] = []
@@ -100,9 +101,9 @@ def open_sources(
         opened = _of_collection(open_collection(Path(first)), rest, more_humans, notes.append)
     elif not rest:
         raise Misuse("expected human qrels and at least one other file, or a collection")
-    elif tallied and len(rest) == 1 and not (more_humans or runs):
-        with rereadable():
-            opened = _of_two_files(first, rest[0], notes.append)
+    elif tallied is not None and len(rest) == 1 and not (more_humans or runs):
+        with rereadable(), tallied("queries counted") as advance:
+            opened = _of_two_files((first, rest[0]), notes.append, advance)
     else:
         assessors = tuple(source_of_file(Path(name), name) for name in rest)
         more = {name: people_of_file(Path(name), notes.append) for name in more_humans}
@@ -111,11 +112,12 @@ def open_sources(
     return _with_runs(replace(opened, notes=tuple(notes)), runs)
 
 
-def _of_two_files(human: str, other: str, warn: Warn) -> Sources:
+def _of_two_files(names: tuple[str, str], warn: Warn, advance: Advance) -> Sources:
     """Two files, counted where they are plain labels, else read whole."""
+    human, other = names
     paths = Path(human), Path(other)
     is_plain = not other.endswith(JUDGEMENTS) and not routed_of_file(paths[0])
-    both = tally_files(*paths) if is_plain else None
+    both = tally_files(*paths, advance) if is_plain else None
     if both is None:
         people = people_of_file(paths[0], warn)
         return Sources(human, people, (source_of_file(paths[1], other),))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -87,12 +87,22 @@ class GradeTally:
         )
 
 
+def narrow(values: Integers) -> Integers:
+    """The same numbers in 32 bits each, as of places and counts there are many millions."""
+    return cast("Integers", values.astype(np.int32))
+
+
 def _in_order(tally: GradeTally, rows: Flags) -> Iterable[tuple[int, int]]:
     """Codes of labels with their counts in some rows, in the order of the rows."""
-    codes, first, which = np.unique(tally.label[rows], return_index=True, return_inverse=True)
-    counts = np.bincount(which, weights=tally.count[rows], minlength=len(codes)).astype(np.int64)
-    order = np.argsort(first)
-    return zip(codes[order].tolist(), counts[order].tolist(), strict=True)
+    lowest = NO_LABEL - len(tally.statuses)
+    at = np.flatnonzero(rows)
+    codes = tally.label[at] - lowest
+    counts = np.bincount(codes, weights=tally.count[at]).astype(np.int64)
+    first = np.full(len(counts), len(rows))
+    first[codes[::-1]] = at[::-1]  # of equal codes the first row is written last
+    used = np.flatnonzero(first < len(rows))
+    order = used[np.argsort(first[used])]
+    return zip((order + lowest).tolist(), counts[order].tolist(), strict=True)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.agreement.align import AssessorLabels
-from labeler.agreement.tally import NO_LABEL, GradeTally, Label
+from labeler.agreement.tally import NO_LABEL, GradeTally, Label, narrow
 from labeler.arrays import Flags, Integers
 from labeler.data import Qrels
 from labeler.errors import BadInput
@@ -96,8 +96,9 @@ class _Counting:
         _, first, count = np.unique(cell, return_index=True, return_counts=True)
         order = np.argsort(first, kind="stable")
         rows = first[order]
+        queries, grades, labels = map(narrow, (query[0][rows], grade[rows], label[rows]))
         alone = len(others.starts) - int((partner >= 0).sum())
-        return _Cells(query[0][rows], grade[rows], label[rows], count[order], alone)
+        return _Cells(queries, grades, labels, narrow(count[order]), alone)
 
 
 def _tallied(first: Index, second: Index, advance: Advance) -> TalliedFiles:
@@ -106,7 +107,7 @@ def _tallied(first: Index, second: Index, advance: Advance) -> TalliedFiles:
     done = 0
     for batch in batches([first, second]):
         part = counting.cells(batch)
-        cells.append(replace(part, query=(part.query + done).astype(np.int32)))
+        cells.append(replace(part, query=part.query + np.int32(done)))
         done += len(batch.names)
         advance(min(done, len(names)), len(names))
     query, grade, label, count = (

@@ -13,12 +13,14 @@ import numpy as np
 
 from labeler.agreement.agree import AgreeOptions, agree_all
 from labeler.agreement.align import AssessorLabels
+from labeler.agreement.memory import sources_of
 from labeler.agreement.result import AgreementResult
 from labeler.agreement.sources import AssessorSource, Sources
-from labeler.agreement.tally import NO_LABEL, GradeTally
+from labeler.agreement.tally import NO_LABEL, GradeTally, tally_of
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import reading
+from labeler.trec.memory import Source
 
 _COLUMNS = ("query", "grade", "label", "count")
 _VALUES = ("queries", "grades", "labels", "statuses")
@@ -60,6 +62,20 @@ def _check(path: Path, tally: GradeTally) -> None:
             raise BadInput(f"{path}: a damaged tally: its columns do not fit together")
 
 
+def tally_between(human: Source, assessor: Source) -> GradeTally:
+    """The tally of an assessor's labels beside human grades, given as `agree` takes them.
+
+    Two files of plain labels are counted a few queries at a time, whatever their size.
+
+    >>> tally = tally_between({"q1": {"d1": 2, "d2": 0}}, {"q1": {"d1": 2, "d2": 1}})
+    >>> tally.grades, tally.labels, tally.count.tolist()
+    ((2, 0), (2, 1), [1, 1])
+    """
+    sources = sources_of(human, (assessor,))
+    judged = sources.assessors[0].judged
+    return judged.tally or tally_of(sources.human, judged)
+
+
 def agree_tally(
     tally: GradeTally,
     options: AgreeOptions | None = None,
@@ -67,10 +83,9 @@ def agree_tally(
 ) -> AgreementResult:
     """How far an assessor agrees with human grades, from their tally.
 
-    >>> from labeler.agreement.align import AssessorLabels
-    >>> from labeler.agreement.tally import merged, tally_of
-    >>> first = tally_of({"q1": {"d1": 2, "d2": 0}}, AssessorLabels({"q1": {"d1": 2, "d2": 1}}))
-    >>> second = tally_of({"q2": {"d3": 1, "d4": 0}}, AssessorLabels({"q2": {"d3": 1, "d4": 0}}))
+    >>> from labeler.agreement.tally import merged
+    >>> first = tally_between({"q1": {"d1": 2, "d2": 0}}, {"q1": {"d1": 2, "d2": 1}})
+    >>> second = tally_between({"q2": {"d3": 1, "d4": 0}}, {"q2": {"d3": 1, "d4": 0}})
     >>> agree_tally(merged([first, second])).assessors[0].agreement.statistics["kappa"].value
     0.6363636363636364
     """

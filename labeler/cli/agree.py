@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,7 +12,7 @@ import typer
 from labeler.cli.numbers import DRAWS, GRADE, SEED, SHARE, WIDTH, number
 from labeler.cli.options import OUTPUT, OutputFlags, unfolded
 from labeler.cli.output import name_unread_runs, said_to, say_drawn, show, show_json, warn
-from labeler.cli.screen import note, say
+from labeler.cli.screen import note, progress, say
 
 if TYPE_CHECKING:
     from labeler.agreement.agree import AgreeOptions
@@ -217,7 +218,8 @@ def command(
         epsilon,
         baseline,
     )
-    opened = open_sources(sources, more_humans or (), runs or (), tallied=True)
+    shown = partial(progress, stays=False)
+    opened = open_sources(sources, more_humans or (), runs or (), tallied=shown)
     name_unread_runs(sources[0], *(runs or ()))
     inputs = tuple(map(Path, (*sources, *(more_humans or ()), *(runs or ()))))
     to = output.written_to(output.output, *inputs) if output.output else None

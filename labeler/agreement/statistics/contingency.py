@@ -53,7 +53,7 @@ def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
 def query_tables(pairs: GradedPairs) -> Floats:
     """One `(k, k)` table of counts (or of weights) a query, human grades in rows."""
     k = len(pairs.grades)
-    cell = (pairs.query * k + pairs.human) * k + pairs.assessor
+    cell = (pairs.query.astype(np.int64) * k + pairs.human) * k + pairs.assessor
     size = len(pairs.queries) * k * k
     weights = pairs.count if pairs.weight is None else pairs.weight
     counts = np.bincount(cell, weights=weights, minlength=size)

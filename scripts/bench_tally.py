@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""What does agreement of two files of many pairs take, beside pandas and scikit-learn?
+
+Two qrels of 100 documents a query, sorted, are written for each size. `labeler agree` gives all of
+its statistics with intervals over queries. The peers give the table and kappa alone, without an
+interval: pandas reads and joins the files and counts (`crosstab`), scikit-learn's
+`cohen_kappa_score` takes the two columns of grades. Each is a process of its own; CPU seconds and
+peak memory are the system's. `--peers-up-to` bounds the size from which peers are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+PER_QUERY, BLOCK = 100, 10_000
+PANDAS = """
+import sys
+import pandas as pd
+columns = {0: str, 2: str, 3: int}
+first, second = (
+    pd.read_csv(path, sep=" ", header=None, usecols=list(columns), dtype=columns)
+    for path in sys.argv[1:]
+)
+both = first.merge(second, on=[0, 2])
+table = pd.crosstab(both["3_x"], both["3_y"])
+from sklearn.metrics import cohen_kappa_score
+print(table.to_numpy().sum(), round(cohen_kappa_score(both["3_x"], both["3_y"]), 4))
+"""
+
+
+def digits(numbers: np.ndarray, width: int) -> np.ndarray:
+    """The decimal digits of numbers, `(numbers, width)` bytes."""
+    powers = 10 ** np.arange(width - 1, -1, -1)
+    return (numbers[:, None] // powers % 10 + ord("0")).astype(np.uint8)
+
+
+def write(paths: tuple[Path, Path], queries: int) -> None:
+    """Two files of the same pairs: the second keeps a grade about three times of five."""
+    rng = np.random.default_rng(0)
+    with paths[0].open("wb") as people, paths[1].open("wb") as other:
+        for start in range(0, queries, BLOCK):
+            count = min(BLOCK, queries - start)
+            query = np.repeat(np.arange(start, start + count), PER_QUERY)
+            steps = rng.integers(1, 800_000, (count, PER_QUERY))
+            document = 10_000_000 + np.cumsum(steps, axis=1).ravel()
+            human = rng.choice(4, len(query), p=[0.55, 0.2, 0.15, 0.1])
+            kept = rng.random(len(query)) < np.repeat(rng.uniform(0.45, 0.75, count), PER_QUERY)
+            for out, grade in (
+                (people, human),
+                (other, np.where(kept, human, rng.integers(0, 4, len(query)))),
+            ):
+                lines = np.empty((len(query), 23), dtype=np.uint8)
+                lines[:] = np.frombuffer(b"q0000000 0 d00000000 0\n", dtype=np.uint8)
+                lines[:, 1:8], lines[:, 12:20] = digits(query, 7), digits(document, 8)
+                lines[:, 21] = grade + ord("0")
+                out.write(lines.tobytes())
+
+
+def measured(command: list[str]) -> tuple[float, float, str]:
+    """Seconds of CPU, megabytes at the peak, and the last words of what was printed."""
+    code = (
+        "import resource, subprocess, sys; "
+        "out = subprocess.run(sys.argv[1:], capture_output=True, text=True); "
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN); "
+        "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, out.returncode, "
+        "' '.join(out.stdout.split())[:60])"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
+    ).stdout.split(" ", 3)
+    return float(printed[0]), float(printed[1]), f"exit {printed[2]}: {printed[3].strip()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pairs", type=float, nargs="*", default=[1e6, 1e7])
+    parser.add_argument("--peers-up-to", type=float, default=1e7)
+    asked = parser.parse_args()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    for pairs in map(int, asked.pairs):
+        with tempfile.TemporaryDirectory(prefix="bench-tally-") as folder:
+            paths = Path(folder) / "human.qrels", Path(folder) / "other.qrels"
+            write(paths, max(pairs // PER_QUERY, 1))
+            files = list(map(str, paths))
+            command = [sys.executable, "-m", "labeler", "agree", *files, "--format", "csv"]
+            cpu, megabytes, said = measured(command)
+            print(f"{pairs:,} pairs, labeler: {cpu:.1f} s of CPU, {megabytes:,.0f} MB; {said}")
+            if pairs > asked.peers_up_to:
+                continue
+            theirs, memory, said = measured([sys.executable, "-c", PANDAS, *files])
+            print(
+                f"{pairs:,} pairs, pandas and scikit-learn: {theirs:.1f} s of CPU, "
+                f"{memory:,.0f} MB; {said}\n"
+                f"  labeler takes {cpu / theirs:.2f} of the time and "
+                f"{megabytes / memory:.2f} of the memory"
+            )
+
+
+if __name__ == "__main__":
+    main()
