@@ -28,7 +28,7 @@ from labeler.runs.engines.databases.base import (
     VectorSettings,
     digest_of,
 )
-from labeler.runs.engines.databases.opening import opened_vectors
+from labeler.runs.engines.databases.opening import opened_vectors, warning_of
 from labeler.runs.engines.databases.pgvector import Pgvector
 from labeler.runs.unsent import DOCUMENTS_OF_A_PART, ToSend, documents_to_send, parts_of
 from labeler.store.vectors import Vectors
@@ -104,6 +104,8 @@ class Upload:
     async def run(self, stop: StopSignal) -> IndexResult:
         """Send what is not there, remove what is gone, and say in the end that all is there."""
         watch = self.control.with_stop(stop)
+        if warning := warning_of(self.address):
+            watch.note(warning)
         async with opened_vectors(self.address) as database:
             contents = await database.contents()
             encoder, before = await self._encoder(watch), replace(watch.spent)

@@ -23,7 +23,7 @@ from labeler.runs.asking import AnswerKeeping, AskingLimits, ask_all
 from labeler.runs.engines.databases.address import VectorAddress, vector_address
 from labeler.runs.engines.databases.base import SearchSettings, StoredVectors
 from labeler.runs.engines.databases.engine import VectorEngine
-from labeler.runs.engines.databases.opening import opened_vectors
+from labeler.runs.engines.databases.opening import opened_vectors, warning_of
 from labeler.runs.engines.databases.qdrant import check_qdrant_search
 from labeler.runs.journal import journal_path, opened_journal
 from labeler.runs.matching import DocumentIds, run_of
@@ -130,6 +130,8 @@ def checked_engine(collection: Collection, search: VectorSearch, control: Contro
     engine = VectorEngine(address, search.settings)
     if engine.kind == "qdrant":
         check_qdrant_search(search.settings)
+    if warning := warning_of(address):
+        control.note(warning)
     contents = run_to_end(lambda _stop: contents_of(address))
     if contents is None or not contents.rows:
         raise BadInput(

@@ -27,6 +27,7 @@ from labeler.pools.pool import pool
 from labeler.runs.engines.answers import Hit
 from labeler.runs.engines.databases.address import vector_address
 from labeler.runs.engines.databases.base import SearchSettings, VectorSettings, point_of
+from labeler.runs.engines.databases.opening import warning_of
 from labeler.runs.index import index
 from labeler.runs.recall import share_of
 from labeler.runs.retrieve import retrieve
@@ -361,6 +362,39 @@ def test_a_key_comes_from_the_environment_and_is_shown_nowhere(
     files = [path.read_bytes() for path in collection.folder.rglob("*") if path.is_file()]
     for text in (said.out, said.err, caplog.text, *(f.decode("utf-8", "replace") for f in files)):
         assert "s3cret-key" not in text
+
+
+def test_a_key_that_would_go_unencrypted_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses = (
+        "qdrant://db.example/docs",
+        "qdrant+https://db.example/docs",
+        "qdrant://[::1]/docs",
+    )
+    assert [warning_of(vector_address(text)) for text in addresses] == ["", "", ""]
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
+    warnings = [warning_of(vector_address(text)) for text in addresses]
+    assert "QDRANT_API_KEY goes over the network unencrypted" in warnings[0]
+    assert "s3cret" not in warnings[0]
+    assert warnings[1:] == ["", ""]
+
+
+def test_an_index_looks_at_more_candidates_than_are_asked_for_unless_it_is_told_otherwise(
+    collection: Collection,
+) -> None:
+    with qdrant_server() as qdrant:
+        address = qdrant.address("docs")
+        index(collection, address)
+        for more, exact, params in (
+            ((), False, {"hnsw_ef": 400}),
+            (("hnsw_ef=64", "quantization.rescore=true"), False, None),
+            ((), True, {"exact": True}),
+        ):
+            settings = SearchSettings(exact, more=more)
+            options = RetrieveOptions(depth=200, force=True)
+            search = VectorSearch(address, settings, recall_queries=0)
+            vector_run(collection, search, "near", options)
+            asked = qdrant.sent("POST /points/query")[-1]["params"]
+            assert asked == (params or {"hnsw_ef": 64, "quantization": {"rescore": True}})
 
 
 def test_a_busy_server_is_asked_again(collection: Collection) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractAsyncContextManager
+from urllib.parse import urlsplit
 
 from labeler.runs.engines.databases.address import QdrantAddress, VectorAddress
 from labeler.runs.engines.databases.base import VectorDatabase
 from labeler.runs.engines.databases.pgvector import opened_pgvector
-from labeler.runs.engines.databases.qdrant import opened_qdrant
+from labeler.runs.engines.databases.qdrant import KEY, opened_qdrant
 
 SECONDS = 60.0
 TRIES = 5
@@ -20,3 +22,15 @@ def opened_vectors(
     if isinstance(address, QdrantAddress):
         return opened_qdrant(address, seconds, tries)
     return opened_pgvector(address, seconds, tries)
+
+
+def warning_of(address: VectorAddress) -> str:
+    """What a person should know before a key goes over a network as it is; empty without need."""
+    from labeler.models.server.http import is_loopback
+
+    if not isinstance(address, QdrantAddress) or not os.environ.get(KEY):
+        return ""
+    parts = urlsplit(address.origin)
+    if parts.scheme == "https" or is_loopback(parts.hostname or ""):
+        return ""
+    return f"{address}: {KEY} goes over the network unencrypted; qdrant+https:// encrypts"

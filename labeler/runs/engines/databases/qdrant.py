@@ -33,6 +33,7 @@ NUMBERS_OF_A_REQUEST = 1 << 18
 
 IDS_OF_A_PAGE = 5000
 ID, HASH = "id", "hash"
+LEAST_EF = 128
 _CONNECT_SECONDS = 10.0
 _DIGITS = 8
 """Of numbers between -1 and 1; the vectors are in 32 bits, whose last digit is the seventh."""
@@ -140,7 +141,12 @@ class Qdrant:
         """The documents of the points nearest to a vector, best first."""
         path = settings.id or f"payload.{ID}"
         payload: Any = [path.split(".")[1]] if path.startswith("payload.") else False
-        body = {"query": [*vector], "limit": depth, "with_payload": payload, **_search(settings)}
+        body = {
+            "query": [*vector],
+            "limit": depth,
+            "with_payload": payload,
+            **_search(settings, depth),
+        }
         if self.address.vector:
             body["using"] = self.address.vector
         result = await self._ask("POST", "/points/query", body, tries=1)
@@ -193,12 +199,17 @@ async def opened_qdrant(
 
 def check_qdrant_search(settings: SearchSettings) -> None:
     """Raise `Misuse` where a search of Qdrant's cannot be asked for like this."""
-    _search(settings)
+    _search(settings, 1)
 
 
-def _search(settings: SearchSettings) -> dict[str, Any]:
-    """The filter and the parameters of a search, as the body of a request has them."""
-    params: dict[str, Any] = {}
+def _search(settings: SearchSettings, depth: int) -> dict[str, Any]:
+    """The filter and the parameters of a search, as the body of a request has them.
+
+    Left to itself, the index looks at no more candidates than are asked for, and misses many.
+    """
+    params: dict[str, Any] = {"exact": True} if settings.exact else {}
+    if not settings.exact:
+        params["hnsw_ef"] = max(LEAST_EF, 2 * depth)
     for text in settings.more:
         name, equals, value = text.partition("=")
         if not equals or not name.replace("_", "").replace(".", "").isalnum():
@@ -207,12 +218,13 @@ def _search(settings: SearchSettings) -> dict[str, Any]:
         *outer, last = name.split(".")
         inner = params
         for step in outer:
-            inner = inner.setdefault(step, {})
+            within = inner.setdefault(step, {})
+            if not isinstance(within, dict):
+                raise Misuse(f"{text!r:.60}: {step} has a value already", parameter="search")
+            inner = within
         inner[last] = _json_value(value)
-    if settings.exact:
-        params["exact"] = True
     more = {"filter": _filter(settings.filter)} if settings.filter else {}
-    return {**more, "params": params} if params else more
+    return {**more, "params": params}
 
 
 def _json_value(text: str) -> Any:
