@@ -40,12 +40,12 @@ WAYS = (
     Way("the process", World(0.2, process=PROCESS, limits=RateLimits(1024)), 16_000),
     Way(
         "4 workers on 2 cores",
-        World(0.2, process=PROCESS, processes=4, cores=2, limits=RateLimits(128)),
+        World(0.2, process=PROCESS, processes=4, cores=2, limits=RateLimits(512)),
         16_000,
     ),
     Way(
         "4 workers, 5,000 a minute in shares",
-        World(rpm=5000, processes=4, cores=2, process=PROCESS, limits=RateLimits(64, 5000)),
+        World(rpm=5000, processes=4, cores=2, process=PROCESS, limits=RateLimits(256, 5000)),
         8000,
     ),
 )
@@ -62,8 +62,7 @@ REAL = (
 def formula(world: World, calls: int) -> float:
     """What the formula says of a world; of a limit that was not told, as if it were."""
     requests = world.limits.requests or world.rpm
-    at_once = world.limits.at_once * world.processes
-    limits = RateLimits(at_once, requests, world.limits.tokens)
+    limits = RateLimits(world.limits.at_once, requests, world.limits.tokens)
     times = CallTimes(world.seconds, world.process / min(world.processes, world.cores))
     return duration_of(calls, calls * world.tokens, limits, times).seconds
 

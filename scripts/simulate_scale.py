@@ -61,9 +61,10 @@ class Server:
     tpm: float | None = None
     queue: float | None = None
 
-    def limits(self, workers: int = 1) -> RateLimits:
-        """The limits of all workers together, each with as many calls at once as it may have."""
-        return RateLimits(self.at_once * (workers if self.rpm else 1), self.rpm, self.tpm)
+    @property
+    def limits(self) -> RateLimits:
+        """The limits of a run, which its workers share."""
+        return RateLimits(self.at_once, self.rpm, self.tpm)
 
 
 SERVERS = [Server(**values) for values in MEASURED["servers"].values()]
@@ -76,7 +77,7 @@ def tokens_of(pairs: int) -> int:
 def live(pairs: int, server: Server, workers: int = 1) -> Duration:
     """How long calls take, by so many processes, each on a core of its own as far as there are."""
     times = CallTimes(CALL_SECONDS, LIVE["process_seconds"] / min(workers, CORES))
-    return duration_of(pairs, tokens_of(pairs), server.limits(workers), times)
+    return duration_of(pairs, tokens_of(pairs), server.limits, times)
 
 
 def batched(pairs: int, server: Server) -> float | None:

@@ -13,7 +13,7 @@ import math
 import random
 import selectors
 from collections.abc import Coroutine, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from labeler.errors import NoAnswer, Retryable
@@ -152,9 +152,9 @@ class _Server:
 
 
 def share_of(limits: RateLimits, processes: int) -> RateLimits:
-    """What one of several processes may do, so that all together keep to the limits a minute."""
+    """What one of several processes may do, so that all together keep to the limits."""
     requests, tokens = (each and each / processes for each in (limits.requests, limits.tokens))
-    return replace(limits, requests=requests, tokens=tokens)
+    return RateLimits(max(1, limits.at_once // processes), requests, tokens)
 
 
 async def _play(world: World, calls: int, seed: int) -> Played:
