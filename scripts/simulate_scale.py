@@ -20,32 +20,40 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from measured_tables import (
+    DAY,
+    LIVE,
+    MEASURED,
+    TOKENS,
+    heading,
+    live_table,
+    memory_table,
+    row,
+    simulated_table,
+    spoken,
+    store_table,
+    validated_table,
+)
 
 from labeler.models.duration import CallTimes, Duration, duration_of
 from labeler.models.policies.rate import RateLimits
 from labeler.models.prices import BATCH_SHARE, Price, price_of
 from labeler.models.server.addresses import OPENAI
 
-HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "how-to" / "scale.md"
-MEASURED = tomllib.loads((HERE / "measured_scale.toml").read_text(encoding="utf-8"))
-LIVE, TOKENS = MEASURED["live"], MEASURED["tokens"]
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "scale.md"
 PAIRS = (10**6, 10**7, 10**8)
 CALL_SECONDS = 1.0
-DAY = 86_400.0
 WINDOW = DAY
 """Seconds within which the Batch API answers; it mostly takes less, and promises no more."""
 
-WORKERS = (1, 8)
 CORES = 8
 """Of the machines on which workers run, together."""
 
 WAITS = {"a day": DAY, "a week": 7 * DAY, "a month": 30 * DAY}
-MODEL = "gpt-4.1-mini"
 
 
 @dataclass(frozen=True)
@@ -108,31 +116,12 @@ def choice(pairs: int, server: Server, most: float) -> str:
     return "no way"
 
 
-def spoken(seconds: float) -> str:
-    """A time in the unit that a person would use."""
-    for unit, size in (("days", DAY), ("h", 3600.0), ("min", 60.0)):
-        if seconds >= 2 * size or unit == "min":
-            amount = seconds / size
-            return f"{amount:,.0f} {unit}" if amount >= 10 else f"{amount:.1f} {unit}"
-    raise AssertionError
-
-
 BOUNDS = {
     "rpm": "calls a minute",
     "tpm": "tokens a minute",
     "concurrency": "calls at once",
     "machine": "the process",
 }
-
-
-def row(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
-
-
-def heading(cells: Sequence[str], left: int = 1) -> Iterator[str]:
-    yield row(*cells)
-    marks = ["---"] * left + ["---:"] * (len(cells) - left)
-    yield f"|{'|'.join(marks)}|"
 
 
 def named(pairs: int) -> str:
@@ -166,18 +155,15 @@ def cost_table() -> Iterator[str]:
 
 def room_table() -> Iterator[str]:
     """How much disk and memory, and how long a run needs to go on after a stop."""
-    columns = ["pairs", "store", "with `--redact`", "other files", "memory"]
+    columns = ["pairs", "store", "other files", "memory"]
     yield from heading([*columns, "to go on from half", "`relabel --reparse`"], left=0)
     for pairs in PAIRS:
         store, rest = pairs * LIVE["store_bytes"], pairs * LIVE["other_bytes"]
-        hidden = pairs * LIVE["redacted_bytes"]
         memory = LIVE["memory_base"] + pairs * LIVE["memory_a_pair"]
         again = spoken(pairs / 2 * LIVE["recall_seconds"])
         reparse = spoken(pairs * LIVE["reparse_seconds"])
-        sizes = [f"{size / 1e9:,.0f} GB" for size in (store, hidden)]
-        yield row(
-            named(pairs), *sizes, f"{rest / 1e9:,.1f} GB", f"{memory / 1e9:,.1f} GB", again, reparse
-        )
+        sizes = [f"{size / 1e9:,.1f} GB" for size in (store, rest, memory)]
+        yield row(named(pairs), *sizes, again, reparse)
 
 
 def choice_table() -> Iterator[str]:
@@ -190,68 +176,11 @@ def choice_table() -> Iterator[str]:
             )
 
 
-def live_table() -> Iterator[str]:
-    """What each part of the live run took."""
-    columns = ["part", "clock", "CPU", "CPU a pair", "peak memory", "calls", "asked again"]
-    yield from heading([*columns, "first new call after"])
-    for part in MEASURED["part"]:
-        first = part.get("first_call")
-        yield row(
-            part["what"],
-            spoken(part["seconds"]),
-            f"{part['cpu']:,.0f} s",
-            f"{1000 * part['cpu'] / part['pairs']:.2f} ms",
-            f"{part['peak']:,.0f} MB",
-            f"{part['calls']:,}",
-            f"{part['again']:,}",
-            f"{first:,.0f} s" if first else "",
-        )
-
-
-def memory_table() -> Iterator[str]:
-    """How the memory of the live run went."""
-    curve = MEASURED["memory"]
-    yield from heading(["calls", *(f"{calls:,}" for calls in curve["calls"])])
-    yield row("memory, MB", *(f"{size:,}" for size in curve["megabytes"]))
-
-
-def simulated_table() -> Iterator[str]:
-    """The formula beside the simulation."""
-    yield from heading(["way", "calls a second, simulated", "by the formula", "ratio", "refused"])
-    for each in MEASURED["simulated"]:
-        ratio = f"{each['simulated'] / each['formula']:.2f} ± {each['error']:.3f}"
-        rates = f"{each['simulated']:,.1f}", f"{each['formula']:,.1f}"
-        yield row(each["way"], *rates, ratio, f"{each['refused']:.1%}")
-
-
-def validated_table() -> Iterator[str]:
-    """The simulation beside real runs."""
-    columns = [
-        "server, and how it is asked",
-        "pairs",
-        "predicted",
-        "measured",
-        "measured / predicted",
-    ]
-    yield from heading([*columns, "429s predicted", "429s"])
-    for each in MEASURED["validated"]:
-        predicted = f"{each['predicted']:.1f} s ± {each['error']:.1f}"
-        ratio = f"{each['measured'] / each['predicted']:.2f}"
-        refusals = f"{each['refusals_predicted']:,}", f"{each['refusals']:,}"
-        yield row(
-            each["way"],
-            f"{each['pairs']:,}",
-            predicted,
-            f"{each['measured']:.1f} s",
-            ratio,
-            *refusals,
-        )
-
-
 TABLES = {
     "time": time_table,
     "cost": cost_table,
     "room": room_table,
+    "store": store_table,
     "choice": choice_table,
     "live": live_table,
     "memory": memory_table,
