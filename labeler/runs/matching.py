@@ -78,6 +78,11 @@ class DocumentIds:
         )
 
 
+def id_in(document: Document, match_id: str) -> str | None:
+    """What a system calls a document, by the field that holds its ids; None where it has none."""
+    return document.id if match_id == OWN_ID else _field(document, match_id)
+
+
 def _field(document: Document, name: str) -> str | None:
     value: Any = document.title if name == "title" else document.metadata.get(_bare(name))
     is_id = isinstance(value, str | int) and not isinstance(value, bool) and value != ""

@@ -26,10 +26,11 @@ from labeler.runs.engines.databases.engine import VectorEngine
 from labeler.runs.engines.databases.opening import opened_vectors, warning_of
 from labeler.runs.engines.databases.qdrant import check_qdrant_search
 from labeler.runs.journal import journal_path, opened_journal
-from labeler.runs.matching import DocumentIds, run_of
+from labeler.runs.matching import OWN_ID, DocumentIds, run_of
 from labeler.runs.query_vectors import query_encoder
 from labeler.runs.recall import QUERIES, IndexRecall, RecallSample, measured_recall
 from labeler.runs.retrieve_run import SECTION, RetrieveOptions, RetrieveResult, retrieve_run
+from labeler.runs.self_search import note_of_own_texts
 from labeler.text.vectors import DENSE_EXTRA
 
 DENSE = "dense"
@@ -62,9 +63,10 @@ def vector_run(
 ) -> RetrieveResult:
     """Search a database of vectors for every query of a collection, and write `runs/NAME.trec`.
 
-    Of vectors that `index` put there, the encoder and the corpus are checked. Of others, only the
-    number of dimensions is. An approximate index is compared to an exact search for some queries,
-    and the share of what it gave is in the result.
+    Of vectors that `index` put there, the encoder and the corpus are checked. Of others, the number
+    of dimensions is, and whether some documents are near to their own texts is told. An approximate
+    index is compared to an exact search for some queries, and the share of what it gave is in the
+    result.
 
     >>> from labeler.testing import small_collection
     >>> vector_run(small_collection(), VectorSearch("docs"), "near")  # doctest: +ELLIPSIS
@@ -75,6 +77,8 @@ def vector_run(
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
     watch = watch or Control()
     engine = checked_engine(opened, search, watch)
+    if not engine.state:
+        note_of_own_texts(opened, engine, search.encoding, how.match_id, watch)
     result = retrieve_run(opened, engine, name, how, watch)
     if search.settings.exact or not search.recall_queries:
         return result
@@ -98,6 +102,8 @@ def dense_run_there(
     Answers are kept until the run is whole. Raises `ProviderError` where a query has none.
     """
     engine = checked_engine(collection, search, control)
+    if not engine.state:
+        note_of_own_texts(collection, engine, search.encoding, OWN_ID, control)
     texts = {query.id: query.text for query in read_queries(collection.queries).values()}
     asking = AskingLimits()
     with opened_journal(collection, DENSE) as journal, control.progress("searching") as advance:
@@ -149,9 +155,8 @@ def checked_engine(collection: Collection, search: VectorSearch, control: Contro
         raise Misuse(f"{address}: {problem} {size:,}; name its encoder", parameter="encoder")
     state = contents.settings.corpus if contents.settings else ""
     rows = count_of(contents.rows, "vector", "vectors")
-    whose = "" if contents.settings else "; that they are of this encoder is for you to know"
     index = f"; {contents.how_searched}" if contents.how_searched else ""
-    control.note(f"{address}: {rows}{index}{whose}")
+    control.note(f"{address}: {rows}{index}")
     return replace(engine, encoder=encoder, state=state)
 
 

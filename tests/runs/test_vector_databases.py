@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from postgres_server import PostgresServer, postgres_server, programs_with_vectors
 from qdrant_server import PointsInMemory, QdrantServer, qdrant_server
@@ -205,7 +206,25 @@ def test_what_others_put_there_is_searched_and_never_written_to(
         index(collection, place.address)
     lines, control = notes()
     vector_run(collection, VectorSearch(place.address), "near", AGAIN, control)
-    assert any("that they are of this encoder is for you to know" in line for line in lines)
+    assert "5 of 5 documents are among the 10 nearest vectors" in lines
+
+
+def test_vectors_of_others_that_are_not_of_the_encoder_are_doubted(collection: Collection) -> None:
+    documents = {
+        f"d{n}": f"{text} {n}" for n in range(40) for text in [list(DOCUMENTS.values())[n % 4]]
+    }
+    write_corpus(collection, documents)
+    rng = np.random.default_rng(0)
+    with qdrant_server() as qdrant:
+        index(collection, qdrant.address("docs"))
+        qdrant.configs["docs"]["metadata"] = {}
+        points = qdrant.engines["docs"]
+        assert isinstance(points, PointsInMemory)
+        points.vectors = {point: rng.normal(size=256) for point in points.vectors}
+        lines, control = notes()
+        vector_run(collection, VectorSearch(qdrant.address("docs")), "near", AGAIN, control)
+    (doubt,) = [line for line in lines if "nearest vectors" in line]
+    assert doubt.endswith("they may be of another encoder, or of other texts")
 
 
 @pytest.mark.parametrize("hidden", ["ünïcode/'id'"])
