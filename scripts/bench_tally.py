@@ -42,23 +42,27 @@ def digits(numbers: np.ndarray, width: int) -> np.ndarray:
 
 
 def write(paths: tuple[Path, Path], queries: int) -> None:
-    """Two files of the same pairs: the second keeps a grade about three times of five."""
+    """Two files of the same pairs: the second keeps a grade about three times of five.
+
+    Ten thousand queries at a time have the same documents, and grades of their own.
+    """
     rng = np.random.default_rng(0)
+    count = min(BLOCK, queries)
+    steps = rng.integers(1, 800_000, (count, PER_QUERY))
+    document = 10_000_000 + np.cumsum(steps, axis=1).ravel()
+    lines = np.empty((count * PER_QUERY, 23), dtype=np.uint8)
+    lines[:] = np.frombuffer(b"q0000000 0 d00000000 0\n", dtype=np.uint8)
+    lines[:, 12:20] = digits(document, 8)
     with paths[0].open("wb") as people, paths[1].open("wb") as other:
-        for start in range(0, queries, BLOCK):
-            count = min(BLOCK, queries - start)
-            query = np.repeat(np.arange(start, start + count), PER_QUERY)
-            steps = rng.integers(1, 800_000, (count, PER_QUERY))
-            document = 10_000_000 + np.cumsum(steps, axis=1).ravel()
-            human = rng.choice(4, len(query), p=[0.55, 0.2, 0.15, 0.1])
-            kept = rng.random(len(query)) < np.repeat(rng.uniform(0.45, 0.75, count), PER_QUERY)
+        for start in range(0, queries, count):
+            query = digits(np.arange(start, start + count), 7)
+            lines[:, 1:8] = np.repeat(query, PER_QUERY, axis=0)
+            human = np.searchsorted([0.55, 0.75, 0.9], rng.random(len(lines)))
+            kept = rng.random(len(lines)) < np.repeat(rng.uniform(0.45, 0.75, count), PER_QUERY)
             for out, grade in (
                 (people, human),
-                (other, np.where(kept, human, rng.integers(0, 4, len(query)))),
+                (other, np.where(kept, human, rng.integers(0, 4, len(lines)))),
             ):
-                lines = np.empty((len(query), 23), dtype=np.uint8)
-                lines[:] = np.frombuffer(b"q0000000 0 d00000000 0\n", dtype=np.uint8)
-                lines[:, 1:8], lines[:, 12:20] = digits(query, 7), digits(document, 8)
                 lines[:, 21] = grade + ord("0")
                 out.write(lines.tobytes())
 

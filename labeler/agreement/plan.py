@@ -14,7 +14,6 @@ from labeler.agreement.statistics.registry import Statistic
 from labeler.arrays import Floats
 from labeler.stats.intervals import errors_reached, jackknife_error, naive
 from labeler.stats.levels import LEVEL
-from labeler.stats.resampling import Sample
 from labeler.stats.search import fewest
 from labeler.stats.stabilized import FEWEST_DEGREES, degrees_of
 from labeler.stats.student import f_quantile, t_quantile
@@ -91,11 +90,11 @@ def plan(
     printed = agreement.statistics.get(statistic.name) or estimated(statistic, agreement, options)
     if printed.low is None or printed.high is None:
         return None
-    sample = Sample(agreement.tables, seed=options.seed)
+    sample = agreement.sample
     reach = _Reach(options.method, queries, degrees_of(agreement.tables))
     width, unit = printed.high - printed.low, reach.of(queries)
     variance = (width / unit) ** 2
-    error = jackknife_error(compute(sample.without_one))
+    error = jackknife_error(sample.of_rest(compute))
     _, within = naive(sample.total, compute, _alike(agreement.paired), DRAWS, options.seed)
     share = min(within / error**2, 1.0) if error > 0 else 0.0
     within, between = share * variance, (1 - share) * variance

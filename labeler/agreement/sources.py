@@ -8,7 +8,7 @@ from pathlib import Path
 
 from labeler.agreement.align import AssessorLabels
 from labeler.agreement.calibration import Distributions
-from labeler.agreement.tally_files import tally_files
+from labeler.agreement.tally_files import tally_files, tell_what_is_held
 from labeler.collection.card import card_section, read_card
 from labeler.collection.choose import run_paths, runs_by_name
 from labeler.collection.judgements import read_judgements
@@ -119,6 +119,8 @@ def _of_two_files(names: tuple[str, str], warn: Warn, advance: Advance) -> Sourc
     is_plain = not other.endswith(JUDGEMENTS) and not routed_of_file(paths[0])
     both = tally_files(*paths, advance) if is_plain else None
     if both is None:
+        for path in paths:
+            tell_what_is_held(path)
         people = people_of_file(paths[0], warn)
         return Sources(human, people, (source_of_file(paths[1], other),))
     for finding in mixed_findings(paths[0]):

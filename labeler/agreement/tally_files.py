@@ -15,7 +15,8 @@ from labeler.arrays import Flags, Integers
 from labeler.data import Qrels
 from labeler.errors import BadInput
 from labeler.exchange.qrels import judged_in
-from labeler.files.read import rereadable
+from labeler.exchange.taken import tell
+from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Advance
 from labeler.trec.blocks import Batch, batches
 from labeler.trec.columns import Fields, Irregular, Keys, Words, keys, mixed, widened
@@ -56,6 +57,19 @@ def tally_files(
             with indexed(human, QRELS) as first, indexed(assessor, LABELS) as second:
                 return _tallied(first, second, advance)
     return None
+
+
+LARGE = 1 << 28
+"""Of files of 256 MB and more it is told that they are held, before the memory is."""
+
+
+def tell_what_is_held(path: Path) -> None:
+    """Tell the listener of a large file that is read whole, and what would be counted instead."""
+    with rereadable(), file_problems(path):
+        size = file_of(path).stat().st_size
+    if size >= LARGE:
+        held = "its pairs are all held, in some seven times its size of memory"
+        tell(path, f"{held}; two files of plain labels, each pair once, are counted instead")
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from labeler.agreement.align import Aligned, AssessorLabels, Rules, align_tally
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.statistics.contingency import query_tables
 from labeler.agreement.tally import GradeTally, merged, tally_of
-from labeler.agreement.tally_files import tally_files
+from labeler.agreement.tally_files import tally_files, tell_what_is_held
 from labeler.agreement.tally_parts import agree_tally, read_tally, write_tally
 from labeler.errors import BadInput
 from labeler.exchange.qrels import read_qrels
+from labeler.exchange.taken import told_what_files_are
 from labeler.trec.labels import read_labels
 
 Row = tuple[str, str, str]
@@ -146,3 +147,13 @@ def test_what_is_no_tally_is_one_line(tmp_path: Path) -> None:
         np.savez(out, grades=np.arange(3))
     with pytest.raises(BadInput, match="expected a tally of grades"):
         read_tally(path)
+
+
+def test_of_a_large_file_it_is_told_that_its_pairs_are_held(tmp_path: Path) -> None:
+    path, lines = tmp_path / "large", list[str]()
+    with path.open("wb") as out:
+        out.truncate(1 << 28)  # sparse: it takes no room
+    with told_what_files_are(lines.append):
+        tell_what_is_held(path)
+        tell_what_is_held(written(tmp_path / "small", human_rows()))
+    assert [line.partition(": its pairs are all held")[0] for line in lines] == [str(path)]
