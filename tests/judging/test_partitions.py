@@ -13,18 +13,29 @@ from typing import Any
 import pytest
 from made import make_collection
 
+from labeler.cli import execute
 from labeler.collection.layout import Collection
+from labeler.data import Judged
 from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Incomplete, Misuse
 from labeler.judging.judge import judge
 from labeler.judging.partitions.collect import CollectedPartitions, collect
+from labeler.judging.partitions.coordinator import (
+    AllottedBudget,
+    Coordinator,
+    PairKind,
+    WorkerReport,
+)
 from labeler.judging.partitions.folder import PartitionedJob, PartitionFolder
 from labeler.judging.partitions.rows import read_judged
 from labeler.judging.partitions.share import Amounts, Share, SharedBudget, share_of
+from labeler.judging.partitions.shown import PairsShown
 from labeler.judging.partitions.work import JudgedPartition, judge_partition, partition_worker
 from labeler.judging.partitions.write import awrite_partitions
 from labeler.judging.session import JudgeOptions
 from labeler.model import Model, Reply, Request
 from labeler.models.limits import Limits
+from labeler.models.policies.budget import Budget, Spending
+from labeler.models.tokens import Tokens
 from labeler.testing import fake_model
 from labeler.trec.qrels import read_qrels
 
@@ -113,7 +124,7 @@ def live(collection: Collection, assessor: Assessor, **more: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("prompt", "rows"),
-    [("umbrela", 1), ("umbrela", 7), ("umbrela", 100), ("basic", 4), ("list", 3)]
+    [("umbrela", 1), ("umbrela", 7), ("basic", 100), ("list", 3)]
     + [(name, 3) for name in ("criteria", "pairwise", "nuggets", "few-shot")],
 )
 def test_partitions_give_what_one_machine_gives_byte_for_byte(
@@ -330,3 +341,80 @@ def _spends_one(
         return False
     spent[worker] += 1
     return True
+
+
+def test_workers_are_told_to_stop_and_counted_once_however_often_they_report() -> None:
+    run = Coordinator(Limits(max_calls=10), 2, Spending(calls=1, tokens=20))
+    assert [run.begin(3), run.begin(3), run.begin(4)] == [1, 2, 1]
+    done = {PairKind("", False, False): 2}
+    assert not run.report(WorkerReport("a", 3, done, Spending(calls=2), 1, 4, "slow"))
+    assert not run.report(WorkerReport("a", 3, done, Spending(calls=2), 1, 4, "slow"))
+    run.stop()
+    assert run.report(WorkerReport("b", 4, done, Spending(calls=3), 0, 4, ""))
+    state = run.state()
+    assert (state.spent.calls, state.under_way, state.at_once, state.why) == (6, 1, 8, "slow")
+    assert state.pairs == {3: done, 4: done}
+    shown = list[Judged]()
+    pairs = PairsShown(shown.append)
+    for _ in range(2):
+        pairs.add(state)
+    assert len(shown) == 4
+    assert run.allot("a", Amounts(9)).calls == 9
+    assert run.allot("b", Amounts(1)).calls == 0
+
+
+def test_a_workers_budget_asks_for_more_until_there_is_no_more() -> None:
+    async def spend() -> int:
+        run = Coordinator(Limits(max_calls=5), 1, Spending(calls=1))
+        budget = Budget(max_calls=0)
+
+        async def allot(amounts: Amounts) -> Amounts:
+            return run.allot("a", amounts)
+
+        budget.raised = AllottedBudget(budget, allot, (True, False, False)).raised
+        for calls in range(10):
+            try:
+                reserved = await budget.reserve(Tokens(10, 1))
+            except BudgetReached:
+                return calls
+            budget.settle(reserved, reserved)
+        return 10
+
+    assert asyncio.run(spend()) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("--workers 2", "--workers: it is for workers on Ray; it goes with --ray"),
+        ("--ray parts --panel basic,umbrela", "--panel: its members judge the pool once"),
+        ("--ray parts --repeat 2", "--repeat: it asks about each pair several times"),
+        ("--ray parts --batch submit", "--batch: it asks about each pair of the pool once"),
+        ("--ray parts --workers 8 --concurrency 4", "--workers: each of 8 workers makes a call"),
+    ],
+)
+def test_options_that_do_not_go_with_workers_are_refused(
+    collection: Collection, capsys: pytest.CaptureFixture[str], words: str, problem: str
+) -> None:
+    assert execute(["judge", str(collection.folder), "--model", "fake", *words.split()]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_collecting_by_the_command_ends_with_3_while_partitions_are_left(
+    collection: Collection,
+    folder: PartitionFolder,
+    assessor: Assessor,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(collection, folder, assessor)
+    command = ["collect", str(collection.folder), str(folder.path)]
+    assert execute(command) == 3
+    assert "no partition is judged yet" in capsys.readouterr().err
+    work(folder, assessor, 1)
+    assert execute(command) == 3
+    shown = capsys.readouterr()
+    assert "1 of 4 partitions judged, 3 new replies" in shown.out
+    assert "3 of 4 partitions not judged yet" in shown.err
+    work_all(collection, folder, assessor)
+    assert execute([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["judged_partitions"] == 4

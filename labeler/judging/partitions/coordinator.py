@@ -58,10 +58,15 @@ class RunState:
 
 
 class Coordinator:
-    """The state of a run on several workers; the limits are those of all of them."""
+    """The state of a run on several workers; the limits are those of all of them.
 
-    def __init__(self, limits: Limits, workers: int) -> None:
+    They hold for what was spent `before`, too.
+    """
+
+    def __init__(self, limits: Limits, workers: int, before: Spending | None = None) -> None:
+        self._before = before or Spending()
         self._budget = SharedBudget(limits, workers)
+        self._budget.give_back("", at_most_of(self._before))
         self._ends = None if limits.deadline is None else time.monotonic() + limits.deadline
         self._reports: dict[str, WorkerReport] = {}
         self._pairs: dict[int, dict[PairKind, int]] = {}
@@ -97,7 +102,7 @@ class Coordinator:
 
     def state(self) -> RunState:
         """How far all are."""
-        spent, reports = Spending(), list(self._reports.values())
+        spent, reports = replace(self._before), list(self._reports.values())
         for report in reports:
             spent.add(report.spent)
         slowed = Counter(report.why for report in reports if report.under_way)
@@ -105,6 +110,11 @@ class Coordinator:
         under_way = sum(report.under_way for report in reports)
         at_once = sum(report.at_once for report in reports)
         return RunState(dict(self._pairs), spent, under_way, at_once, why)
+
+
+def at_most_of(spent: Spending) -> Amounts:
+    """What a spending may have taken at the most."""
+    return Amounts(spent.calls, spent.tokens_at_most, spent.cost_at_most)
 
 
 Allot = Callable[[Amounts], Awaitable[Amounts]]
@@ -129,8 +139,7 @@ class AllottedBudget:
 
     def given_back(self) -> Amounts:
         """What was spent at the most, which is all that the budget allows for from now on."""
-        spent = self.budget.spent
-        amounts = Amounts(spent.calls, spent.tokens_at_most, spent.cost_at_most)
+        amounts = at_most_of(self.budget.spent)
         self._set(amounts)
         return amounts
 

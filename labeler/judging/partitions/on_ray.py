@@ -80,8 +80,9 @@ async def ajudge_on_ray(
     """The same for callers that are asynchronous."""
     opened, parts = open_collection(collection), PartitionFolder.of(folder)
     options, how, control = options or JudgeOptions(), how or RayOptions(), control or Control()
-    check_ray()
     share = share_of(options.limits, options.concurrency, how.workers)
+    check_ray()
+    earlier = replace(control.spent)
     if not isinstance(options.model, str | None):
         raise Misuse("on other machines a model is known by its name alone", parameter="model")
     parts.check_own()
@@ -95,7 +96,9 @@ async def ajudge_on_ray(
         )
         run = RayRun(parts, job, share, how, options, selection.price)
         stopped = await run.judged(control)
-        return await acollect_partitions(opened, parts, control, control.spent, stopped)
+        return await acollect_partitions(
+            opened, parts, control, control.spent.since(earlier), stopped
+        )
 
 
 def _silent(_line: str) -> None:
@@ -163,7 +166,7 @@ class RayRun:
         with ending_ray(await asyncio.to_thread(started_ray, self.how)) as ray:
             keep_signal_handlers()
             coordinator = ray.remote(num_cpus=0)(Coordinator).remote(
-                self.options.limits, self.how.workers
+                self.options.limits, self.how.workers, replace(control.spent)
             )
             work = asyncio.create_task(asyncio.to_thread(self._results, ray, tasks, coordinator))
             try:

@@ -25,8 +25,11 @@ SETTINGS = {
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DATA_LOG_LEVEL": "CRITICAL",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_worker_niceness": "0",
 }
-"""What keeps Ray from reporting to its makers, and its logs from a person's screen."""
+"""What keeps Ray from reporting to its makers, its logs from a person's screen, and workers on this
+machine from giving way to everything else.
+"""
 
 
 @dataclass(frozen=True, slots=True)
