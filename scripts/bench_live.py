@@ -219,12 +219,12 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
         parts = []
         if given.stop != "never":
             stop = given.pairs // 2, SIGNALS[given.stop]
-            parts.append(run(f"judge until {given.stop} at half", judge, server, *stop))
-        parts.append(run("judge", judge, server))
+            parts.append(run(f"`judge`, stopped at half ({given.stop})", judge, server, *stop))
+        parts.append(run("`judge`, to the end", judge, server))
         if not given.only_asking:
-            parts.append(run("judge again, all answered", judge, server))
+            parts.append(run("`judge` again, all answered", judge, server))
             reparse = ["relabel", str(folder), "--from", NAME, "--reparse", "--as", "again"]
-            parts.append(run("relabel --reparse", reparse, server))
+            parts.append(run("`relabel --reparse`", reparse, server))
         counts = server.counts()
     for part in parts[1:] if given.stop != "never" else parts:
         part.done = given.pairs

@@ -155,15 +155,16 @@ def cost_table() -> Iterator[str]:
 
 def room_table() -> Iterator[str]:
     """How much disk and memory, and how long a run needs to go on after a stop."""
-    columns = ["pairs", "store", "other files", "memory"]
-    yield from heading([*columns, "to go on from half", "`relabel --reparse`"], left=0)
+    columns = ["pairs", "store", "other files", "memory", "to go on from half"]
+    yield from heading([*columns, "`relabel --reparse`", "its memory"], left=0)
     for pairs in PAIRS:
         store, rest = pairs * LIVE["store_bytes"], pairs * LIVE["other_bytes"]
         memory = LIVE["memory_base"] + pairs * LIVE["memory_a_pair"]
         again = spoken(pairs / 2 * LIVE["recall_seconds"])
         reparse = spoken(pairs * LIVE["reparse_seconds"])
-        sizes = [f"{size / 1e9:,.1f} GB" for size in (store, rest, memory)]
-        yield row(named(pairs), *sizes, again, reparse)
+        whole = memory + pairs * LIVE["relabel_a_pair"]
+        sizes = [f"{size / 1e9:,.1f} GB" for size in (store, rest, memory, whole)]
+        yield row(named(pairs), *sizes[:3], again, reparse, sizes[3])
 
 
 def choice_table() -> Iterator[str]:
