@@ -223,8 +223,7 @@ def widened(words: Words, width: int) -> Words:
     return np.pad(words, ((0, 0), (0, width - words.shape[1])))
 
 
-def joined(parts: list[Keys]) -> Keys:
-    """All keys, one part after another."""
-    width = max(part.words.shape[1] for part in parts)
-    words = np.concatenate([widened(part.words, width) for part in parts])
-    return Keys(words, np.concatenate([part.hashes for part in parts]))
+def joined(parts: Sequence[Words]) -> Words:
+    """The words of all texts, one part after another."""
+    width = max(part.shape[1] for part in parts)
+    return np.concatenate([widened(part, width) for part in parts])

@@ -49,6 +49,15 @@ def refuse_first_problem(path: Path, kind: Kind, block: int) -> None:
         raise problem
 
 
+def refuse_bad_line(path: Path, kind: Kind, block: int) -> None:
+    """`BadInput` at the first line that is wrong by itself; nothing where none is."""
+    try:
+        for _ in _checked(path, kind, block):
+            pass
+    except _Wrong as wrong:
+        raise wrong.problem from wrong
+
+
 class _Wrong(Exception):
     """A line is wrong: why, and the lines before it that have not been given yet."""
 

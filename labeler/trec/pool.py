@@ -5,9 +5,10 @@ The same pairs as `read_qrels` has, and the same errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,17 +19,19 @@ from labeler.errors import BadInput
 from labeler.metrics.rankings import top_grade
 from labeler.trec.columns import (
     Irregular,
-    Keys,
     Stretches,
     Words,
     fields,
+    hashed,
     joined,
     keys,
     keys_of,
     mixed,
 )
+from labeler.trec.first_problem import refuse_bad_line
+from labeler.trec.index import QRELS
 from labeler.trec.numbers import integers
-from labeler.trec.qrels import read_qrels
+from labeler.trec.qrels import read_qrels, same_grade
 from labeler.trec.rows import QRELS_COLUMNS
 
 BLOCK = 1 << 22
@@ -45,7 +48,8 @@ class Pool:
     queries: tuple[str, ...]
     query: Integers
     grade: Integers
-    documents: Keys
+    documents: Words
+    """The words of each document's id, as `Keys` has them."""
     name: str
     """What messages call them."""
     has_collisions: bool = False
@@ -76,24 +80,53 @@ def read_pool(path: Path, warn: Callable[[str], None], block: int = BLOCK) -> Po
     """The pairs of a qrels file; repeated pairs and bad lines as `read_qrels` has them."""
     try:
         blocks = fields(path, QRELS_COLUMNS, block)
-        pool = _pool(
-            path, str(path), [(Stretches.of(b), integers(b, 3), keys(b, 2)) for b in blocks]
-        )
-        refuse_collisions(pool.documents.hashes + mixed(pool.query))
+        parts = ((Stretches.of(b), integers(b, 3), keys(b, 2).words) for b in blocks)
+        pool = _pool(path, str(path), parts)
+        repeated = _repeated(pool)
     except (Irregular, BadInput):  # of several bad lines the slow reader names the first
-        pool = replace(pool_of(read_qrels(path, warn), str(path)), source=path)
-    return pool
+        refuse_bad_line(path, QRELS, block)
+        return replace(pool_of(read_qrels(path, warn), str(path)), source=path)
+    if not len(repeated):
+        return pool
+    warn(same_grade(path, len(repeated)))
+    return replace(
+        pool,
+        query=np.delete(pool.query, repeated),
+        grade=np.delete(pool.grade, repeated),
+        documents=np.delete(pool.documents, repeated, 0),
+    )
 
 
-def _pool(source: Path | Qrels, name: str, parts: list[tuple[Stretches, Integers, Keys]]) -> Pool:
-    names = sorted({query_id for stretches, _, _ in parts for query_id in stretches.names})
+def _pool(
+    source: Path | Qrels, name: str, parts: Iterable[tuple[Stretches, Integers, Words]]
+) -> Pool:
+    stretches: list[Stretches] = []
+    grades: list[Integers] = []
+    words: list[Words] = []
+    for of_part, grades_of_part, words_of_part in parts:
+        stretches.append(of_part)
+        grades.append(grades_of_part)
+        words.append(words_of_part)
+    names = sorted({query_id for of_part in stretches for query_id in of_part.names})
     number = {query_id: i for i, query_id in enumerate(names)}
-    query = np.concatenate([np.array([number[q] for q in s.names])[s.of_line] for s, _, _ in parts])
-    grade = np.concatenate([grades for _, grades, _ in parts])
-    order = np.lexsort((-grade, query))
-    documents = joined([documents for _, _, documents in parts]).take(order)
+    cell = np.concatenate([np.array([number[q] for q in s.names])[s.of_line] for s in stretches])
+    # the query and the grade of a pair as one number: sorted by it, best grades come first
+    grade = np.concatenate(grades)
+    grades.clear()
+    top = int(grade.max())
+    span = top - int(grade.min()) + 1
+    cell *= span
+    cell += top - grade
+    del grade
+    order = np.argsort(cell, kind="stable")
+    cell = cell[order]
+    documents = joined(words)
+    words.clear()
+    documents = documents[order]
+    del order
+    query = cell // span
     queries = tuple(query_id.decode() for query_id in names)
-    return Pool(source, queries, query[order], grade[order], documents, name)
+    return Pool(source, queries, query, top - (cell - query * span), documents, name)
 
 
 def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
@@ -104,9 +137,9 @@ def pool_of(qrels: Qrels, name: str = "the qrels") -> Pool:
     stretches = Stretches([query_id.encode() for query_id in qrels], edges)
     grades = np.array([grade for grades in qrels.values() for grade in grades.values()])
     ids = [doc_id.encode() for grades in qrels.values() for doc_id in grades]
-    pool = _pool(qrels, name, [(stretches, grades, keys_of(ids))])
+    pool = _pool(qrels, name, [(stretches, grades, keys_of(ids).words)])
     try:
-        refuse_collisions(pool.documents.hashes + mixed(pool.query))
+        refuse_collisions(hashed(pool.documents) + mixed(pool.query))
     except Irregular:
         return replace(pool, has_collisions=True)
     return pool
@@ -117,3 +150,26 @@ def refuse_collisions(marks: Words) -> None:
     ordered = np.sort(marks)
     if (ordered[1:] == ordered[:-1]).any():
         raise Irregular
+
+
+def _repeated(pool: Pool, size: int = BLOCK // 4) -> Integers:
+    """The pairs that stand in the pool once more, with the same grade.
+
+    Raises `Irregular` where one has two grades, or where two pairs look like one.
+    """
+    blocks = pool.starts // size
+    edges = [0, *pool.starts[1:][np.diff(blocks) > 0].tolist(), len(pool.grade)]
+    repeated = [np.zeros(0, dtype=np.int64)]
+    for first, last in pairwise(edges):
+        words, grade = pool.documents[first:last], pool.grade[first:last]
+        marks = hashed(words) + mixed(pool.query[first:last])
+        ordered = np.sort(marks)
+        if not (ordered[1:] == ordered[:-1]).any():
+            continue
+        order = np.argsort(marks, kind="stable")
+        again = np.flatnonzero(marks[order][1:] == marks[order][:-1])
+        here, next_ = order[again], order[again + 1]
+        if (words[here] != words[next_]).any() or (grade[here] != grade[next_]).any():
+            raise Irregular
+        repeated.append(first + next_)
+    return np.concatenate(repeated)

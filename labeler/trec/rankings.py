@@ -18,7 +18,7 @@ from labeler.data import Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, rankings
 from labeler.trec.blocks import Batch, Scattered, streamed
-from labeler.trec.columns import Irregular, Stretches, Words, fields, mixed, widened
+from labeler.trec.columns import Irregular, Stretches, Words, fields, hashed, mixed, widened
 from labeler.trec.first_problem import refuse_first_problem
 from labeler.trec.holes import GatheredHoles, RunHoles, holes_in, holes_of
 from labeler.trec.index import RUN
@@ -204,7 +204,7 @@ def _matches(
     sizes = pool.starts[pool_query[queries] + 1] - pool.starts[pool_query[queries]]
     owner = np.repeat(np.arange(len(queries)), sizes)
     pairs = ordinals(owner) + pool.starts[pool_query[queries]][owner]
-    judged = pool.documents.hashes[pairs] + mixed(queries[owner])
+    judged = hashed(pool.documents[pairs]) + mixed(queries[owner])
     order = np.argsort(judged)
     judged, pairs = judged[order], pairs[order]
     # each line that may be one of them is looked up by bisection
@@ -215,9 +215,9 @@ def _matches(
         is_hit = judged[np.minimum(at, len(judged) - 1)] == marks[candidates]
     hits, matched = candidates[is_hit], pairs[at[is_hit]]
     # equal marks could be of different ids: these are compared word by word
-    width = max(lines.documents.words.shape[1], pool.documents.words.shape[1])
+    width = max(lines.documents.words.shape[1], pool.documents.shape[1])
     ours = widened(lines.documents.words[hits], width)
-    if (ours != widened(pool.documents.words[matched], width)).any():
+    if (ours != widened(pool.documents[matched], width)).any():
         raise Irregular
     return hits, matched
 

@@ -15,7 +15,7 @@ from labeler.evaluation.inputs import rank
 from labeler.metrics import Rankings, rankings
 from labeler.trec.first_problem import refuse_first_problem
 from labeler.trec.index import RUN
-from labeler.trec.pool import Pool, read_pool
+from labeler.trec.pool import Pool, pool_of, read_pool
 from labeler.trec.qrels import read_qrels_by_line
 from labeler.trec.rankings import read_rankings
 from labeler.trec.runs import read_run_by_line
@@ -187,3 +187,30 @@ def test_the_line_of_an_error_is_found_without_holding_the_lines(tmp_path: Path)
         return peak(work)
 
     assert held(400) < 3 * held(100)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_repeated_judgements_are_left_out_and_counted(block: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(10)
+    lines = [f"q{q} 0 d{d} {rng.integers(-1, 4)}\n" for q in range(12) for d in range(9)]
+    again = [lines[int(i)] for i in rng.integers(0, len(lines), 15)]
+    path = tmp_path / "b.qrels"
+    path.write_text("".join([*lines, *again]))
+    warnings: list[str] = []
+    ours, whole = read_pool(path, warnings.append, block), pool_of(read_qrels_by_line(path))
+    for name in ("queries", "query", "grade", "documents"):
+        assert np.array_equal(getattr(ours, name), getattr(whole, name)), name
+    assert warnings == [f"{path}: 15 repeated lines, the same pair with the same grade"]
+
+
+def test_the_first_bad_line_of_qrels_is_named_before_two_grades_of_a_pair(tmp_path: Path) -> None:
+    path = tmp_path / "b.qrels"
+    lines = [f"q{q} 0 d{d} 1\n" for q in range(9) for d in range(9)]
+    for bad in ("q1 0 d1 x\n", "q1 0 d1\n", f"q1 0 {'d' * 5000} 1\n", "q1 0 d1 2\n"):
+        path.write_text("".join([*lines[:40], "q0 0 d0 2\n", *lines[40:], bad]))
+        with pytest.raises(BadInput) as wanted:
+            read_qrels_by_line(path)
+        for block in BLOCKS:
+            with pytest.raises(BadInput) as found:
+                read_pool(path, print, block)
+            assert str(found.value) == str(wanted.value)
