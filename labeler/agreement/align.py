@@ -173,8 +173,9 @@ def _graded_pairs(
     """The rows that both graded, and the queries that have any, in their order."""
     rows = tally.query[graded]
     has_pairs = np.bincount(rows, minlength=len(tally.queries)) > 0
-    number = narrow(np.cumsum(has_pairs) - 1)
     is_single = tally.row is not None
+    number = np.cumsum(has_pairs) - 1
+    number = number if is_single else narrow(number)
     return GradedPairs(
         tuple(compress(tally.queries, has_pairs.tolist())),
         scale,
