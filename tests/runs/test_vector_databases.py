@@ -242,6 +242,7 @@ def test_a_filter_leaves_documents_out(collection: Collection, place: Place, hid
     ("settings", "parameter"),
     [
         (SearchSettings(more=("hnsw_ef",)), "search"),
+        (SearchSettings(more=("statement_timeout=soon", "a.b", "a=1")), "search"),
         (SearchSettings(filter="not ) one"), "filter"),
     ],
 )

@@ -39,6 +39,9 @@ IDS_OF_A_PAGE = 20_000
 _NO_TIME = "57014"
 """The code of a statement that took longer than it was allowed to."""
 
+_NO_SUCH_VALUE = "22023"
+"""The code of a setting that cannot have that value."""
+
 _AT_ONCE = Waiting(seconds=-1.0)
 Result = TypeVar("Result")
 
@@ -193,7 +196,7 @@ class Pgvector:
             connection.run(f"SELECT {setting}", **names, **values)
             return connection.run(sentence, **asked)
 
-        with _as_search_problems(bool(settings.filter), self._seconds):
+        with _as_search_problems(settings, self._seconds):
             rows = await self._do(search, tries=1)
         return [Hit(str(row[0]), score) for row in rows or [] if (score := row[1]) == score]
 
@@ -236,14 +239,16 @@ def _page(sentence: str, last: str, connection: Connection) -> Any:
 
 
 @contextmanager
-def _as_search_problems(has_filter: bool, seconds: float) -> Iterator[None]:
+def _as_search_problems(settings: SearchSettings, seconds: float) -> Iterator[None]:
     """What went wrong with a search, as what it means for the query or for all of them."""
     try:
         yield
     except StatementFailed as error:
         if error.code == _NO_TIME:
             raise Retryable(f"{error} (after {seconds:g} s)") from None
-        if error.code.startswith("42") and has_filter:
+        if error.code == _NO_SUCH_VALUE and settings.more:
+            raise Misuse(str(error), parameter="search") from None
+        if error.code.startswith("42") and settings.filter:
             raise Misuse(str(error), parameter="filter") from None
         if error.code.startswith(("22", "42")):
             raise BadInput(str(error), parameter="vectors") from None
