@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from forked import end_forker
+from kept import Kept, kept_as
+from postgres_server import PostgresServer, postgres_server
 
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx, an oracle, would compile for minutes
 
@@ -44,6 +46,19 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         environment.setenv("XDG_STATE_HOME", str(folder))
         environment.delenv("COLUMNS", raising=False)
         yield folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL that runs until the last test; each test takes a new database of it."""
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture
+def kept(request: pytest.FixtureRequest) -> Kept:
+    """Where replies are kept, as `either` says."""
+    return kept_as(request.param, lambda: request.getfixturevalue("postgres"))
 
 
 def pytest_sessionfinish() -> None:

@@ -3,12 +3,11 @@
 import csv
 import json
 import re
-import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 
 from forked import Forked
+from kept import Kept
 
 from labeler.collection.layout import Collection
 from labeler.data import Pair
@@ -91,12 +90,10 @@ def wait_for_calls(server: FakeServer, count: int, process: Forked) -> None:
         time.sleep(0.005)
 
 
-def stored_pairs(collection: Collection) -> list[Pair]:
+def stored_pairs(collection: Collection, kept: Kept | None = None) -> list[Pair]:
     """The pairs whose replies are stored, each of them found to be what `grade_in` answers it."""
-    with closing(sqlite3.connect(f"file:{collection.store}?mode=ro", uri=True)) as connection:
-        rows = connection.execute("SELECT request, body FROM wires ORDER BY id").fetchall()
     pairs = []
-    for request, body in rows:
+    for request, body in (kept or Kept()).wires(collection):
         pair = pair_in(json.loads(request)["messages"][-1][1])
         assert pair is not None
         said = json.loads(body)["choices"][0]["message"]["content"]

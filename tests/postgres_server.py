@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,12 +61,15 @@ class PostgresServer:
     def stop(self) -> None:
         self.run("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop")
 
-    def do(self, *statements: str, database: str = "postgres") -> None:
+    def do(self, *statements: str, database: str = "postgres") -> list[list[Any]]:
+        """The rows of the last of these statements."""
         from pg8000.native import Connection
 
+        rows: list[list[Any]] = []
         with closing(Connection("labeler", "127.0.0.1", database, self.port)) as connection:
             for statement in statements:
-                connection.run(statement)
+                rows = connection.run(statement) or []
+        return rows
 
     def encrypt(self) -> Path:
         """From the next start on, offer TLS, for `localhost`; the file of its certificate."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,39 +15,50 @@ from labeler.cli.screen import say
 from labeler.errors import BadInput, FileProblem, Misuse
 
 if TYPE_CHECKING:
-    from labeler.store.sqlite.maintain import Verified
-    from labeler.store.sqlite.store import SqliteStore
+    from labeler.store.kept import Verified
+    from labeler.store.maintain import KeptStore
 
 app = typer.Typer(help="Look after the replies that a collection keeps.", no_args_is_help=True)
 
 
 @contextmanager
-def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[SqliteStore]:
+def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[KeptStore]:
+    """The store that the collection's replies are in: a file, or the database of LABELER_STORE."""
     from labeler.collection.layout import open_collection
+    from labeler.store.postgres.store import PostgresStore
     from labeler.store.sqlite.store import open_store
 
-    path = open_collection(folder).store
-    if not isinstance(path, Path):
-        problem = "the replies are in a database; the view labeler.readable shows them there"
-        raise Misuse(f"{path}: {problem}")
-    if not path.exists():
-        raise FileProblem(f"{path}: there is no store yet; `labeler judge` makes it")
-    with open_store(path, reading=reading) as store:
+    where = open_collection(folder).store
+    if not isinstance(where, Path):
+        with closing(PostgresStore(where)) as shared:
+            yield shared
+        return
+    if not where.exists():
+        raise FileProblem(f"{where}: there is no store yet; `labeler judge` makes it")
+    with open_store(where, reading=reading) as store:
         yield store
+
+
+def _place_of(store: KeptStore) -> str:
+    """Where a store is, fit to be shown."""
+    from labeler.store.sqlite.store import SqliteStore
+
+    return str(store.path if isinstance(store, SqliteStore) else store.address)
 
 
 @app.command(epilog="Example: labeler store verify coll/")
 @unfolded
 def verify(folder: Folder, *, output: OutputFlags) -> None:
-    """Check the file, and every reply against its checksum; exit 65 where one does not match."""
-    from labeler.store.sqlite import maintain
+    """Check the store, and every reply against its checksum; exit 65 where one does not match."""
+    from labeler.store import maintain
 
     to = output.made_from(folder)
     with _store_of(folder, reading=True) as store:
         result = maintain.verify(store)
     show_outcome(result, _show_checked, output, to)
     if result.problems:
-        raise BadInput(f"{store.path}: {len(result.problems):,} problems; bring back a copy of it")
+        problems = f"{len(result.problems):,} problems; bring back a copy of it"
+        raise BadInput(f"{_place_of(store)}: {problems}")
 
 
 def _show_checked(result: Verified) -> None:
@@ -62,13 +73,14 @@ def _show_checked(result: Verified) -> None:
 def stats(folder: Folder, *, output: OutputFlags) -> None:
     """Count replies, tokens and cost by model."""
     from labeler.cli.output import show
-    from labeler.store.sqlite import maintain
+    from labeler.store import maintain
+    from labeler.store.kept import statistics_table
 
     to = output.made_from(folder)
     with _store_of(folder, reading=True) as store:
         counts = maintain.statistics(store)
-        size = store.path.stat().st_size
-    table = maintain.statistics_table(counts, f"{store.path}: {size / 1e6:,.1f} MB")
+        size = maintain.size_of(store)
+    table = statistics_table(counts, f"{_place_of(store)}: {size / 1e6:,.1f} MB")
     show([table], output.format, to)
 
 
@@ -82,8 +94,11 @@ def prune(
         str | None, typer.Option(metavar="DAY", help="Forget what is older, as 2026-01-31.")
     ] = None,
 ) -> None:
-    """Forget replies; what depends on them would be asked and paid for again."""
-    from labeler.store.sqlite import maintain
+    """Forget replies; what depends on them would be asked and paid for again.
+
+    Of a database, that is so for everybody who shares it.
+    """
+    from labeler.store import maintain
 
     if model is None and before is None:
         raise Misuse("say what to forget: --model MODEL, --before DAY, or both")
@@ -93,8 +108,11 @@ def prune(
 
 @app.command(epilog="Example: labeler store gc coll/")
 def gc(folder: Folder) -> None:
-    """Give the room of forgotten replies back to the disk."""
-    from labeler.store.sqlite import maintain
+    """Give the room of forgotten replies back to the disk.
+
+    Other machines that share a database wait meanwhile.
+    """
+    from labeler.store import maintain
 
     with _store_of(folder) as store:
         before, after = maintain.collect_garbage(store)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from kept import Kept, either
 from made import (
     grade_in,
     grade_of,
@@ -49,31 +50,34 @@ def expected(queries: int, documents: int) -> dict[str, dict[str, int]]:
     }
 
 
+@either()
 @pytest.mark.parametrize(
     ("kills", "documents"), [(2, 60), pytest.param(20, 400, marks=pytest.mark.slow)]
 )
 def test_killed_at_random_moments_it_pays_only_for_what_was_in_flight(
-    tmp_path: Path, kills: int, documents: int
+    tmp_path: Path, kept: Kept, kills: int, documents: int
 ) -> None:
     collection = make_collection(tmp_path, queries=3, documents=documents)
     pairs, chance = 3 * documents, random.Random(7)
+    options = ("--concurrency", str(CONCURRENCY), *kept.words)
     with FakeServer(slowly) as server:
         for _ in range(kills):
-            process = start(tmp_path, server, "--concurrency", str(CONCURRENCY))
+            process = start(tmp_path, server, *options)
             wanted = len(pair_calls(server)) + chance.randrange(pairs // kills // 2 + 2)
             wait_for_calls(server, min(wanted, pairs - 1), process)
             process.kill()
             process.communicate()
-        assert finish(start(tmp_path, server, "--concurrency", str(CONCURRENCY)))[0] == 0
+        assert finish(start(tmp_path, server, *options))[0] == 0
         assert len(pair_calls(server)) <= pairs + kills * (CONCURRENCY + OPEN_BATCH)
     assert read_qrels(collection.qrels("a")) == expected(3, documents)
-    assert len(set(stored_pairs(collection))) == pairs
+    assert len(set(stored_pairs(collection, kept))) == pairs
 
 
-def test_the_first_ctrl_c_keeps_every_reply_that_was_paid_for(tmp_path: Path) -> None:
+@either()
+def test_the_first_ctrl_c_keeps_every_reply_that_was_paid_for(tmp_path: Path, kept: Kept) -> None:
     collection = make_collection(tmp_path, queries=2, documents=60)
     with FakeServer(slowly) as server:
-        process = start(tmp_path, server, "--concurrency", str(CONCURRENCY))
+        process = start(tmp_path, server, "--concurrency", str(CONCURRENCY), *kept.words)
         wait_for_calls(server, 20, process)
         process.send_signal(signal.SIGINT)
         code, said = finish(process)
@@ -81,9 +85,9 @@ def test_the_first_ctrl_c_keeps_every_reply_that_was_paid_for(tmp_path: Path) ->
         assert (code, paid < 120) == (130, True)
         assert "run the same command again" in said
         assert "Traceback" not in said
-        assert len(stored_pairs(collection)) == paid
+        assert len(stored_pairs(collection, kept)) == paid
         assert not collection.judgements("a").exists()
-        assert finish(start(tmp_path, server))[0] == 0
+        assert finish(start(tmp_path, server, *kept.words))[0] == 0
         assert Counter(pair_calls(server)).most_common(1)[0][1] == 1
     assert read_qrels(collection.qrels("a")) == expected(2, 60)
 
@@ -102,36 +106,40 @@ def test_the_second_ctrl_c_stops_now(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-def test_sigterm_ends_it_like_ctrl_c_with_its_own_code(tmp_path: Path) -> None:
+@either(database_is_slow=True)
+def test_sigterm_ends_it_like_ctrl_c_with_its_own_code(tmp_path: Path, kept: Kept) -> None:
     collection = make_collection(tmp_path, queries=2, documents=60)
     with FakeServer(slowly) as server:
-        process = start(tmp_path, server, "--concurrency", str(CONCURRENCY))
+        process = start(tmp_path, server, "--concurrency", str(CONCURRENCY), *kept.words)
         wait_for_calls(server, 20, process)
         process.send_signal(signal.SIGTERM)
         code, said = finish(process)
         assert (code, "Traceback" in said) == (143, False)
-        assert len(stored_pairs(collection)) == len(pair_calls(server))
+        assert len(stored_pairs(collection, kept)) == len(pair_calls(server))
 
 
+@either(database_is_slow=True)
 @pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_processes_share_the_work_and_ask_nothing_twice(tmp_path: Path, processes: int) -> None:
+def test_processes_share_the_work_and_ask_nothing_twice(
+    tmp_path: Path, kept: Kept, processes: int
+) -> None:
     collection = make_collection(tmp_path, queries=3, documents=100)
+    options = ("--concurrency", str(CONCURRENCY), *kept.words)
     with FakeServer(slowly) as server:
-        started = [
-            start(tmp_path, server, "--concurrency", str(CONCURRENCY)) for _ in range(processes)
-        ]
+        started = [start(tmp_path, server, *options) for _ in range(processes)]
         for process in started:
             code, said = finish(process, 120)
             assert code == 0, said
         assert sorted(pair_calls(server)) == sorted(
             Pair(f"q{q}", f"d{d}") for q in range(3) for d in range(100)
         )
-    assert len(stored_pairs(collection)) == 300
+    assert len(stored_pairs(collection, kept)) == 300
     assert read_qrels(collection.qrels("a")) == expected(3, 100)
 
 
+@either()
 @pytest.mark.slow
-def test_processes_ask_for_a_pair_that_fails_once(tmp_path: Path) -> None:
+def test_processes_ask_for_a_pair_that_fails_once(tmp_path: Path, kept: Kept) -> None:
     make_collection(tmp_path, queries=1, documents=60)
 
     def answer(call: Call) -> Answer:
@@ -142,23 +150,24 @@ def test_processes_ask_for_a_pair_that_fails_once(tmp_path: Path) -> None:
         return slowly(call)
 
     with FakeServer(answer) as server:
-        started = [start(tmp_path, server, "--concurrency", "4") for _ in range(3)]
+        started = [start(tmp_path, server, "--concurrency", "4", *kept.words) for _ in range(3)]
         assert {finish(process, 120)[0] for process in started} == {3}
         assert max(Counter(pair_calls(server)).values()) == 1
-        assert finish(start(tmp_path, server))[0] == 3
+        assert finish(start(tmp_path, server, *kept.words))[0] == 3
         assert sorted(Counter(pair_calls(server)).values()) == [1] * 54 + [2] * 6
 
 
+@either()
 @pytest.mark.slow
-def test_the_leases_of_a_killed_process_hold_nobody_up(tmp_path: Path) -> None:
+def test_the_leases_of_a_killed_process_hold_nobody_up(tmp_path: Path, kept: Kept) -> None:
     make_collection(tmp_path, queries=1, documents=30)
     with FakeServer(slowly) as server:
-        victim = start(tmp_path, server, "--concurrency", str(CONCURRENCY))
+        victim = start(tmp_path, server, "--concurrency", str(CONCURRENCY), *kept.words)
         wait_for_calls(server, 10, victim)
         victim.kill()
         victim.communicate()
         began = time.monotonic()
-        assert finish(start(tmp_path, server))[0] == 0
+        assert finish(start(tmp_path, server, *kept.words))[0] == 0
     assert time.monotonic() - began < 20
 
 

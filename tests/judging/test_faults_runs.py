@@ -44,6 +44,7 @@ import time
 from pathlib import Path
 
 import pytest
+from kept import Kept, either
 from made import grade_in, make_collection, pair_calls, pair_of, stored_pairs
 from running import environment, finish, judge_words, start
 
@@ -172,11 +173,12 @@ JUMPING = (
 )
 
 
+@either()
 @pytest.mark.slow
-def test_clocks_that_jump_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> None:
+def test_clocks_that_jump_lose_nothing_and_ask_nothing_twice(tmp_path: Path, kept: Kept) -> None:
     collection = make_collection(tmp_path, queries=2, documents=40)
     with FakeServer(slowly) as server:
-        options = judge_words(tmp_path, server, "--concurrency", str(CONCURRENCY))
+        options = judge_words(tmp_path, server, "--concurrency", str(CONCURRENCY), *kept.words)
         started = [
             subprocess.Popen(
                 [sys.executable, "-c", JUMPING, *options],
@@ -191,4 +193,4 @@ def test_clocks_that_jump_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> 
             code, said = finish(process)
             assert code == 0, said
         assert len(pair_calls(server)) == len(set(pair_calls(server))) == 80
-    assert len(set(stored_pairs(collection))) == 80
+    assert len(set(stored_pairs(collection, kept))) == 80

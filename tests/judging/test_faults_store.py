@@ -2,19 +2,17 @@
 
 import shutil
 import signal
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kept import Kept, either
 from made import grade_in, make_collection, pair_calls, stored_pairs, wait_for_calls
 from running import finish, start
 
 from labeler.collection.layout import Collection
-from labeler.store import open_store
-from labeler.store.sqlite import maintain
+from labeler.store import maintain, open_store
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.qrels import read_qrels
 
@@ -27,22 +25,14 @@ def slowly(call: Call) -> Answer:
     return Answer(completion(grade_in(call)), delay=0.05)
 
 
-@contextmanager
-def locked_store(collection: Collection) -> Iterator[None]:
-    with closing(sqlite3.connect(collection.store, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.execute("ROLLBACK")
-
-
 @pytest.fixture
 def collection(tmp_path: Path) -> Collection:
     return make_collection(tmp_path / "c", queries=2, documents=PAIRS // 2)
 
 
-def all_is_judged(collection: Collection) -> None:
+def all_is_judged(collection: Collection, kept: Kept | None = None) -> None:
     assert sum(map(len, read_qrels(collection.qrels("a")).values())) == PAIRS
-    with open_store(collection.store, reading=True) as store:
+    with open_store((kept or Kept()).place(collection), reading=True) as store:
         assert maintain.verify(store) == (PAIRS, ())
     assert not list(collection.folder.glob("*rescued*"))
 
@@ -51,73 +41,79 @@ def nothing_was_asked_twice(server: FakeServer) -> None:
     assert Counter(pair_calls(server)).most_common(1)[0][1] == 1
 
 
-@pytest.mark.slow
-def test_a_store_that_is_locked_for_a_while_is_waited_for(collection: Collection) -> None:
-    with FakeServer(slowly) as server:
-        process = start(collection.folder, server, *AT_ONCE)
-        wait_for_calls(server, 15, process)
-        with locked_store(collection):
-            assert process.stderr
-            line = next(line for line in process.stderr if "locked" in line)
-        code, said = finish(process)
-        assert (code, "Traceback" in said) == (0, False)
-        assert line.startswith(f"{collection.store} is locked by another program; waiting for it")
-        nothing_was_asked_twice(server)
-    all_is_judged(collection)
-
-
-def test_replies_that_a_locked_store_cannot_take_in_are_saved_beside_it(
-    collection: Collection,
+@either(file_is_slow=True)
+def test_a_store_that_is_locked_for_a_while_is_waited_for(
+    collection: Collection, kept: Kept
 ) -> None:
     with FakeServer(slowly) as server:
-        process = start(collection.folder, server, *AT_ONCE, "--patience", "1")
+        process = start(collection.folder, server, *AT_ONCE, *kept.words)
         wait_for_calls(server, 15, process)
-        with locked_store(collection):
+        with kept.out_of_reach(collection):
+            assert process.stderr
+            line = next(line for line in process.stderr if "waiting for" in line)
+        code, said = finish(process)
+        assert (code, "Traceback" in said) == (0, False)
+        file = f"{collection.file_of_replies} is locked by another program; waiting for it"
+        assert line.startswith(f"waiting for {kept.url}: " if kept.url else file)
+        nothing_was_asked_twice(server)
+    all_is_judged(collection, kept)
+
+
+@either()
+def test_replies_that_a_locked_store_cannot_take_in_are_saved_beside_it(
+    collection: Collection, kept: Kept
+) -> None:
+    with FakeServer(slowly) as server:
+        process = start(collection.folder, server, *AT_ONCE, "--patience", "1", *kept.words)
+        wait_for_calls(server, 15, process)
+        with kept.out_of_reach(collection):
             code, said = finish(process)
         assert (code, "Traceback" in said) == (74, False)
         assert "saved in" in said
-        assert len(stored_pairs(collection)) < len(pair_calls(server))
-        code, said = finish(start(collection.folder, server, *AT_ONCE))
+        assert len(stored_pairs(collection, kept)) < len(pair_calls(server))
+        code, said = finish(start(collection.folder, server, *AT_ONCE, *kept.words))
         assert (code, "took in" in said) == (0, True)
         nothing_was_asked_twice(server)
-    all_is_judged(collection)
+    all_is_judged(collection, kept)
 
 
+@either()
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "expected"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=SLOW)]
 )
 def test_a_signal_while_the_store_is_locked_loses_no_reply(
-    collection: Collection, number: int, expected: int
+    collection: Collection, kept: Kept, number: int, expected: int
 ) -> None:
     with FakeServer(slowly) as server:
-        process = start(collection.folder, server, *AT_ONCE)
+        process = start(collection.folder, server, *AT_ONCE, *kept.words)
         wait_for_calls(server, 15, process)
-        with locked_store(collection):
+        with kept.out_of_reach(collection):
             assert process.stderr
-            assert any("is locked" in line for line in process.stderr)
+            assert any("waiting for" in line for line in process.stderr)
             process.send_signal(number)
             code, said = finish(process)
         assert (code, "Traceback" in said) == (expected, False)
         assert "saved in" in said
-        assert finish(start(collection.folder, server, *AT_ONCE))[0] == 0
+        assert finish(start(collection.folder, server, *AT_ONCE, *kept.words))[0] == 0
         nothing_was_asked_twice(server)
-    all_is_judged(collection)
+    all_is_judged(collection, kept)
 
 
-def test_the_first_ctrl_c_ends_a_wait_for_another_machine_s_lease(collection: Collection) -> None:
+@either()
+def test_the_first_ctrl_c_ends_a_wait_for_another_machine_s_lease(
+    collection: Collection, kept: Kept
+) -> None:
     with FakeServer(slowly) as server:
-        process = start(collection.folder, server, *AT_ONCE)
+        process = start(collection.folder, server, *AT_ONCE, *kept.words)
         wait_for_calls(server, 15, process)
         process.kill()
         process.communicate()
-        with closing(sqlite3.connect(collection.store)) as connection, connection:
-            held = connection.execute("SELECT count(*) FROM leases").fetchone()[0]
-            connection.execute("UPDATE owners SET place = 'elsewhere', until_wall = 1e11")
+        held = kept.disown(collection)
         assert held > 0
         asked = len(pair_calls(server))
-        process = start(collection.folder, server, *AT_ONCE)
-        wait_for_calls(server, asked + PAIRS - len(stored_pairs(collection)) - held, process)
+        process = start(collection.folder, server, *AT_ONCE, *kept.words)
+        wait_for_calls(server, asked + PAIRS - len(stored_pairs(collection, kept)) - held, process)
         process.send_signal(signal.SIGINT)
         code, said = finish(process)
     assert (code, "Traceback" in said) == (130, False)

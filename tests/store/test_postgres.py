@@ -1,9 +1,7 @@
 """A store in PostgreSQL keeps what a store in a file keeps, for several machines at once."""
 
-import random
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,17 +10,17 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made import make_collection, pair_calls, wait_for_calls
+from made import make_collection, pair_calls
 from postgres_server import PostgresServer, postgres_server
 from running import finish, start
 
 from labeler.collection.layout import Collection
 from labeler.data import Pair
-from labeler.errors import FileProblem, Misconfigured
+from labeler.errors import BadInput, FileProblem, Misconfigured
 from labeler.judging.judge import judge
 from labeler.model import Reply
 from labeler.models.control import Control
-from labeler.store import Store, StorePlace, Waiting, open_store
+from labeler.store import Store, StorePlace, Waiting, maintain, open_store
 from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.postgres.address import DatabaseAddress
 from labeler.store.postgres.copying import copy_file
@@ -34,9 +32,8 @@ KEY, OTHER = b"k" * 32, b"o" * 32
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as running:
-        yield running
+def server(postgres: PostgresServer) -> PostgresServer:
+    return postgres
 
 
 @pytest.fixture(params=["file", "database"])
@@ -358,6 +355,101 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
         PostgresStore(address, waiting=Waiting(0.0))
 
 
+def test_a_store_is_checked_counted_and_shrunk(place: StorePlace) -> None:
+    keys = [bytes([n]) * 32 for n in range(64)]
+    with open_store(place) as store:
+        store.write(WriteBatch([keyed(key, text="x" * 5000) for key in keys]))
+        store.write(WriteBatch([keyed(OTHER)._replace(model_id="n")]))
+        assert maintain.verify(store) == (65, ())
+        counts = maintain.statistics(store)
+        assert [count[:5] for count in counts] == [
+            ("m", 64, 192, 256, 16.0),
+            ("n", 1, 3, 4, 0.25),
+        ]
+        assert maintain.prune(store, "another", None) == 0
+        assert maintain.prune(store, None, "2020-01-31") == 0
+        assert maintain.prune(store, "m", None) == 64
+        before, after = maintain.collect_garbage(store)
+        assert after < before
+        assert (maintain.verify(store), maintain.size_of(store)) == ((1, ()), after)
+        with pytest.raises(BadInput, match="not a day"):
+            maintain.prune(store, None, "yesterday")
+
+
+def test_what_is_not_as_it_was_written_is_listed(server: PostgresServer) -> None:
+    url = server.database()
+    keys = [bytes([n]) * 32 for n in range(3)]
+    with open_store(DatabaseAddress.of(url)) as store:
+        store.write(WriteBatch([keyed(key) for key in keys]))
+        server.do(
+            "UPDATE labeler.replies SET text = 'no' WHERE id = 1",
+            "UPDATE labeler.wires SET body = 'no' WHERE id = 2",
+            "DELETE FROM labeler.wires WHERE id = 3",
+            database=url.rpartition("/")[2],
+        )
+        assert maintain.verify(store).problems == (
+            f"reply 1 ({'00' * 8}…)",
+            "request or body of reply 2",
+            "reply 3 has no request and no body",
+        )
+
+
+def test_room_is_given_back_by_the_owner_of_the_tables_alone(server: PostgresServer) -> None:
+    url = server.database()
+    PostgresStore(DatabaseAddress.of(url)).close()
+    server.do(
+        "CREATE ROLE mia LOGIN",
+        "GRANT USAGE ON SCHEMA labeler TO mia",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA labeler TO mia",
+        database=url.rpartition("/")[2],
+    )
+    with open_store(DatabaseAddress.of(url.replace("labeler@", "mia@")), reading=True) as store:
+        assert maintain.verify(store) == (0, ())
+        with pytest.raises(Misconfigured, match="only labeler, who owns the tables"):
+            maintain.collect_garbage(store)
+
+
+def failing(server: PostgresServer, url: str, code: str) -> None:
+    """Let every reply that is written fail with a code of PostgreSQL's."""
+    server.do(
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" RAISE EXCEPTION 'no room for it' USING ERRCODE = '{code}'; END $$",
+        "CREATE TRIGGER fails BEFORE INSERT ON labeler.replies EXECUTE FUNCTION fail()",
+        database=url.rpartition("/")[2],
+    )
+
+
+def test_on_a_full_disk_of_the_server_replies_are_saved_and_sent_later(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    url = server.database()
+    address = DatabaseAddress.of(url, unsent=tmp_path / "replies.db")
+    with open_store(address) as store:
+        failing(server, url, "53100")
+        with pytest.raises(FileProblem, match=r"no room for it; replies are saved in"):
+            store.write(WriteBatch([keyed()]))
+    server.do("DROP FUNCTION fail CASCADE", database=url.rpartition("/")[2])
+    with open_store(address) as store:
+        assert store.replies([KEY])[KEY].text == "yes"
+
+
+def test_a_replica_that_only_reads_is_read_and_nobody_is_asked_for_it(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    url = server.database()
+    with open_store(DatabaseAddress.of(url)) as store:
+        store.write(WriteBatch([keyed()]))
+    name = url.rpartition("/")[2]
+    server.do(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    make_collection(tmp_path, queries=1, documents=5)
+    with FakeServer(slowly) as model:
+        code, said = finish(start(tmp_path, model, "--store", url))
+        assert (code, "read-only transaction" in said, pair_calls(model)) == (74, True, [])
+    with open_store(DatabaseAddress.of(url), reading=True) as store:
+        assert store.replies([KEY])[KEY].text == "yes"
+        assert maintain.verify(store) == (1, ())
+
+
 def slowly(call: Call) -> Answer:
     return Answer(completion('{"grade": 2}'), delay=0.02)
 
@@ -381,25 +473,6 @@ def test_collections_of_two_machines_share_the_work_and_ask_nothing_twice(
     first, second = (read_qrels(each.qrels("a")) for each in collections)
     assert first == second
     assert not collections[0].folder.joinpath("replies.db").exists()
-
-
-def test_killed_at_random_moments_it_pays_only_for_what_was_in_flight(
-    server: PostgresServer, tmp_path: Path
-) -> None:
-    url, chance = server.database(), random.Random(7)
-    collection = make_collection(tmp_path, queries=2, documents=60)
-    with FakeServer(slowly) as model:
-        for _ in range(2):
-            process = start(tmp_path, model, "--store", url, "--concurrency", "8")
-            count = len(pair_calls(model)) + chance.randrange(30)
-            wait_for_calls(model, min(count, 119), process)
-            process.kill()
-            process.communicate()
-        code, said = finish(start(tmp_path, model, "--store", url))
-        assert code == 0, said
-        assert len(pair_calls(model)) <= 120 + 2 * (8 + 16)
-        assert Counter(pair_calls(model)).keys() == set(pairs_of(2, 60))
-    assert len(read_qrels(collection.qrels("a"))["q0"]) == 60
 
 
 def test_replies_that_the_database_cannot_take_in_are_saved_and_sent_later(

@@ -23,9 +23,9 @@ from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError, Stop
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.rate import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, guarded
-from labeler.store import Store, Waiting, key_of, open_store, remembered
+from labeler.store import Store, Waiting, key_of, maintain, open_store, remembered
 from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
-from labeler.store.sqlite import maintain
+from labeler.store.kept import FORGOTTEN_AT_ONCE
 from labeler.store.sqlite.leases import Now
 from labeler.store.sqlite.schema import MERGE, VERSION
 from labeler.store.sqlite.store import SqliteStore
@@ -608,13 +608,13 @@ def test_pruned_replies_are_gone_and_their_room_comes_back(tmp_path: Path) -> No
 
 
 def test_many_replies_are_forgotten_in_several_transactions(tmp_path: Path) -> None:
-    path, count = tmp_path / "replies.db", 2 * maintain.FORGOTTEN_AT_ONCE + 1
+    path, count = tmp_path / "replies.db", 2 * FORGOTTEN_AT_ONCE + 1
     rows = [KeyedReply(n.to_bytes(32, "big"), "ab"[n % 2], "", Reply("x")) for n in range(count)]
     with open_store(path) as store:
         store.write(WriteBatch(rows))
         began: list[str] = []
         store._connection.set_trace_callback(began.append)
-        assert maintain.prune(store, "a", None) == maintain.FORGOTTEN_AT_ONCE + 1
+        assert maintain.prune(store, "a", None) == FORGOTTEN_AT_ONCE + 1
         assert sum(statement.startswith("BEGIN") for statement in began) == 3
         store._connection.set_trace_callback(None)
         assert (len(store), maintain.verify(store).problems) == (count // 2, ())

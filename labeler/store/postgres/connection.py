@@ -67,12 +67,16 @@ class DatabaseConnection:
 
         With `lock`, no other such transaction runs at the same time, anywhere.
         """
+        return self._again_where_lost(lambda: self._once(work, lock=lock))
+
+    def _again_where_lost(self, work: Callable[[], Result]) -> Result:
+        """Do work, and again where that may help, for as long as one would wait."""
         from pg8000.exceptions import DatabaseError, InterfaceError
 
         began, noted = time.monotonic(), False
         while True:
             try:
-                return self._once(work, lock=lock)
+                return work()
             except (DatabaseError, InterfaceError, OSError) as error:
                 self._drop()
                 problem, may_pass = self._problem(error)
@@ -84,6 +88,10 @@ class DatabaseConnection:
                 self._waiting.note(f"waiting for {problem}")
                 noted = True
             time.sleep(POLL_SECONDS)
+
+    def alone(self, statement: str) -> None:
+        """Run a statement that no transaction may hold, as VACUUM is one."""
+        self._again_where_lost(lambda: self._open().run(statement))
 
     def _once(self, work: Callable[[Connection], Result], *, lock: bool) -> Result:
         connection = self._open()

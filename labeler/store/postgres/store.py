@@ -72,7 +72,7 @@ class PostgresStore:
 
         if not self._value_of("SELECT to_regclass('labeler.version') IS NOT NULL"):
             self.transaction(make)
-        versions = {row[0] for row in self._run("SELECT version FROM labeler.version")}
+        versions = {row[0] for row in self.rows("SELECT version FROM labeler.version")}
         if versions != {VERSION}:
             problem = f"its tables are of version {max(versions, default=0)}, not {VERSION}"
             raise BadInput(f"{self.address}: {problem}; another labeler made them")
@@ -82,12 +82,18 @@ class PostgresStore:
         with self._lock:
             return self._database.transaction(work, lock=lock)
 
-    def _run(self, query: str, **values: Any) -> Rows:
+    def rows(self, query: str, **values: Any) -> Rows:
+        """The rows of one statement."""
         with self._lock:
             return self._database.run(query, **values)
 
+    def alone(self, statement: str) -> None:
+        """Run a statement that no transaction may hold."""
+        with self._lock:
+            self._database.alone(statement)
+
     def _value_of(self, query: str) -> Any:
-        return self._run(query)[0][0]
+        return self.rows(query)[0][0]
 
     def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """The replies that are stored under these keys.
@@ -164,7 +170,7 @@ class PostgresStore:
 
     def asker(self, key: bytes) -> str:
         """Which other process asks for a key, in words."""
-        rows = self._run(leases.HOLDER, key=key)
+        rows = self.rows(leases.HOLDER, key=key)
         if not rows:
             return "another process"
         holder = LeaseHolder(*rows[0])
@@ -174,26 +180,26 @@ class PostgresStore:
     def renew(self) -> None:
         """Renew the leases of this process, so that they do not expire."""
         if self._owner is not None:
-            self._run(leases.RENEW, owner=self._owner)
+            self.rows(leases.RENEW, owner=self._owner)
 
     def fact(self, name: str) -> str | None:
         """The fact that is stored under a name."""
-        rows = self._run("SELECT value FROM labeler.facts WHERE name = :name", name=name)
+        rows = self.rows("SELECT value FROM labeler.facts WHERE name = :name", name=name)
         return str(rows[0][0]) if rows else None
 
     def learn(self, name: str, value: str) -> None:
         """Store a fact."""
-        self._run(_LEARN, name=name, value=value)
+        self.rows(_LEARN, name=name, value=value)
 
     def learn_once(self, name: str, value: str) -> str:
         """Store a fact where there is none of its name; the fact that is stored then."""
-        self._run(_LEARN_ONCE, name=name, value=value)
+        self.rows(_LEARN_ONCE, name=name, value=value)
         stored = self._lasting[name] = self.fact(name) or value
         return stored
 
     def record(self, key: bytes) -> Record | None:
         """All that is kept of the reply under a key."""
-        rows = self._run(f"{RECORDS} WHERE key = :key", key=key)
+        rows = self.rows(f"{RECORDS} WHERE key = :key", key=key)
         return record_in(rows[0]) if rows else None
 
     def records_with(self, model_id: str, parts: tuple[str, str]) -> list[Record]:
@@ -203,13 +209,13 @@ class PostgresStore:
             " AND position(:second IN request) > 0 ORDER BY id"
         )
         first, second = map(bytes_of, parts)
-        rows = self._run(query, model=bytes_of(model_id), first=first, second=second)
+        rows = self.rows(query, model=bytes_of(model_id), first=first, second=second)
         return [record_in(row) for row in rows]
 
     def failure(self, key: bytes) -> tuple[float, str, str] | None:
         """When and how the last call under a key failed for good."""
         query = "SELECT abs(at), status, detail FROM labeler.failures WHERE key = :key"
-        rows = self._run(query, key=key)
+        rows = self.rows(query, key=key)
         return (float(rows[0][0]), str(rows[0][1]), text_of(rows[0][2])) if rows else None
 
     def __len__(self) -> int:
@@ -221,7 +227,7 @@ class PostgresStore:
             if self._owner is not None and self._rescue is None:
                 self._database.stop_waiting()
                 with suppress(LabelerError):
-                    self._run("DELETE FROM labeler.owners WHERE id = :owner", owner=self._owner)
+                    self.rows("DELETE FROM labeler.owners WHERE id = :owner", owner=self._owner)
         finally:
             self._database.close()
             if self._rescue is not None:

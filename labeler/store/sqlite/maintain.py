@@ -1,31 +1,14 @@
-"""Looking after a store: check it, count it, forget replies, and give their room back."""
+"""Looking after a store in a file: check it, count it, forget replies, and give back their room."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-from labeler.errors import BadInput
-from labeler.messages import moment
-from labeler.report.table import Column, Table
 from labeler.store.columns import REPLY
+from labeler.store.kept import FORGOTTEN_AT_ONCE, ROWS_AT_ONCE, ModelCount, Verified, timestamp_of
 from labeler.store.keys import checksum
 from labeler.store.sqlite.store import SqliteStore
-
-FORGOTTEN_AT_ONCE = 10_000
-
-
-class Verified(NamedTuple):
-    """How many replies there are, and what is not as it was written."""
-
-    replies: int
-    problems: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """The count, and the problems as they are said."""
-        return self._asdict()
 
 
 def verify(store: SqliteStore) -> Verified:
@@ -47,7 +30,7 @@ def verify(store: SqliteStore) -> Verified:
 def _rows(store: SqliteStore, columns: str, table: str) -> Iterator[tuple[Any, ...]]:
     """All rows of a table, a few at a time, in the order in which they were written."""
     last = 0
-    query = f"SELECT id, {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT 500"
+    query = f"SELECT id, {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT {ROWS_AT_ONCE}"
     while True:
         with store.reading() as connection:
             rows = connection.execute(query, (last,)).fetchall()
@@ -55,18 +38,6 @@ def _rows(store: SqliteStore, columns: str, table: str) -> Iterator[tuple[Any, .
             return
         yield from rows
         last = rows[-1][0]
-
-
-class ModelCount(NamedTuple):
-    """What is kept of one model; the cost is None where no price was known."""
-
-    model: str
-    replies: int
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-    first: float
-    last: float
 
 
 def statistics(store: SqliteStore) -> list[ModelCount]:
@@ -77,32 +48,6 @@ def statistics(store: SqliteStore) -> list[ModelCount]:
     )
     with store.reading() as connection:
         return [ModelCount(*row) for row in connection.execute(query)]
-
-
-_COLUMNS = (
-    Column("model", align="left"),
-    Column("replies", format=",d"),
-    Column("tokens in", format=",d"),
-    Column("tokens out", format=",d"),
-    Column("cost", format="$", undefined="unknown"),
-    Column("last", align="left"),
-)
-
-
-def statistics_table(counts: Sequence[ModelCount], note: str = "") -> Table:
-    """What is kept as a table, with the time of each model's last reply."""
-    rows = [
-        (
-            count.model,
-            count.replies,
-            count.tokens_in,
-            count.tokens_out,
-            count.cost,
-            moment(count.last)[:16],
-        )
-        for count in counts
-    ]
-    return Table("store", _COLUMNS, rows, note=note)
 
 
 def prune(store: SqliteStore, model: str | None, before: str | None) -> int:
@@ -117,7 +62,7 @@ def prune(store: SqliteStore, model: str | None, before: str | None) -> int:
         values.append(model)
     if before is not None:
         conditions.append("at < ?")
-        values.append(_timestamp(before))
+        values.append(timestamp_of(before))
     query = f"SELECT id FROM replies WHERE {' AND '.join(conditions)} ORDER BY id LIMIT ?"
     forgotten, last = 0, 0
     while True:
@@ -128,15 +73,6 @@ def prune(store: SqliteStore, model: str | None, before: str | None) -> int:
         if not ids:
             return forgotten
         forgotten, last = forgotten + len(ids), ids[-1][0]
-
-
-def _timestamp(day: str) -> float:
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
-        raise BadInput(f"{day!r} is not a day; expected one as 2026-01-31")
-    try:
-        return datetime.fromisoformat(day).astimezone().timestamp()
-    except ValueError as error:
-        raise BadInput(f"{day!r} is not a day: {error}") from error
 
 
 def collect_garbage(store: SqliteStore) -> tuple[int, int]:
