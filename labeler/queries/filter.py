@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cache
+
+from labeler.text.terms import word_expression
 
 MAX_WORDS = 10
 
@@ -53,13 +56,17 @@ _REFUSAL = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LEFTOVERS = re.compile(r"^(?:query\s*:\s*|[-*•]\s+|\d+[.)]\s+)+|[\"“”`]|\*\*", re.I)
 
 
 def words(text: str) -> list[str]:
     """The words of a text, case folded."""
-    return _WORD.findall(text.casefold())
+    return _word().findall(text.casefold())
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(rf"{word_expression()}(?:['’-]{word_expression()})*")
 
 
 def tidied(reply: str) -> str:

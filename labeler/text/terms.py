@@ -17,7 +17,6 @@ from labeler.data import Document
 K1 = 1.2
 B = 0.75
 
-_WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 
 
@@ -34,10 +33,27 @@ def _stemmer() -> _Stemmer:
 
 
 def terms_made_by() -> str:
-    """The versions on which the terms of a text depend: of the stemmer, and of Unicode."""
+    """The versions on which the terms of a text depend: of the rules, the stemmer, and Unicode."""
     import Stemmer
 
-    return f"PyStemmer {Stemmer.version()}, Unicode {unicodedata.unidata_version}"
+    return f"rules 2, PyStemmer {Stemmer.version()}, Unicode {unicodedata.unidata_version}"
+
+
+@cache
+def word_expression() -> str:
+    """The regular expression of a word: letters and digits, with the marks written with them.
+
+    The vowel signs of Hindi are such marks; what says how an emoji looks is none.
+    """
+    letters = map(chr, range(0x300, 0x10000))  # of these alone `re` makes a table, which is quick
+    marks = (c for c in letters if unicodedata.category(c) in ("Mn", "Mc"))
+    own = "".join(c for c in marks if not "\ufe00" <= c <= "\ufe0f")
+    return rf"[^\W_]+(?:[{own}]+[^\W_]*)*"
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(word_expression())
 
 
 @lru_cache(maxsize=1 << 16)
@@ -48,8 +64,9 @@ def _stem(word: str) -> str:
 def terms(text: str) -> list[str]:
     """The index terms of a text, in order.
 
-    Unicode words after NFKC and case folding, ASCII ones stemmed by Snowball's English stemmer;
-    scripts written without spaces (Chinese, Japanese, Thai) as overlapping pairs of characters.
+    Unicode words after NFKC and case folding, each with the marks that are written with its
+    letters; ASCII ones stemmed by Snowball's English stemmer; scripts written without spaces
+    (Chinese, Japanese, Thai) as overlapping pairs of characters.
     """
     return [*map(term_of, words_to_stem(text))]
 
@@ -61,13 +78,15 @@ def words_to_stem(text: str) -> list[str]:
             text = text.replace(mark, " ")
     if text.isascii():
         return text.translate(_ASCII_WORDS).split()  # four times as fast as what follows
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    words = _WORD.findall(folded)
+    folded = unicodedata.normalize("NFKC", text).casefold().replace(_JOINER, "")
+    words = _word().findall(folded)
     if not _UNSPACED.search(folded):
         return words
     return [part for word in words for part in (_pairs(word) if _UNSPACED.search(word) else [word])]
 
 
+_JOINER = "\u200d"
+"""Asks for a ligature within a word, as in Sinhala; the word is the same without it."""
 _ASCII_WORDS = {code: (chr(code).lower() if chr(code).isalnum() else " ") for code in range(128)}
 _TYPOGRAPHIC = "’‘“”–—…•\u00a0"
 """Marks of English texts that stand between words; without them most of these are ASCII."""
