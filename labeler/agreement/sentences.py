@@ -71,10 +71,13 @@ def _do(human: str) -> str:
 def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     table = agreement.confusion / agreement.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
-    few = agreement.pairs < FEW and not agreement.is_weighted
-    count, whole = (partial(_of, agreement.pairs), agreement.pairs) if few else (hundred, 100)
+    few, weighted = agreement.pairs < FEW, agreement.is_weighted
+    counted = few and not weighted
+    count, whole = (partial(_of, agreement.pairs), agreement.pairs) if counted else (hundred, 100)
+    estimated = "an estimated " if few and weighted else ""
     pairs = "pair" if whole == 1 else "pairs"
-    sentence = f"{assessor} gives the same grade as {human} to {count(same)} of {whole} {pairs}"
+    agreed = f"{estimated}{count(same)} of {whole} {pairs}"
+    sentence = f"{assessor} gives the same grade as {human} to {agreed}"
     if len(agreement.scale) > 2 and near > 0:
         sentence += f", and is one grade off in {count(near)} more"
     kappa = agreement.headline["kappa"]

@@ -174,8 +174,7 @@ class LgtmReport:
         return f"<LgtmReport of {self.run}: {self.measure} {self.share.value:.3f}, {queries}>"
 
     def _repr_html_(self) -> str:
-        notes = (Finding(sentence, level="note") for sentence in self.headline)
-        return notebook_html(self.tables(), [*notes, *self.findings])
+        return notebook_html(self.tables(), self.findings, self.headline)
 
 
 def lgtm_report(

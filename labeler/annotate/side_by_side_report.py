@@ -161,8 +161,7 @@ class SideBySideReport:
         return f"<SideBySideReport of {' and '.join(self.names)}: {self.verdict}, {queries}>"
 
     def _repr_html_(self) -> str:
-        notes = (Finding(sentence, level="note") for sentence in self.headline)
-        return notebook_html(self.tables(), [*notes, *self.findings])
+        return notebook_html(self.tables(), self.findings, self.headline)
 
 
 def side_by_side_report(

@@ -143,8 +143,7 @@ class PowerPlan:
         return f"PowerPlan({self.measure!r}, {facts})"
 
     def _repr_html_(self) -> str:
-        sentence = Finding(self.sentence, level="note")
-        return notebook_html(self.tables(), [sentence, *self.findings])
+        return notebook_html(self.tables(), self.findings, [self.sentence])
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,5 @@ class Report:
     def _repr_html_(self) -> str:
         from labeler.report.notebook import notebook_html
 
-        notes = (Finding(sentence, level="note") for sentence in self.headline)
         tables = [*self.tables()[:2], *self.group_tables()]
-        return notebook_html(tables, [*notes, *merged(self.findings)])
+        return notebook_html(tables, merged(self.findings), self.headline)

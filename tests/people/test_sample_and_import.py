@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -183,6 +184,7 @@ def test_a_sheet_goes_out_blind_and_comes_back_weighted(
     assert (out["only_other"], out["skipped_by_people"], out["not_drawn"]) == (0, 1, whole - 100)
     assert execute(["agree", str(coll), "human2", "llm", "-s", "kappa"]) == 0
     said = capsys.readouterr().out
+    assert re.search(r"gives the same grade as human2 to an estimated \d+ of 100 pairs", said)
     assert "left out: 1 pair drawn for people and skipped by them" in said
     assert f"left out: {whole - 100} pairs that the other graded, not drawn for people" in said
     assert execute(["agree", str(coll), "human2", "llm", "--json", "--unweighted"]) == 0

@@ -186,8 +186,7 @@ class CalibrateResult:
         return f"CalibrateResult({self.name!r}, by {of})"
 
     def _repr_html_(self) -> str:
-        notes = [Finding(sentence, level="note") for sentence in self.sentences]
-        return notebook_html(self.tables(), [*notes, *self.findings])
+        return notebook_html(self.tables(), self.findings, self.sentences)
 
 
 def write_probabilities(output: Output, result: CalibrateResult) -> None:

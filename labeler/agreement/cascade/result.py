@@ -181,8 +181,7 @@ class CascadeResult:
         return f"CascadeResult({self.name!r}, sent={len(self.sent)} of {self.pairs} pairs)"
 
     def _repr_html_(self) -> str:
-        notes = [Finding(sentence, level="note") for sentence in self.sentences]
-        return notebook_html(self.tables(), [*notes, *self.findings])
+        return notebook_html(self.tables(), self.findings, self.sentences)
 
 
 def _amount(value: float, unit: str) -> str:

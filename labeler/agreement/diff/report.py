@@ -211,5 +211,4 @@ class Diff:
         return f"Diff({before!r} to {after!r}: {moved:,} of {self.pairs:,} pairs moved)"
 
     def _repr_html_(self) -> str:
-        first = [Finding(sentence, level="note") for sentence in self.sentences]
-        return notebook_html(self.tables(), [*first, *self.findings])
+        return notebook_html(self.tables(), self.findings, self.sentences)

@@ -143,8 +143,7 @@ class RouteResult:
         return f"RouteResult({len(self.pairs)} of {self.candidates} pairs, by {self.by})"
 
     def _repr_html_(self) -> str:
-        notes = [Finding(sentence, level="note") for sentence in self.sentences]
-        return notebook_html(self.tables(), [*notes, *self.findings])
+        return notebook_html(self.tables(), self.findings, self.sentences)
 
 
 def _cell(estimate: Estimate | Mean) -> Interval:

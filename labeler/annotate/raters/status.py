@@ -86,8 +86,7 @@ class RatersStatus:
         return f"<RatersStatus of {names}: {count_of(graded, 'pair', 'pairs')} graded>"
 
     def _repr_html_(self) -> str:
-        notes = (Finding(sentence, level="note") for sentence in self.headline)
-        return notebook_html(self.tables(), [*notes, *self.findings])
+        return notebook_html(self.tables(), self.findings, self.headline)
 
 
 def status_of_raters(

@@ -142,8 +142,7 @@ class Leaderboard:
         return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
 
     def _repr_html_(self) -> str:
-        notes = (Finding(sentence, level="note") for sentence in self.sentences)
-        return notebook_html(self.tables(SHOWN), [*notes, *self.findings])
+        return notebook_html(self.tables(SHOWN), self.findings, self.sentences)
 
     @property
     def judged_name(self) -> str:

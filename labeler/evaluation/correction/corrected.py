@@ -161,7 +161,7 @@ class Corrections:
         return f"Corrections(runs=[{runs}], measures=[{measures}], human={judged})"
 
     def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), [Finding(self.sentence, level="note"), *self.findings])
+        return notebook_html(self.tables(), self.findings, [self.sentence])
 
 
 def _scores_as_json(scores: CorrectedScores, *, per_query: bool) -> dict[str, Any]:
