@@ -4,10 +4,12 @@ import asyncio
 import json
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -26,6 +28,8 @@ from labeler.judging.partitions.coordinator import (
     WorkerReport,
 )
 from labeler.judging.partitions.folder import PartitionedJob, PartitionFolder
+from labeler.judging.partitions.on_ray import RayRun
+from labeler.judging.partitions.ray_cluster import OpenedRay, RayOptions, ending_ray
 from labeler.judging.partitions.rows import read_judged
 from labeler.judging.partitions.share import Amounts, Share, SharedBudget, share_of
 from labeler.judging.partitions.shown import PairsShown
@@ -33,6 +37,7 @@ from labeler.judging.partitions.work import JudgedPartition, judge_partition, pa
 from labeler.judging.partitions.write import awrite_partitions
 from labeler.judging.session import JudgeOptions
 from labeler.model import Model, Reply, Request
+from labeler.models.control import Control
 from labeler.models.limits import Limits
 from labeler.models.policies.budget import Budget, Spending
 from labeler.models.tokens import Tokens
@@ -321,6 +326,35 @@ def test_a_share_is_an_equal_part_and_of_calls_at_once_one_at_least() -> None:
         share_of(Limits(), 3, 4)
 
 
+def test_workers_that_have_something_to_judge_share_all_that_may_be_taken(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    options = JudgeOptions(limits=Limits(rpm=60, max_calls=9), concurrency=9, retry_failed=True)
+    job = write(collection, folder, assessor)
+    share = RayRun(folder, job, RayOptions(workers=2), options, None).share()
+    assert (share.limits.rpm, share.concurrency, share.retry_failed) == (30, 4, True)
+    assert share.limits.max_calls == 0, "calls are allotted"
+
+
+def test_logs_of_ray_are_removed_where_it_was_started_here_and_nothing_failed(
+    tmp_path: Path,
+) -> None:
+    class StoppedRay:
+        def shutdown(self) -> None:
+            pass
+
+    logs = tmp_path / "session"
+    for opened, is_left in ((OpenedRay(StoppedRay(), logs=None), True), (None, False)):
+        logs.mkdir(exist_ok=True)
+        with ending_ray(opened or OpenedRay(StoppedRay(), logs=logs)):
+            pass
+        assert logs.exists() is is_left
+    logs.mkdir()
+    with pytest.raises(BadInput), ending_ray(OpenedRay(StoppedRay(), logs=logs)):
+        raise BadInput("of some kind")
+    assert logs.exists()
+
+
 def test_a_shared_budget_is_spent_to_the_last_call_and_never_beyond_it() -> None:
     budget, spent = SharedBudget(Limits(max_calls=100), 4), dict.fromkeys("abcd", 0)
     caps = dict.fromkeys("abcd", 0.0)
@@ -418,3 +452,35 @@ def test_collecting_by_the_command_ends_with_3_while_partitions_are_left(
     work_all(collection, folder, assessor)
     assert execute([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["judged_partitions"] == 4
+
+
+def test_a_partition_that_is_done_while_others_are_collected_waits_with_its_replies(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    write(collection, folder, assessor)
+    work(folder, assessor, 0)
+    late: list[int] = []
+
+    @contextmanager
+    def progress(_name: str) -> Iterator[Callable[[int, int], None]]:
+        yield lambda _done, _total: None
+        if not late:
+            late.append(1)
+            other = Thread(target=work, args=(folder, assessor, 1))
+            other.start()
+            other.join()
+
+    collected = collect(collection, folder, replace(Control(), progress=progress))
+    assert (collected.done, collected.result.judged, collected.replies) == (1, 3, 3)
+    assert len(read_replies(collection)) == collected.result.judged
+    assert folder.judged(1).exists()
+
+
+def test_judgements_that_nothing_says_the_job_of_are_not_taken_for_those_of_another(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor
+) -> None:
+    write(collection, folder, assessor)
+    work(folder, assessor, 0)
+    folder.job.unlink()
+    with pytest.raises(Misuse, match=r"holds judgements, and no job.json that says of what"):
+        write(collection, folder, assessor, prompt="basic")

@@ -92,12 +92,15 @@ async def acollect_partitions(
     """The same for callers that are asynchronous; `stopped` is what ended the work on them."""
     opened, parts = open_collection(collection), PartitionFolder.of(folder)
     control, job = control or Control(), parts.read_job()
+    unfinished = frozenset(
+        parts.unfinished(job)
+    )  # before replies are read: the others have all of theirs
     replies = _take_replies(opened, parts, job, control)
     _check_unchanged(opened, parts, job)
-    done = len(job.partitions) - len(parts.unfinished(job))
+    done = len(job.partitions) - len(unfinished)
     texts = texts_of(opened)
     set_of_pairs = job_of(opened, job.name, pool_of(opened, texts), texts)
-    judging = _judged(set_of_pairs, parts, job, stopped)
+    judging = _judged(set_of_pairs, parts, job, unfinished, stopped)
     if not done and not opened.judgements(job.name).exists():
         raise stopped or Incomplete(f"{parts.path}: no partition is judged yet")
     assessor = _assessor(parts, job)
@@ -141,15 +144,20 @@ def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
 
 
 async def _judged(
-    set_of_pairs: Job, folder: PartitionFolder, job: PartitionedJob, stopped: LabelerError | None
+    set_of_pairs: Job,
+    folder: PartitionFolder,
+    job: PartitionedJob,
+    unfinished: frozenset[int],
+    stopped: LabelerError | None,
 ) -> AsyncIterator[Judged]:
     """The judgements of all partitions, in the order of the set's pairs."""
     waiting: dict[int, Judged] = {}
-    earlier = _earlier(set_of_pairs, folder, job)
+    earlier = _earlier(set_of_pairs, folder, unfinished)
     ends = [partition.start for partition in job.partitions[1:]]
     for number, end in enumerate([*ends, set_of_pairs.total + 1]):
-        path = folder.judged(number)
-        waiting.update(read_judged(path) if path.is_file() else earlier.pop(number, {}))
+        is_done = number not in unfinished
+        rows = read_judged(folder.judged(number)) if is_done else earlier.pop(number, {})
+        waiting.update(rows)
         for position in sorted(position for position in waiting if position < end):
             yield waiting.pop(position)
     if stopped:
@@ -157,11 +165,10 @@ async def _judged(
 
 
 def _earlier(
-    set_of_pairs: Job, folder: PartitionFolder, job: PartitionedJob
+    set_of_pairs: Job, folder: PartitionFolder, unfinished: frozenset[int]
 ) -> dict[int, dict[int, Judged]]:
     """What was judged before of the pairs of partitions that are not done, by partition."""
     path = set_of_pairs.collection.judgements(set_of_pairs.name)
-    unfinished = folder.unfinished(job)
     if not unfinished or not path.exists():
         return {}
     positions: dict[Pair, tuple[int, int]] = {}

@@ -180,9 +180,13 @@ class PartitionFolder:
             return
         with file_problems(self.path):
             strange = sorted({path.name for path in self.path.iterdir()} - _PARTS)
+            is_nobodys = not self.job.exists() and any(self.judged(0).parent.glob("*"))
         if strange:
             problem = f"{self.path} holds something else ({strange[0]}); name a new folder"
             raise Misuse(problem, parameter="folder")
+        if is_nobodys:
+            problem = f"{self.path} holds judgements, and no job.json that says of what"
+            raise Misuse(f"{problem}; name a new folder", parameter="folder")
 
     def unfinished(self, job: PartitionedJob) -> list[int]:
         """The numbers of the partitions without judgements."""

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import labeler.errors
@@ -80,7 +81,7 @@ async def ajudge_on_ray(
     """The same for callers that are asynchronous."""
     opened, parts = open_collection(collection), PartitionFolder.of(folder)
     options, how, control = options or JudgeOptions(), how or RayOptions(), control or Control()
-    share = share_of(options.limits, options.concurrency, how.workers)
+    share_of(options.limits, options.concurrency, how.workers)  # refuses too many workers
     check_ray()
     earlier = replace(control.spent)
     if not isinstance(options.model, str | None):
@@ -90,15 +91,13 @@ async def ajudge_on_ray(
         rows = how.rows or _rows(opened, how.workers)
         job = await awrite_partitions(opened, parts, options, rows, control)
         selection = await select_model("judge", options.session, replace(control, note=_silent))
-        limits, _ = unallotted(replace(share.limits, deadline=None, prices=None))
-        share = replace(
-            share, limits=limits, price=selection.price, retry_failed=options.retry_failed
-        )
-        run = RayRun(parts, job, share, how, options, selection.price)
+        run = RayRun(parts, job, how, options, selection.price)
         stopped = await run.judged(control)
-        return await acollect_partitions(
+        collected = await acollect_partitions(
             opened, parts, control, control.spent.since(earlier), stopped
         )
+    is_priced, caveat = selection.price is not None, selection.caveat
+    return replace(collected, result=replace(collected.result, is_priced=is_priced, caveat=caveat))
 
 
 def _silent(_line: str) -> None:
@@ -118,7 +117,6 @@ class RayRun:
 
     parts: PartitionFolder
     job: PartitionedJob
-    share: Share
     how: RayOptions
     options: JudgeOptions
     price: Price | None
@@ -136,8 +134,16 @@ class RayRun:
             shown.add_done(self.parts, self.job, {task["number"] for task in tasks})
             if not tasks:
                 return None
-            results = await self._run(tasks, shown, (limiter, budget), control)
+            run = replace(self, how=replace(self.how, workers=min(self.how.workers, len(tasks))))
+            results = await run._run(tasks, shown, (limiter, budget), control)
         return _ending(results, budget)
+
+    def share(self) -> Share:
+        """What each of the workers may take; the budgets are allotted to it as it goes on."""
+        whole = share_of(self.options.limits, self.options.concurrency, self.how.workers)
+        limits, _ = unallotted(replace(whole.limits, deadline=None, prices=None))
+        retried = self.options.retry_failed
+        return replace(whole, limits=limits, price=self.price, retry_failed=retried)
 
     def _tasks(self) -> list[dict[str, Any]]:
         """The partitions to judge: those that are not done, and those with failed calls."""
@@ -173,7 +179,7 @@ class RayRun:
                 while not work.done():
                     await asyncio.wait({work}, timeout=POLL_SECONDS)
                     state = await asyncio.to_thread(ray.get, coordinator.state.remote())
-                    limiter.state, limiter.why = state, state.why
+                    limiter.state, limiter.why = state, state.why or limiter.why
                     _set(budget, state)
                     shown.add(state)
                     if control.stop.is_set():
@@ -192,11 +198,11 @@ class RayRun:
 
         context = DataContext.get_current()
         context.enable_progress_bars = False
-        workers = min(self.how.workers, len(tasks))
+        workers = self.how.workers
         pool = ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=1)
         results = from_items(list(tasks), override_num_blocks=len(tasks)).map(
             RayWorker,
-            fn_constructor_args=(str(self.parts.path), self.share, coordinator),
+            fn_constructor_args=(str(self.parts.path), self.share(), coordinator, gethostname()),
             compute=pool,
             num_cpus=processors_of_worker(ray, workers),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -11,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from labeler.errors import Misconfigured, Misuse, ProviderError
 from labeler.files.numbers import count
@@ -24,11 +26,12 @@ SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DATA_LOG_LEVEL": "CRITICAL",
+    "RAY_ENABLE_AUTO_CONNECT": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_worker_niceness": "0",
 }
-"""What keeps Ray from reporting to its makers, its logs from a person's screen, and workers on this
-machine from giving way to everything else.
+"""What keeps Ray from reporting to its makers, its logs from a person's screen, workers on this
+machine from giving way to everything else, and Ray from being started again once it has ended.
 """
 
 
@@ -57,8 +60,16 @@ def check_ray() -> None:
         raise Misconfigured(missing_extra("ray", "judging on Ray needs"))
 
 
-def started_ray(how: RayOptions) -> tuple[Any, bool]:
-    """Ray, connected to a cluster or started here, and whether it is to be ended again."""
+class OpenedRay(NamedTuple):
+    """Ray, whether it is to be ended again, and its folder of logs where it was started here."""
+
+    ray: Any
+    is_own: bool = True
+    logs: Path | None = None
+
+
+def started_ray(how: RayOptions) -> OpenedRay:
+    """Ray, connected to a cluster or started here."""
     os.environ.update({name: os.environ.get(name, value) for name, value in SETTINGS.items()})
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     logging.getLogger("ray").setLevel(logging.CRITICAL)
@@ -66,25 +77,28 @@ def started_ray(how: RayOptions) -> tuple[Any, bool]:
     import ray.data
 
     if ray.is_initialized():
-        return ray, False
+        return OpenedRay(ray, is_own=False)
     address = how.address or os.environ.get("RAY_ADDRESS")
     try:
         with _unheard():
-            _connect(ray, address, how.workers)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            logs = _connect(ray, address, how.workers)
+    except Exception as error:  # of no kind of its own where a part of it takes too long to start
         where = f"at {address}" if address else "on this machine"
-        problem = f"Ray {where} cannot be reached or started: {str(error).splitlines()[0]}"
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        problem = f"Ray {where} cannot be reached or started: {why}"
         raise Misconfigured(problem, parameter="address") from error
-    return ray, True
+    return OpenedRay(ray, logs=logs)
 
 
-def _connect(ray: Any, address: str | None, workers: int) -> None:
+def _connect(ray: Any, address: str | None, workers: int) -> Path | None:
+    """Connect to a cluster, or start Ray here; the folder of its logs in the latter case."""
     quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     if address:
         ray.init(address=address, **quiet)
-        return
+        return None
     own = {"num_cpus": workers, "include_dashboard": False}
-    ray.init(address="local", object_store_memory=OBJECT_STORE, **own, **quiet)
+    started = ray.init(address="local", object_store_memory=OBJECT_STORE, **own, **quiet)
+    return Path(started.address_info["session_dir"])
 
 
 @contextmanager
@@ -114,15 +128,19 @@ def keep_signal_handlers() -> None:
 
 
 @contextmanager
-def ending_ray(opened: tuple[Any, bool]) -> Iterator[Any]:
-    """Ray as long as the block runs; what was started for it is ended again."""
-    ray, is_own = opened
+def ending_ray(opened: OpenedRay) -> Iterator[Any]:
+    """Ray as long as the block runs; what was started for it is ended again.
+
+    Its logs, which it never removes, stay where the block fails.
+    """
     try:
-        yield ray
+        yield opened.ray
     finally:
-        if is_own:
+        if opened.is_own:
             with suppress(Exception):  # what is ended so is not needed any more
-                ray.shutdown()
+                opened.ray.shutdown()
+    if opened.logs:
+        shutil.rmtree(opened.logs, ignore_errors=True)
 
 
 def problem_of_ray(ray: Any, error: Exception) -> Exception:

@@ -28,13 +28,16 @@ class RayWorker:
     """Judges partitions of a folder; `coordinator` is the actor that keeps a run's `Coordinator`.
 
     What ends a partition early is returned and not raised: Ray would take it for the end of all.
+    It names the machine where that is not the `driver`, on which the run was begun.
     """
 
-    def __init__(self, folder: str, share: Share, coordinator: Any) -> None:
+    def __init__(self, folder: str, share: Share, coordinator: Any, driver: str = "") -> None:
         self._folder = Path(folder)
         self._share = share
         self._coordinator = coordinator
-        self._id = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex[:8]}"
+        host = socket.gethostname()
+        self._where = "" if host == driver else f"on {host}: "
+        self._id = f"{host} {os.getpid()} {uuid.uuid4().hex[:8]}"
         self._control = Control()
         self._stack = AsyncExitStack()
         self._worker: PartitionWorker | None = None
@@ -48,7 +51,7 @@ class RayWorker:
         try:
             self._runner.run(self._judge(number, again=bool(row["again"])))
         except LabelerError as error:
-            result |= {"problem": type(error).__name__, "message": str(error)}
+            result |= {"problem": type(error).__name__, "message": f"{self._where}{error}"}
             result["parameter"] = error.parameter
         return result
 
