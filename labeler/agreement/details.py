@@ -92,7 +92,7 @@ class QueriesByDisagreement(Sequence[QueryFigures]):
         grades = np.array(scale, dtype=np.float64)
         # (k * k,): how far the other's grade is above people's
         apart = (grades[None, :] - grades[:, None]).ravel()
-        totals = tables.reshape(len(tables), -1).sum(axis=1)
+        totals = tables.sum(axis=(1, 2))
         graded = np.flatnonzero(totals > 0)
         pairs = totals[graded]
         mae, bias, same = (np.zeros(len(graded)) for _ in range(3))

@@ -89,7 +89,8 @@ class SystemFlags:
         """Raise `Misuse` where another system is described beside the one of a parameter."""
         if self.url_template or self.command or engine:
             others = "--url-template, --command" + (" or --engine" if engine else "")
-            raise Misuse(f"it takes the place of {others}", parameter=parameter)
+            problem = f"two systems are described; leave this out, or {others}"
+            raise Misuse(problem, parameter=parameter)
 
     def engine(self, encoder: Callable[[], QueryEncoder | None]) -> SearchEngine:
         """The system that was described; `encoder` makes the vectors that some are asked with."""

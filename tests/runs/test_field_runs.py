@@ -68,7 +68,7 @@ def test_an_engine_and_a_system_exclude_each_other(
 ) -> None:
     words = ["retrieve", str(folder), "--as", "x", "--engine", "bm25", "--command", "cat {query}"]
     assert execute(words) == 2
-    assert "labeler: --engine: a built-in engine takes no" in capsys.readouterr().err
+    assert "labeler: --engine: two systems are described; leave this out" in capsys.readouterr().err
 
 
 def test_indexes_of_different_fields_are_kept_apart_whatever_fields_are_called() -> None:
