@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -210,15 +211,58 @@ def sweep(collection: Collection) -> None:
                 path.unlink(missing_ok=True)
 
 
-def waiting_requests(collection: Collection) -> dict[bytes, str]:
-    """The keys of the requests that wait in a batch, each with the batch's name."""
-    if not batches_folder(collection).is_dir():
-        return {}
-    waiting: dict[bytes, str] = {}
-    for record in read_batches(collection):
-        if record.is_open:
-            waiting.update(dict.fromkeys(_keys(collection, record.number), str(record)))
-    return waiting
+CLOCK_TICK_NS = 50_000_000
+"""Within which two changes of a folder may bear the same time."""
+
+
+class WaitingRequests(Mapping[bytes, str]):
+    """The keys of the requests that wait in a batch, each with the batch's name.
+
+    It is looked up anew once the folder of batches has changed, so that a run knows what another
+    process hands over meanwhile. Keys are read once for each batch.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._changed = -1
+        self._of_batches: dict[tuple[int, str, str, int], frozenset[bytes]] = {}
+        self._waiting: dict[bytes, str] = {}
+
+    def _now(self) -> dict[bytes, str]:
+        try:
+            changed = batches_folder(self._collection).stat().st_mtime_ns
+        except OSError:
+            changed = 0
+        if changed != self._changed:
+            self._read()
+            is_settled = time.time_ns() - changed > CLOCK_TICK_NS
+            self._changed = changed if is_settled else -1
+        return self._waiting
+
+    def _read(self) -> None:
+        records = [each for each in read_batches(self._collection) if each.is_open]
+        of_batches = dict[tuple[int, str, str, int], frozenset[bytes]]()
+        waiting = dict[bytes, str]()
+        for each in records:
+            name = (each.number, each.token, each.begun, each.requests)
+            keys = self._of_batches.get(name)
+            of_batches[name] = keys = keys or frozenset(_keys(self._collection, each.number))
+            waiting.update(dict.fromkeys(keys, str(each)))
+        self._of_batches, self._waiting = of_batches, waiting
+
+    def __getitem__(self, key: bytes) -> str:
+        return self._now()[key]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+
+def waiting_requests(collection: Collection) -> Mapping[bytes, str]:
+    """The keys of the requests that wait in a batch at any moment, each with the batch's name."""
+    return WaitingRequests(collection)
 
 
 def held_back(collection: Collection, options: SessionOptions) -> SessionOptions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +34,7 @@ from labeler.models.policies.stack import Guard, guarded, knows, remembered_size
 from labeler.models.prices import Price, batch_price, price_of
 from labeler.models.server.client import Calls
 from labeler.store import Store, StorePlace, Waiting, open_store
+from labeler.store.base import WriteBatch
 from labeler.store.postgres.address import DatabaseAddress
 from labeler.store.secret import kept_secret, secret_of
 
@@ -90,6 +91,7 @@ class Session:
 
     `inputs` joins what each request's `inputs` hold; `needs_probe` is true where the first call
     finds out what the server accepts; `secret` is what marks round documents are made with.
+    `lease` takes leases on keys as a call does; those that it gives, nobody else asks now.
     """
 
     selection: Selection
@@ -98,6 +100,7 @@ class Session:
     guard: Guard
     needs_probe: bool
     secret: bytes = field(default=b"", repr=False)
+    lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
 
     @property
     def at_once(self) -> int:
@@ -203,7 +206,15 @@ async def session_on(
             needs_probe = not knows(started.model, store)
             with remembered_size(started.model, store, guard.budget.reported):
                 secret = secret_of(store) if options.rehearsal else kept_secret(store)
-                yield Session(selection, model, started.inputs, guard, needs_probe, secret)
+                yield Session(
+                    selection,
+                    model,
+                    started.inputs,
+                    guard,
+                    needs_probe,
+                    secret,
+                    lambda keys: store.write(WriteBatch(claimed=keys)).leases,
+                )
         finally:
             await model.close()
 

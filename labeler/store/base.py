@@ -22,11 +22,13 @@ class Waiting:
     """For how long to wait for what another process holds, what ends that early, and who is told.
 
     Once `is_stopped` says so, one last try is made. `note` is called with a line for a person.
+    `batches` says of the keys of requests in which batch they wait.
     """
 
     seconds: float = 30.0
     is_stopped: Callable[[], bool] = lambda: False
     note: Callable[[str], None] = lambda _line: None
+    batches: Mapping[bytes, str] = field(default_factory=dict)
 
 
 class KeyedReply(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from labeler.errors import AskedElsewhere, CallFailed, LabelerError, Stopped
+from labeler.errors import AskedElsewhere, CallFailed, LabelerError, Stopped, WaitsInBatch
 from labeler.messages import count_of
 from labeler.model import Model, Reply, Request
 from labeler.store.base import (
@@ -47,10 +47,11 @@ def remembered(
 
     What another process is asking at this moment is waited for, until `waiting` says to stop; where
     not `patient`, `AskedElsewhere` is raised instead, so that the caller can do something else
-    meanwhile. A long wait is noted.
+    meanwhile. A long wait is noted. Whether a request waits in a batch is looked at once a lease is
+    given: who hands it over holds one until the batch is written down.
     """
-    writer, canon = _BatchWriter(store), Canon(model.id)
-    claims = _Claims(writer, store, waiting or Waiting(), clock)
+    writer, canon, waiting = _BatchWriter(store), Canon(model.id), waiting or Waiting()
+    claims = _Claims(writer, store, waiting, clock)
 
     def recall(requests: Sequence[Request]) -> list[Reply | None]:
         keys = [key_of_text(canon.text(request)) for request in requests]
@@ -65,6 +66,9 @@ def remembered(
             return claimed
         if isinstance(claimed, Failed):
             raise CallFailed(claimed.detail, claimed.status)
+        if batch := waiting.batches.get(key):
+            writer.release(key)
+            raise WaitsInBatch(f"waits in {batch}")
         try:
             reply = await model.ask(request)
         except CallFailed as error:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,10 +15,11 @@ from running import environment
 
 from labeler.collection.batches import read_batches, waiting_requests, write_batch
 from labeler.collection.layout import Collection
+from labeler.data import Query
 from labeler.errors import BadInput, Locked, Misuse, NotFound, ProviderError
 from labeler.judging.batch.collect import acollect, aread_answers
 from labeler.judging.batch.collected import CollectedBatches
-from labeler.judging.batch.look import abatches, acancel, aclear, aforget
+from labeler.judging.batch.look import Batches, abatches, acancel, aclear, aforget
 from labeler.judging.batch.submit import Submitted, asubmit, awrite_requests
 from labeler.judging.batch.wait import await_batches
 from labeler.judging.judge import judge
@@ -236,6 +237,29 @@ def test_a_budget_bounds_what_is_handed_over(collection: Collection) -> None:
         submitted = submit(collection, server, limits=Limits(max_calls=3))
         assert submitted.stopped is not None
         assert submitted.requests == 2  # and a call that finds out what the server accepts
+
+
+def test_what_is_handed_over_during_a_live_run_is_not_asked_by_it_and_the_other_way_round() -> None:
+    collection = small_collection(queries=[Query(f"q{n}", f"where is {n}") for n in range(10)])
+    with BatchServer() as server:
+        submitted: list[Submitted] = []
+        notes: list[str] = []
+
+        def submit_meanwhile(when: str) -> None:
+            if when == "after" and server.live_calls == 3 and not submitted:
+                server.on_call = lambda _when: None
+                submitted.append(
+                    run(asubmit(collection, options(server), Control(note=notes.append)))
+                )
+
+        server.on_call = submit_meanwhile
+        first = judge(collection, model="fake", base_url=server.base_url, name="one", concurrency=1)
+        handed_over = submitted[0].requests
+        assert 0 < handed_over <= 17
+        assert first.judged + handed_over == 20
+        assert any("asked by another process at this moment" in note for note in notes)
+        assert server.live_calls == first.judged + 1  # the first finds out what the server accepts
+        assert collect(collection).results[0].judged == 20
 
 
 def test_two_processes_do_not_hand_over_at_once(collection: Collection) -> None:
@@ -503,6 +527,20 @@ def test_a_batch_that_is_not_known_or_lost_its_answers_holds_up_no_other(
         assert run(aforget(collection)).open == 0
         assert submit(collection, server).requests == 2
         assert collect(collection).results[0].judged == 4
+
+
+@pytest.mark.parametrize("act", [acancel, aforget])
+def test_who_gives_up_a_server_that_is_gone_is_told_which_file_to_remove(
+    collection: Collection, act: Callable[[Collection], Coroutine[Any, Any, Batches]]
+) -> None:
+    with BatchServer() as server:
+        submit(collection, server)
+    with pytest.raises(ProviderError, match=r"gone for good, remove \S+batches/N.json"):
+        run(act(collection))
+    (collection.folder / "batches/1.json").unlink()
+    assert run(act(collection)).records == ()
+    with BatchServer() as server:
+        assert submit(collection, server).requests == 4
 
 
 def test_to_forget_what_is_lost_ends_no_other_batch(collection: Collection) -> None:

@@ -73,7 +73,7 @@ def test_killed_at_random_moments_it_pays_only_for_what_was_in_flight(
     assert len(set(stored_pairs(collection, kept))) == pairs
 
 
-@either()
+@either(database_is_slow=True)
 def test_the_first_ctrl_c_keeps_every_reply_that_was_paid_for(tmp_path: Path, kept: Kept) -> None:
     collection = make_collection(tmp_path, queries=2, documents=60)
     with FakeServer(slowly) as server:

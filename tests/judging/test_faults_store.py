@@ -100,7 +100,7 @@ def test_a_signal_while_the_store_is_locked_loses_no_reply(
     all_is_judged(collection, kept)
 
 
-@either()
+@either(database_is_slow=True)
 def test_the_first_ctrl_c_ends_a_wait_for_another_machine_s_lease(
     collection: Collection, kept: Kept
 ) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Set
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ from labeler.collection.batches import (
     STORED,
     WRITTEN,
     BatchRecord,
+    batches_folder,
     read_batches,
     remove_batch,
     write_batch,
 )
 from labeler.collection.layout import Collection, open_collection
-from labeler.errors import LabelerError, Locked, Misuse, NotFound
+from labeler.errors import LabelerError, Locked, Misuse, NotFound, ProviderError
 from labeler.judging.batch.alone import alone
 from labeler.judging.batch.answers import ShortAnswers, close, downloaded
 from labeler.judging.batch.leftovers import adopt_unheard, clear_collected, remove_requests
@@ -141,15 +142,29 @@ async def _with_each(
     problems, records = list[LabelerError](), read_batches(collection)
     if any(is_at_server(record) for record in records):
         async with batch_service(address_of(records, base_url)) as service:
-            await adopt_unheard(collection, service)
+            with _way_out(collection):
+                await adopt_unheard(collection, service)
             for record in at_service(collection, service):
                 try:
-                    await act(collection, record, service)
+                    with _way_out(collection):
+                        await act(collection, record, service)
                 except LabelerError as error:
                     problems.append(error)
     if problems:
         raise problems[0]
     return Batches(tuple(read_batches(collection)))
+
+
+@contextmanager
+def _way_out(collection: Collection) -> Iterator[None]:
+    """Say what gives up a batch of a server that is gone for good, which nobody can know here."""
+    try:
+        yield
+    except ProviderError as error:
+        files = f"{batches_folder(collection)}/N.json of each batch N of it"
+        free = "and its requests are free to be asked, and paid for, again"
+        way = f"where that server is gone for good, remove {files}, {free}"
+        raise type(error)(f"{error}; {way}") from None
 
 
 async def _cancel(collection: Collection, record: BatchRecord, service: BatchService) -> None:

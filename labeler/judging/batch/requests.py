@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import IO
 
@@ -18,31 +18,51 @@ from labeler.models.batch.lines import FileBounds, RequestFiles, request_line
 from labeler.models.policies.defer import KeyedRequest
 from labeler.models.tokens import at_most
 
+LEASED_AT_ONCE = 1000
+
 
 class RequestRecorder:
     """Takes requests in place of a server, each once, and writes them to files.
 
     Beside each file of requests stands one of their keys and canonical texts; with `redacted`, of
-    their keys alone.
+    their keys alone. A request to which `lease` gives no lease is asked by another process at this
+    moment: it is `left`, and not written.
     """
 
     def __init__(self, folder: Path, bounds: FileBounds | None, *, redacted: bool = False) -> None:
         self.model_name = ""
+        self.lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
+        self.left = 0
         self._folder = folder
         self._files = RequestFiles(folder, bounds)
         self._redacted = redacted
         self._taken: set[bytes] = set()
+        self._pending: list[KeyedRequest] = []
         self._texts: IO[str] | None = None
         self._number = -1
 
     def __len__(self) -> int:
-        return len(self._taken)
+        return len(self._taken) - self.left
 
     def take(self, keyed: KeyedRequest) -> None:
-        """Write a request, if it is not written yet."""
+        """Write a request, if it is not written yet, and nobody else is asking it."""
         if keyed.key in self._taken:
             return
         self._taken.add(keyed.key)
+        self._pending.append(keyed)
+        if len(self._pending) >= LEASED_AT_ONCE:
+            self._write_pending()
+
+    def _write_pending(self) -> None:
+        pending, self._pending = self._pending, []
+        leased = self.lease([keyed.key for keyed in pending]) if pending else frozenset()
+        for keyed in pending:
+            if keyed.key in leased:
+                self._write(keyed)
+            else:
+                self.left += 1
+
+    def _write(self, keyed: KeyedRequest) -> None:
         number = self._files.add(request_line(keyed.key, self.model_name, keyed.request))
         if self._texts is None or number != self._number:
             self.close_texts()
@@ -59,6 +79,10 @@ class RequestRecorder:
         if self._texts is not None:
             self._texts.close()
             self._texts = None
+
+    def finish(self) -> None:
+        """Write what was taken last, as long as leases are given."""
+        self._write_pending()
 
     def close(self) -> None:
         """Close all files."""

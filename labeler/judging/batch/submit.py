@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,23 +126,24 @@ async def _submit(
         options = replace(options, deferral=deferral)
         async with prepare(collection, pool_of, options, control, options.session) as prepared:
             recorder.model_name = _server_model(prepared)
+            recorder.lease = prepared.session.lease
             try:
                 stopped = await record_unanswered(prepared, retry_failed=options.retry_failed)
+                recorder.finish()
             finally:
                 recorder.close()
-            record = _record(prepared, options)
+            records = _write_records(collection, _record(prepared, options), recorder, where)
+        if recorder.left:
+            left = count_of(recorder.left, "request is", "requests are")
+            control.note(f"{left} asked by another process at this moment, and left to it")
         batches = []
-        for number, (path, requests) in enumerate(recorder.files()):
-            sent = replace(record, number=next_number(collection), requests=requests)
-            write_requests(collection, sent.number, recorder.texts(number))
-            if isinstance(where, Output):
-                _copy(path, where)
-                sent = replace(sent, status=WRITTEN)
-                write_batch(collection, sent)
-            else:
-                sent = await _send(collection, sent, path, where)
+        for number, record in enumerate(records):
+            sent = record
+            if isinstance(where, BatchService):
+                path, _ = recorder.files()[number]
+                sent = await _send(collection, records[number:], path, where)
             batches.append(sent)
-            control.note(f"batch {sent.number}: {count_of(requests, 'request', 'requests')}")
+            control.note(f"batch {sent.number}: {count_of(sent.requests, 'request', 'requests')}")
     waiting = len(waiting_requests(collection)) - len(recorder)
     session = prepared.session
     is_priced = session.selection.price is not None
@@ -149,12 +151,48 @@ async def _submit(
     return Submitted(prepared.job.name, tuple(batches), waiting, spent, is_priced, stopped)
 
 
+def _write_records(
+    collection: Collection,
+    record: BatchRecord,
+    recorder: RequestRecorder,
+    where: BatchService | Output,
+) -> list[BatchRecord]:
+    """Note of each file of requests what it is of, while its requests are leased.
+
+    So another process that asks live finds each one leased, or waiting in a batch.
+    """
+    records = []
+    for number, (path, requests) in enumerate(recorder.files()):
+        each = replace(record, number=next_number(collection), requests=requests)
+        write_requests(collection, each.number, recorder.texts(number))
+        if isinstance(where, Output):
+            _copy(path, where)
+            each = replace(each, status=WRITTEN)
+        else:
+            each = replace(each, token=secrets.token_hex(16))
+        write_batch(collection, each)
+        records.append(each)
+    return records
+
+
 async def _send(
+    collection: Collection, records: Sequence[BatchRecord], path: Path, service: BatchService
+) -> BatchRecord:
+    """Upload the file of the first batch and have it answered.
+
+    A batch that the server never had is forgotten; where one cannot begin, so are all after it.
+    """
+    try:
+        return await _begin(collection, records[0], path, service)
+    except BaseException:
+        for later in records[1:]:
+            remove_batch(collection, later.number)
+        raise
+
+
+async def _begin(
     collection: Collection, record: BatchRecord, path: Path, service: BatchService
 ) -> BatchRecord:
-    """Upload a file and have it answered; a batch that the server never had is forgotten."""
-    record = replace(record, token=secrets.token_hex(16))
-    write_batch(collection, record)
     try:
         record = replace(record, file_id=await service.upload(path, record.token))
     except BaseException as error:

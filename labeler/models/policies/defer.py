@@ -26,8 +26,8 @@ class KeyedRequest(NamedTuple):
 class Deferral:
     """Which requests are not asked live.
 
-    `waiting` says of the keys of requests in which batch they wait. Where `is_live`, all others are
-    asked; else they are handed to `take`, and without one they stay unasked. With
+    `waiting` says of the keys of requests in which batch they wait, at any moment. Where `is_live`,
+    all others are asked; else they are handed to `take`, and without one they stay unasked. With
     `assumes_abilities` no server is asked what it accepts: the requests go into a file. What is
     asked `later` is asked live then, and so costs no less.
     """
@@ -37,11 +37,6 @@ class Deferral:
     take: Callable[[KeyedRequest], None] | None = None
     assumes_abilities: bool = False
     later: bool = False
-
-    @property
-    def holds_back(self) -> bool:
-        """Whether any request is not asked live."""
-        return bool(self.waiting) or not self.is_live
 
     @property
     def is_for_batch(self) -> bool:
@@ -57,6 +52,8 @@ def deferred(model: Model, store: Store, deferral: Deferral) -> Model:
     canon = Canon(model.id)
 
     async def ask(request: Request) -> Reply:
+        if deferral.is_live and not deferral.waiting:
+            return await model.ask(request)
         text = canon.text(request)
         key = key_of_text(text)
         if batch := deferral.waiting.get(key):

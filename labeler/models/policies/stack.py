@@ -55,12 +55,12 @@ def guarded(
     """
     bounded = _bounded(model, guard)
     retrying = retried(bounded, guard.patience, guard.stop.sleep)
-    waiting = Waiting(guard.patience.seconds, guard.stop.is_set, guard.note)
+    deferral, stop = deferral or Deferral(), guard.stop
+    waiting = Waiting(guard.patience.seconds, stop.is_set, guard.note, deferral.waiting)
     remembering = remembered(retrying, store, patient=patient, waiting=waiting)
-    if deferral and deferral.holds_back:
-        remembering = deferred(remembering, store, deferral)
-        if deferral.assumes_abilities and not knows(model, store):
-            learn_abilities(store, model)
+    remembering = deferred(remembering, store, deferral)
+    if deferral.assumes_abilities and not knows(model, store):
+        learn_abilities(store, model)
     fewer_tries = replace(guard.patience, error_tries=2)
     quick = retried(bounded, fewer_tries, guard.stop.sleep)
     return _adapted(remembering, retrying, store, quick) if model.is_server else remembering
