@@ -118,6 +118,7 @@ class Upload:
             await self._remove_absent(database, result)
             if self.settings is not None:
                 result.dimensions = self.settings.dimensions
+                await self._check_is_whole(database, result)
                 if self.settings.corpus != self.corpus.sha256:
                     await database.describe(replace(self.settings, corpus=self.corpus.sha256))
             if self.options.hnsw and isinstance(database, Pgvector):
@@ -210,13 +211,20 @@ class Upload:
         self, database: VectorDatabase, encoder: EncoderInParts, dimensions: int
     ) -> None:
         """Say before a vector is sent how all are made, and that not all are there."""
-        made_by, is_new = encoder.encoder, self.settings is None
+        made_by = encoder.encoder
         if self.settings is None:
             names = (made_by.document_identity, made_by.id)
             self.settings = VectorSettings(*names, dimensions, self.source)
             await database.make(self.settings)
-        elif self.settings.corpus and not is_new:
-            self.settings = replace(self.settings, corpus="")
+        else:
+            await self._describe_as_partial(database, self.settings)
+
+    async def _describe_as_partial(
+        self, database: VectorDatabase, settings: VectorSettings
+    ) -> None:
+        """Say before anything changes that what is there is of no state of a corpus."""
+        if settings.corpus:
+            self.settings = replace(settings, corpus="")
             await database.describe(self.settings)
 
     async def _sent(self) -> None:
@@ -229,6 +237,7 @@ class Upload:
         """Remove what is there of documents that the corpus lacks, if there is any."""
         if self.settings is None or await database.count() <= result.documents:
             return
+        await self._describe_as_partial(database, self.settings)
         digests = (digest_of(document.id) for document in self.corpus.again())
         present = np.sort(np.fromiter(digests, dtype="S16"))
         with self.control.progress("removing"):
@@ -238,6 +247,15 @@ class Upload:
                 for start in range(0, len(absent), REMOVED_AT_ONCE):
                     await database.remove(absent[start : start + REMOVED_AT_ONCE])
                 result.removed += len(absent)
+
+    async def _check_is_whole(self, database: VectorDatabase, result: IndexResult) -> None:
+        """`BadInput` where another upload to the same place has come between."""
+        contents = await database.contents()
+        is_other = not contents or not contents.settings or contents.settings.source != self.source
+        if is_other or await database.count() < result.documents:
+            problem = "another process has changed what is there meanwhile"
+            how = "run the command again once it has ended"
+            raise BadInput(f"{self.address}: {problem}; {how}", parameter="vectors")
 
     def _note_spent(self, encoder: EncoderInParts, before: Spending) -> None:
         spent = self.control.spent.since(before)

@@ -29,6 +29,7 @@ from labeler.runs.engines.answers import Hit
 from labeler.runs.engines.databases.address import vector_address
 from labeler.runs.engines.databases.base import SearchSettings, VectorSettings, point_of
 from labeler.runs.engines.databases.opening import warning_of
+from labeler.runs.engines.databases.pgvector_sql import VectorColumn
 from labeler.runs.index import index
 from labeler.runs.recall import share_of
 from labeler.runs.retrieve import retrieve
@@ -272,6 +273,114 @@ def test_an_id_that_the_corpus_lacks_is_an_error_unless_it_may_be_dropped(
     assert (result.documents, result.unknown) == (2, 10)
 
 
+def test_documents_are_known_again_and_removed_whatever_their_ids_are(
+    collection: Collection, place: Place
+) -> None:
+    ids = [
+        "NULL",
+        "null",
+        "{",
+        "a,b",
+        '"',
+        "\\",
+        "\\N",
+        "';--",
+        ":x",
+        "%s",
+        "ab",
+        "\u6261",
+        "A",
+        "a",
+    ]
+    write_corpus(collection, {doc_id: f"a cat, {n}" for n, doc_id in enumerate(ids)})
+    assert index(collection, place.address).new == len(ids)
+    again = index(collection, place.address)
+    assert (again.new, again.same, again.removed) == (0, len(ids), 0)
+    write_corpus(collection, {"A": "a cat, 12"})
+    assert index(collection, place.address).removed == len(ids) - 1
+    assert place.ids() == {"A"}
+
+
+def test_a_comment_of_others_changes_no_distance_though_it_is_json() -> None:
+    ours = VectorSettings("e 1", "e", 256, "source").as_text()
+    operators = {}
+    for comment in ('{"owner": "me"}', None, ours):
+        rows = [("vector", "public", 256, comment, "0.8.0")]
+        sentence = VectorColumn.of(rows, [], "here").search('"t"', "v", SearchSettings())
+        operators[comment] = sentence.partition("ORDER BY")[2].split()[1]
+    assert [*operators.values()] == ['OPERATOR("public".<=>)'] * 2 + ['OPERATOR("public".<#>)']
+
+
+@pytest.mark.parametrize(
+    ("vectors", "problem"),
+    [
+        ({"size": 256, "distance": "Euclid"}, "its distance is 'Euclid', not Cosine"),
+        ({"size": 10, "distance": "Cosine"}, "have 10 numbers, the encoder's 256"),
+    ],
+)
+def test_an_empty_collection_for_other_vectors_is_left_as_it_is(
+    collection: Collection, vectors: dict[str, Any], problem: str
+) -> None:
+    with qdrant_server() as qdrant:
+        qdrant.engines["docs"], qdrant.configs["docs"] = PointsInMemory(), {"vectors": vectors}
+        with pytest.raises(Misuse, match=problem):
+            index(collection, qdrant.address("docs"))
+        assert qdrant.configs["docs"] == {"vectors": vectors}
+
+
+def test_an_empty_table_of_others_keeps_its_comment(
+    collection: Collection, postgres: PostgresServer
+) -> None:
+    place = Place(f"{postgres.database()}?table=docs", postgres=postgres)
+    place.rows("CREATE EXTENSION vector")
+    place.rows("CREATE TABLE docs (id text PRIMARY KEY, embedding vector(256))")
+    with pytest.raises(Misuse, match=r"no columns id \(text\) and hash \(bytea\)"):
+        index(collection, place.address)
+    place.rows("ALTER TABLE docs ADD hash bytea")
+    place.rows("COMMENT ON TABLE docs IS 'dear notes'")
+    with pytest.raises(Misuse, match="the table has a comment of others"):
+        index(collection, place.address)
+    assert place.rows("SELECT obj_description('docs'::regclass)") == [["dear notes"]]
+    place.rows("COMMENT ON TABLE docs IS NULL")
+    assert index(collection, place.address).new == 6
+
+
+@pytest.mark.parametrize("removes", [True, False])
+def test_vectors_that_another_upload_has_changed_meanwhile_do_not_count_as_all(
+    collection: Collection, *, removes: bool
+) -> None:
+    with qdrant_server() as qdrant:
+
+        def comes_between(method: str, part: str, _body: Any) -> None:
+            if (method, part) != ("POST", "/points/count"):  # once all was sent
+                return
+            if removes:
+                qdrant.engines["docs"].remove([point_of("tea")])
+            else:
+                other = VectorSettings("e", "e", 256, "another source").as_text()
+                qdrant.configs["docs"]["metadata"] = {"labeler": other}
+
+        qdrant.fails = comes_between
+        with pytest.raises(BadInput, match="another process has changed what is there meanwhile"):
+            index(collection, qdrant.address("docs"))
+
+
+def test_before_documents_are_removed_the_rest_no_longer_counts_as_all(
+    collection: Collection,
+) -> None:
+    with qdrant_server() as qdrant:
+        index(collection, qdrant.address("docs"))
+        documents = {d.id: d.text for d in read_corpus(collection.corpus).values()}
+        del documents["tea"]
+        write_corpus(collection, documents)
+        qdrant.fails = lambda _method, part, _body: (
+            (400, b"disk is full") if part == "/points/delete" else None
+        )
+        with pytest.raises(LabelerError, match="disk is full"):
+            index(collection, qdrant.address("docs"))
+        assert json.loads(qdrant.configs["docs"]["metadata"]["labeler"])["corpus"] == ""
+
+
 @contextmanager
 def failing_from(qdrant: QdrantServer, number: int) -> Iterator[None]:
     """The requests that put points fail from some number on, for good."""
@@ -469,8 +578,9 @@ def test_a_rehearsal_counts_what_is_not_there_yet(
         ("qdrant://h/docs?apikey=s3cret", "may set vector, not 'apikey'"),
         ("postgresql://u:s3cret@h/db?table=t", "the address holds a password"),
         ("postgresql://u@h/db", "name the table"),
-        ("postgresql://u@h/?table=s3cret", "no address of a database"),
+        ("postgresql://u@h/?table=s3cret", r"no address of a database.*/database\?table=TABLE$"),
         ("postgresql://u@h/db?table=t&sslmode=off", "sslmode"),
+        ("postgresql://u@h/db?table=t&password=s3cret", "not 'password'$"),
     ],
 )
 def test_an_address_that_is_none_is_one_line_without_secrets(text: str, problem: str) -> None:

@@ -105,7 +105,8 @@ def _pgvector(text: str) -> PgvectorAddress:
     try:
         database = DatabaseAddress.of(parts._replace(query=others).geturl())
     except Misconfigured as error:
-        raise Misconfigured(f"{error}?table=TABLE", parameter="vectors") from None
+        more = "?table=TABLE" if str(error).endswith("/database") else ""
+        raise Misconfigured(f"{error}{more}", parameter="vectors") from None
     return PgvectorAddress(database, table, column or COLUMN)
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
-from labeler.errors import BadInput
+from labeler.errors import BadInput, Misuse
 from labeler.runs.engines.answers import Hit
 from labeler.store.vectors import MOST_DIMENSIONS, Vectors
 
@@ -68,6 +68,18 @@ class StoredVectors(NamedTuple):
     rows: int
     settings: VectorSettings | None = None
     how_searched: str = ""
+
+
+def check_can_be_filled(contents: StoredVectors, settings: VectorSettings, where: str) -> None:
+    """Refuse an empty place that is made for other vectors, or that another upload has begun."""
+    problem = ""
+    if contents.dimensions not in (0, settings.dimensions):
+        sizes = f"{contents.dimensions:,} numbers, the encoder's {settings.dimensions:,}"
+        problem = f"vectors there have {sizes}"
+    elif contents.settings is not None and contents.settings.source != settings.source:
+        problem = "the vectors of another collection are on their way there"
+    if problem:
+        raise Misuse(f"{where}: {problem}; name another place", parameter="vectors")
 
 
 class Entry(NamedTuple):

@@ -15,11 +15,19 @@ from labeler.errors import BadInput, CallFailed, Misconfigured, Misuse, Retryabl
 from labeler.messages import missing_extra
 from labeler.runs.engines.answers import Hit
 from labeler.runs.engines.databases.address import PgvectorAddress
-from labeler.runs.engines.databases.base import Entry, SearchSettings, StoredVectors, VectorSettings
+from labeler.runs.engines.databases.base import (
+    Entry,
+    SearchSettings,
+    StoredVectors,
+    VectorSettings,
+    check_can_be_filled,
+)
 from labeler.runs.engines.databases.pgvector_sql import (
     COLUMN_OF,
+    COLUMNS_TO_FILL,
     INDEXES_OF,
     VectorColumn,
+    array_of,
     copied_rows,
     literal,
     named,
@@ -39,8 +47,11 @@ IDS_OF_A_PAGE = 20_000
 _NO_TIME = "57014"
 """The code of a statement that took longer than it was allowed to."""
 
-_NO_SUCH_VALUE = "22023"
-"""The code of a setting that cannot have that value."""
+_NO_SUCH_SETTING = ("22023", "42704", "25001")
+"""Codes of a setting that there is none of, or that cannot have that value, or not now."""
+
+_NOT_INSTALLED = ("58P01", "0A000", "42704")
+"""Codes of an extension whose files are not there, and of a type that is not known."""
 
 _AT_ONCE = Waiting(seconds=-1.0)
 Result = TypeVar("Result")
@@ -90,14 +101,32 @@ class Pgvector:
             for statement in table_made(self.address, settings.dimensions):
                 connection.run(statement)
 
-        if await self._look() is None:
+        contents = await self.contents()
+        if contents is not None:
+            check_can_be_filled(contents, settings, self.where)
+            await self._check_columns()
+        else:
             try:
                 await self._do(make)
             except StatementFailed as error:
-                raise Misconfigured(
-                    f"{error}; pgvector has to be installed on the server", parameter="vectors"
-                ) from None
+                hint = "; pgvector has to be installed on the server"
+                is_absent = error.code in _NOT_INSTALLED
+                problem = f"{error}{hint if is_absent else ''}"
+                raise Misconfigured(problem, parameter="vectors") from None
         await self.describe(settings)
+
+    async def _check_columns(self) -> None:
+        """Refuse a table of others that has other columns, or a comment, which would be lost."""
+        column = self._column
+        rows = await self._do(lambda connection: connection.run(COLUMNS_TO_FILL, t=self._table))
+        problem = ""
+        if len(rows or []) < 2:
+            problem = "the table has no columns id (text) and hash (bytea)"
+        elif column and column.comment and not column.is_ours:
+            problem = "the table has a comment of others"
+        if problem:
+            how = "name a table that is not there, and it is made"
+            raise Misuse(f"{self.where}: {problem}; {how}", parameter="vectors")
 
     async def describe(self, settings: VectorSettings) -> None:
         """Keep the settings as the comment on the table."""
@@ -108,7 +137,7 @@ class Pgvector:
     async def hashes(self, ids: Sequence[str]) -> Mapping[str, bytes]:
         """The hashes of the texts of those of some documents that are there."""
         sentence = f"SELECT id, hash FROM {self._table} WHERE id = ANY(CAST(:ids AS text[]))"
-        rows = await self._do(lambda connection: connection.run(sentence, ids=[*ids]))
+        rows = await self._do(lambda connection: connection.run(sentence, ids=array_of(ids)))
         return {doc_id: bytes(text_hash) for doc_id, text_hash in rows or []}
 
     async def put(self, entries: Sequence[Entry], vectors: Vectors) -> None:
@@ -151,7 +180,7 @@ class Pgvector:
 
     def _remove(self, connection: Connection, ids: Sequence[str]) -> None:
         sentence = f"DELETE FROM {self._table} WHERE id = ANY(CAST(:ids AS text[]))"
-        connection.run(sentence, ids=[*ids])
+        connection.run(sentence, ids=array_of(ids))
 
     async def build_index(self) -> None:
         """Build an HNSW index over the vectors, where there is none; it takes as long as it takes.
@@ -203,16 +232,16 @@ class Pgvector:
     async def _do(self, work: Callable[[Connection], Result], tries: int | None = None) -> Result:
         """Do work in a transaction, in another thread, and again where it may then come about."""
 
-        def once() -> Result:
-            connection = self._idle.pop() if self._idle else self._new()
+        def once(connection: DatabaseConnection) -> Result:
             try:
                 return connection.transaction(work, lock=False)
             finally:
                 self._idle.append(connection)
 
         async def attempt() -> Result:
+            connection = self._idle.pop() if self._idle else self._new()  # not in the threads
             try:
-                return await asyncio.to_thread(once)
+                return await asyncio.to_thread(once, connection)
             except StatementFailed as error:
                 if error.may_pass:
                     raise Retryable(str(error)) from None
@@ -246,7 +275,7 @@ def _as_search_problems(settings: SearchSettings, seconds: float) -> Iterator[No
     except StatementFailed as error:
         if error.code == _NO_TIME:
             raise Retryable(f"{error} (after {seconds:g} s)") from None
-        if error.code == _NO_SUCH_VALUE and settings.more:
+        if error.code in _NO_SUCH_SETTING and settings.more:
             raise Misuse(str(error), parameter="search") from None
         if error.code.startswith("42") and settings.filter:
             raise Misuse(str(error), parameter="filter") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from labeler.errors import BadInput, Misuse
 from labeler.runs.engines.databases.address import PgvectorAddress
-from labeler.runs.engines.databases.base import Entry, SearchSettings
+from labeler.runs.engines.databases.base import Entry, SearchSettings, VectorSettings
 from labeler.store.vectors import Vectors
 
 ID = "id"
@@ -34,6 +34,11 @@ FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
     LEFT JOIN pg_extension e ON e.extname = 'vector'
 WHERE a.attrelid = CAST(:t AS oid) AND a.attname = :c AND a.attnum > 0 AND NOT a.attisdropped
 """
+COLUMNS_TO_FILL = """
+SELECT a.attname FROM pg_attribute a
+WHERE a.attrelid = CAST(:t AS regclass) AND a.attnum > 0 AND NOT a.attisdropped
+    AND (a.attname, a.atttypid) IN (('id', 'text'::regtype), ('hash', 'bytea'::regtype))
+"""
 INDEXES_OF = """
 SELECT am.amname, o.opcname
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
@@ -47,6 +52,8 @@ WHERE i.indrelid = CAST(:t AS oid) AND a.attname = :c AND i.indisvalid
 class VectorColumn:
     """A column of vectors: its type and where that is defined, the dimensions (0: any), its table's
     comment, the version of pgvector, and its indexes, each the method and the class of operators.
+
+    `is_ours` where this package says in the comment how its vectors were made.
     """
 
     type: str
@@ -55,6 +62,7 @@ class VectorColumn:
     comment: str
     version: str
     indexes: tuple[tuple[str, str], ...]
+    is_ours: bool = False
 
     @classmethod
     def of(cls, rows: Sequence[Any], indexes: Sequence[Any], where: str) -> VectorColumn:
@@ -67,7 +75,9 @@ class VectorColumn:
             problem = f"expected a column of vectors, found {kind}; name it as &column=NAME"
             raise BadInput(f"{where}: {problem}", parameter="vectors")
         of_vectors = tuple((method, ops) for method, ops in indexes if _distance_of(ops))
-        return cls(kind, schema, max(0, modifier), comment or "", version or "", of_vectors)
+        is_ours = VectorSettings.of_text(comment, where) is not None
+        names = (kind, schema, max(0, modifier), comment or "", version or "")
+        return cls(*names, of_vectors, is_ours)
 
     @property
     def distance(self) -> str:
@@ -86,7 +96,7 @@ class VectorColumn:
     def search(self, table: str, column: str, settings: SearchSettings) -> str:
         """The statement that finds the nearest rows, by `:vector` and `:depth`."""
         schema, distance = quoted(self.schema), self.distance
-        if self.comment.startswith("{") and not self.indexes:
+        if self.is_ours and not self.indexes:
             distance = "ip"  # of unit vectors, and of those that are all zeros
         operator = f"OPERATOR({schema}.{_OPERATORS[distance]})"
         away = f"{quoted(column)} {operator} CAST(:vector AS {schema}.{quoted(self.type)})"
@@ -159,6 +169,12 @@ def copied_rows(entries: Sequence[Entry], vectors: Vectors, *, is_half: bool) ->
         parts += (struct.pack(">hi", 3, len(doc_id)), doc_id)
         parts += (struct.pack(">i", len(entry.text_hash)), entry.text_hash, before, row.tobytes())
     return b"".join([*parts, _END])
+
+
+def array_of(texts: Iterable[str]) -> str:
+    """Texts as PostgreSQL reads an array of them: each in quotes, as NULL is none without."""
+    escaped = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return "{" + ",".join(f'"{text}"' for text in escaped) + "}"
 
 
 def named(table: str) -> str:

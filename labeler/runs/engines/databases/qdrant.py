@@ -20,6 +20,7 @@ from labeler.runs.engines.databases.base import (
     SearchSettings,
     StoredVectors,
     VectorSettings,
+    check_can_be_filled,
     point_of,
 )
 from labeler.runs.engines.http_search import check_status
@@ -28,6 +29,9 @@ from labeler.store.vectors import Vectors
 
 KEY = "QDRANT_API_KEY"
 DISTANCE = "Cosine"
+_OF_UNIT_VECTORS = (DISTANCE, "Dot")
+"""Distances that rank unit vectors, and those that are all zeros, by the cosine."""
+
 NUMBERS_OF_A_REQUEST = 1 << 18
 """About 3 MB; the server takes 32 MB at once, unless it is set otherwise."""
 
@@ -66,11 +70,10 @@ class Qdrant:
 
     def _size(self, config: Any) -> int:
         """The dimensions of the vectors; `BadInput` says which names others have."""
-        vectors, name = _of(_of(config, "params"), "vectors"), self.address.vector
-        by_name = {"": vectors} if "size" in vectors else vectors
-        size = _of(by_name, name).get("size")
+        size = self._vectors(config).get("size")
         if type(size) is int and size > 0:
             return size
+        name, by_name = self.address.vector, _by_name(config)
         names = ", ".join(map(str, [n for n in by_name if n][:8])) or "one without a name"
         problem = f"no vectors of the name {name!r}" if name else "its vectors have names"
         raise BadInput(
@@ -78,12 +81,23 @@ class Qdrant:
             parameter="vectors",
         )
 
+    def _vectors(self, config: Any) -> Any:
+        """How the vectors of the address are kept; empty where there are none of its name."""
+        return _of(_by_name(config), self.address.vector)
+
     async def make(self, settings: VectorSettings) -> None:
         """Make the collection, or take one that is there and empty."""
-        if await self.contents() is None:
+        contents = await self.contents()
+        if contents is None:
             how = {"size": settings.dimensions, "distance": DISTANCE}
             vectors = {self.address.vector: how} if self.address.vector else how
             await self._ask("PUT", "", {"vectors": vectors, "metadata": _metadata(settings)})
+        else:
+            check_can_be_filled(contents, settings, self.where)
+            distance = self._vectors(_of(await self._ask("GET"), "config")).get("distance")
+            if distance not in _OF_UNIT_VECTORS:
+                problem = f"its distance is {distance!r:.20}, not {DISTANCE}; make it anew"
+                raise Misuse(f"{self.where}: {problem}", parameter="vectors")
         await self.describe(settings)
 
     async def describe(self, settings: VectorSettings) -> None:
@@ -247,6 +261,12 @@ def _key() -> dict[str, str]:
     if not key.isprintable() or not key.isascii():
         raise Misconfigured(f"{KEY} holds what no header can have")
     return {"api-key": key} if key else {}
+
+
+def _by_name(config: Any) -> Any:
+    """How vectors are kept, by their names, of which the only ones may have none."""
+    vectors = _of(_of(config, "params"), "vectors")
+    return {"": vectors} if "size" in vectors else vectors
 
 
 def _metadata(settings: VectorSettings) -> dict[str, str]:
