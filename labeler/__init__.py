@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from labeler.agreement.route.route import RouteOptions as RouteOptions
     from labeler.agreement.route.route import route as route
     from labeler.agreement.route.route import write_routed as write_routed
+    from labeler.agreement.tally import merge_tallies as merge_tallies
+    from labeler.agreement.tally_parts import agree_tally as agree_tally
+    from labeler.agreement.tally_parts import read_tally as read_tally
+    from labeler.agreement.tally_parts import tally_between as tally_between
+    from labeler.agreement.tally_parts import write_tally as write_tally
     from labeler.agreement.tune.asking import TuneOptions as TuneOptions
     from labeler.agreement.tune.tune import atune as atune
     from labeler.agreement.tune.tune import tune as tune
@@ -154,6 +159,7 @@ _PUBLIC = {
     "adrift": "judging.drift:adrift",
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
+    "agree_tally": "agreement.tally_parts:agree_tally",
     "ajudge": "judging.judge:ajudge",
     "ajudge_panel": "judging.panel.ask:ajudge_panel",
     "apply_calibration": "agreement.calibrate.calibrate:apply_calibration",
@@ -190,6 +196,7 @@ _PUBLIC = {
     "leaderboard": "evaluation.leaderboard:leaderboard",
     "lgtm_report": "annotate.lgtm_report:lgtm_report",
     "look_sessions": "annotate.look:look_sessions",
+    "merge_tallies": "agreement.tally:merge_tallies",
     "missed": "pools.missed:missed",
     "monitor": "monitoring.monitor:monitor",
     "open_collection": "collection.layout:open_collection",
@@ -201,6 +208,7 @@ _PUBLIC = {
     "read_qrels": "exchange.qrels:read_qrels",
     "read_query_list": "exchange.queries:read_query_list",
     "read_run": "exchange.runs:read_run",
+    "read_tally": "agreement.tally_parts:read_tally",
     "realism": "queries.realism:realism",
     "rechunk": "corpus.rechunk:rechunk",
     "relabel": "judging.relabel:relabel",
@@ -213,12 +221,14 @@ _PUBLIC = {
     "shift": "pools.shift:shift",
     "side_by_side_report": "annotate.side_by_side_report:side_by_side_report",
     "status_of_raters": "annotate.raters.status:status_of_raters",
+    "tally_between": "agreement.tally_parts:tally_between",
     "tune": "agreement.tune.tune:tune",
     "update": "corpus.update:update",
     "validate": "collection.validate:validate",
     "vector_run": "runs.vector_run:vector_run",
     "write_partitions": "judging.partitions.write:write_partitions",
     "write_routed": "agreement.route.route:write_routed",
+    "write_tally": "agreement.tally_parts:write_tally",
 }
 """Where each public name is defined: `module:attribute`, the module as seen from this package."""
 

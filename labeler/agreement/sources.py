@@ -117,7 +117,7 @@ def _of_two_files(names: tuple[str, str], warn: Warn, advance: Advance) -> Sourc
     human, other = names
     paths = Path(human), Path(other)
     is_plain = not other.endswith(JUDGEMENTS) and not routed_of_file(paths[0])
-    both = tally_files(*paths, advance) if is_plain else None
+    both = tally_files(*paths, advance, warn) if is_plain else None
     if both is None:
         for path in paths:
             tell_what_is_held(path)
@@ -125,7 +125,8 @@ def _of_two_files(names: tuple[str, str], warn: Warn, advance: Advance) -> Sourc
         return Sources(human, people, (source_of_file(paths[1], other),))
     for finding in mixed_findings(paths[0]):
         warn(str(finding))
-    return Sources(human, both.human, (_of_labels(paths[1], other, both.judged),))
+    labels = _of_labels(paths[1], other, both.judged, both.repeated)
+    return Sources(human, both.human, (labels,))
 
 
 def refuse_same_names(sources: Sources) -> None:
@@ -162,18 +163,18 @@ def source_of_file(path: Path, name: str) -> AssessorSource:
     with rereadable():
         hold_labels(path)
         read = read_labels(path)
-    repeated = f"{path}: {read.repeated} {_lines(read.repeated)} of a pair a second time"
     judged = AssessorLabels(read.labels, read.failures)
-    return _of_labels(path, name, judged, repeated if read.repeated else "")
+    return _of_labels(path, name, judged, read.repeated)
 
 
-def _of_labels(path: Path, name: str, judged: AssessorLabels, repeated: str = "") -> AssessorSource:
-    """The labels of a file with what its collection's card says of them."""
+def _of_labels(path: Path, name: str, judged: AssessorLabels, repeated: int) -> AssessorSource:
+    """The labels of a file with what its collection's card says of them, and repeated lines."""
     where = collection_of_qrels(path)
     models = made_by(*where).models if where else ()
     parts = map(str, part_findings(*where)) if where else ()
     parts = (*parts, *map(str, mixed_findings(path)))
-    notes = (*([repeated] if repeated else []), *map(str, caveats(models)), *parts)
+    again = f"{path}: {repeated} {_lines(repeated)} of a pair a second time"
+    notes = (*([again] if repeated else []), *map(str, caveats(models)), *parts)
     return AssessorSource(name, judged, ", ".join(models) or path.stem, notes=notes)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
+from labeler.errors import BadInput, Misuse
 
 Label = int | str
 Labels = Mapping[str, Mapping[str, Label]]
@@ -166,11 +167,24 @@ def _renumbered(parts: Sequence[Sequence[Label]]) -> _Renumbered:
     return _Renumbered(tuple(codes.numbers), places)
 
 
-def merged(tallies: Sequence[GradeTally]) -> GradeTally:
-    """One tally of several, as of parts of a collection's queries; a query may stand in several.
+def merge_tallies(tallies: Sequence[GradeTally], *, whole_queries: bool = True) -> GradeTally:
+    """One tally of several, as of parts of a collection's queries.
 
-    Pairs are taken to stand in one part each. What tells single pairs, as weights, is left out.
+    `BadInput` where a query stands in two, as whoever merges a part twice would count its pairs
+    twice. Without `whole_queries` parts may share queries, and are taken to share no pair. What
+    tells single pairs, as weights, is left out.
+
+    >>> from labeler.agreement.tally_parts import tally_between
+    >>> part = tally_between({"q1": {"d1": 2, "d2": 0}}, {"q1": {"d1": 2, "d2": 1}})
+    >>> merge_tallies([part, part])
+    Traceback (most recent call last):
+        ...
+    labeler.errors.BadInput: query q1 stands in tallies 1 and 2: is one of them merged twice?
     """
+    if not tallies:
+        raise Misuse("expected at least one tally", parameter="tallies")
+    if whole_queries:
+        _refuse_shared_queries(tallies)
     queries, grades, labels, statuses = (
         _renumbered([getattr(tally, name) for tally in tallies])
         for name in ("queries", "grades", "labels", "statuses")
@@ -196,5 +210,15 @@ def merged(tallies: Sequence[GradeTally]) -> GradeTally:
     )
 
 
+def _refuse_shared_queries(tallies: Sequence[GradeTally]) -> None:
+    numbers: dict[str, int] = {}
+    for number, tally in enumerate(tallies, start=1):
+        for query_id in tally.queries:
+            first = numbers.setdefault(query_id, number)
+            if first != number:
+                where = f"query {query_id:.80} stands in tallies {first} and {number}"
+                raise BadInput(f"{where}: is one of them merged twice?")
+
+
 def _all(parts: Iterable[Integers]) -> Integers:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+    return np.concatenate([narrow(part) for part in parts])

@@ -11,6 +11,7 @@ import numpy as np
 
 from labeler.agreement.align import AssessorLabels
 from labeler.agreement.tally import NO_LABEL, GradeTally, Label, narrow
+from labeler.agreement.tally_lines import PairLines
 from labeler.arrays import Flags, Integers
 from labeler.data import Qrels
 from labeler.errors import BadInput
@@ -19,11 +20,16 @@ from labeler.exchange.taken import tell
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Advance
 from labeler.trec.blocks import Batch, batches
-from labeler.trec.columns import Fields, Irregular, Keys, Words, keys, mixed, widened
+from labeler.trec.columns import Fields, Irregular, Words, keys, mixed, widened
+from labeler.trec.distinct import RepeatedPairs, Warn
 from labeler.trec.index import QRELS, Index, Kind, indexed, numbered_ids, texts_of
+from labeler.trec.labels import CONFLICT
 
 LABEL = 3
 """The column of the label."""
+
+CONFLICT_CODE = NO_LABEL - 1
+"""What stands in a tally for the first status, that of a pair with two labels."""
 
 
 def _any(part: Fields, _column: int) -> Integers:
@@ -36,26 +42,49 @@ LABELS = Kind(QRELS.columns, LABEL, _any, lambda _path, _number, _text: 0.0)
 
 @dataclass(frozen=True, eq=False)
 class TalliedFiles:
-    """A tally of two files; `human` and `labels` hold ids alone, for messages about them."""
+    """A tally of two files; `human` and `labels` hold ids alone, for messages about them.
+
+    `repeated` lines of labels say the same of a pair a second time.
+    """
 
     human: Qrels
     judged: AssessorLabels
+    repeated: int = 0
 
 
 def tally_files(
-    human: Path, assessor: Path, advance: Advance = lambda _done, _total: None
+    human: Path,
+    assessor: Path,
+    advance: Advance = lambda _done, _total: None,
+    warn: Warn = lambda _message: None,
 ) -> TalliedFiles | None:
     """The tally of human qrels and another file of labels, both in TREC's four columns.
 
     What is held is some lines of both, fifty bytes for each stretch of lines of one query, and a
     row for each grade and label that meet in a query. `None` where that cannot be: a line with more
-    or fewer columns, a pair that stands there twice, or another format. Whoever reads such files
-    whole says what is wrong with them, if anything is. `advance` counts queries.
+    or fewer columns, or another format. Whoever reads such files whole says what is wrong with
+    them, if anything is. `advance` counts queries.
+
+    A pair that stands in a file twice counts once: `warn` is told of those with one human grade,
+    `BadInput` lists those with two, and of two labels none counts.
     """
-    with suppress(Irregular, BadInput), rereadable():
+    with rereadable():
+        tallied = _tallied_unless_unusual(human, assessor, advance)
+        if tallied is None:
+            return None
+        both, repeated = tallied
+        repeated.finish(warn)
+    return both
+
+
+def _tallied_unless_unusual(
+    human: Path, assessor: Path, advance: Advance
+) -> tuple[TalliedFiles, RepeatedPairs] | None:
+    with suppress(Irregular, BadInput):
         if judged_in(human) is None and judged_in(assessor) is None:
             with indexed(human, QRELS) as first, indexed(assessor, LABELS) as second:
-                return _tallied(first, second, advance)
+                counting = _Counting(RepeatedPairs(first))
+                return _tallied((first, second), counting, advance), counting.repeated
     return None
 
 
@@ -69,7 +98,7 @@ def tell_what_is_held(path: Path) -> None:
         size = file_of(path).stat().st_size
     if size >= LARGE:
         held = "its pairs are all held, in some seven times its size of memory"
-        tell(path, f"{held}; two files of plain labels, each pair once, are counted instead")
+        tell(path, f"{held}; two files of plain labels are counted instead")
 
 
 @dataclass(frozen=True)
@@ -85,41 +114,64 @@ class _Cells:
 
 @dataclass
 class _Counting:
-    """What is counted so far: values by their numbers, and the ids of a query that both have."""
+    """What is counted so far: values by their numbers, and the ids of a query that both have.
 
+    `repeated` are the human pairs that stand in their file twice, and `repeated_labels` the lines
+    that say the same of a pair a second time.
+    """
+
+    repeated: RepeatedPairs
     grades: dict[int, int] = field(default_factory=dict)
     labels: dict[Label, int] = field(default_factory=dict)
     shared: tuple[str, dict[str, int], dict[str, Label]] | None = None
+    repeated_labels: int = 0
 
     def cells(self, batch: Batch) -> _Cells:
         """The rows of some queries, in the order in which their lines first stand."""
-        lines = int(np.searchsorted(batch.origin, 1))
-        people, others = batch.part.slice(0, lines), batch.part.slice(lines, len(batch.origin))
-        query = batch.query[:lines], batch.query[lines:]
-        partner = _partners((keys(people, 2), keys(others, 2)), query)
-        if self.shared is None and not (partner >= 0).any():
-            self.shared = _shared(batch, query)
-        grade = _numbered(np.asarray(QRELS.values(people), dtype=np.int64), self.grades)
-        words = keys(others, LABEL).words
-        which, distinct = _distinct(words)
-        texts = [text.decode() for text in texts_of(distinct)]
-        codes = [self.labels.setdefault(text, len(self.labels)) for text in texts]
-        label_of = np.append(np.array(codes, dtype=np.int64)[which], NO_LABEL)
-        label = label_of[partner]  # the last of them where there is no partner
-        cell = (query[0] * len(self.grades) + grade) * (len(self.labels) + 1) + label + 1
+        people, others, partner = self._joined(batch)
+        meets = (partner >= 0) & ~np.append(others.conflicts, False)[partner]
+        if self.shared is None and not meets.any():
+            self.shared = _shared(batch, people, others)
+        grade = _numbered(np.asarray(QRELS.values(people.part), dtype=np.int64), self.grades)
+        label = np.append(self._codes(others), NO_LABEL)[partner]  # the last where none is partner
+        cell = (people.query * len(self.grades) + grade) * (len(self.labels) + 2) + label + 2
         _, first, count = np.unique(cell, return_index=True, return_counts=True)
         order = np.argsort(first, kind="stable")
         rows = first[order]
-        queries, grades, labels = map(narrow, (query[0][rows], grade[rows], label[rows]))
-        alone = len(others.starts) - int((partner >= 0).sum())
+        queries, grades, labels = map(narrow, (people.query[rows], grade[rows], label[rows]))
+        alone = int((~others.conflicts).sum()) - int(meets.sum())
         return _Cells(queries, grades, labels, narrow(count[order]), alone)
 
+    def _joined(self, batch: Batch) -> tuple[PairLines, PairLines, Integers]:
+        """The lines of both files, each pair once, and which of the second each first one meets."""
+        lines = int(np.searchsorted(batch.origin, 1))
+        people = PairLines.of(batch, 0, lines)
+        others = PairLines.of(batch, lines, len(batch.origin))
+        try:
+            return people, others, _partners(people, others)
+        except Irregular:
+            people = people.each_grade_once(batch, self.repeated)
+            others, repeated = others.each_label_once(batch, LABELS)
+            self.repeated_labels += repeated
+            return people, others, _partners(people, others)
 
-def _tallied(first: Index, second: Index, advance: Advance) -> TalliedFiles:
-    counting, cells = _Counting(), list[_Cells]()
+    def _codes(self, others: PairLines) -> Integers:
+        """The number of each line's label; of two labels of a pair that of the status."""
+        codes = np.full(len(others.query), CONFLICT_CODE)
+        single = np.flatnonzero(~others.conflicts)
+        which, distinct = _distinct(keys(others.part, LABEL).words[single])
+        texts = [text.decode() for text in texts_of(distinct)]
+        numbers = [self.labels.setdefault(text, len(self.labels)) for text in texts]
+        codes[single] = np.array(numbers, dtype=np.int64)[which]
+        return codes
+
+
+def _tallied(indexes: tuple[Index, Index], counting: _Counting, advance: Advance) -> TalliedFiles:
+    first, second = indexes
+    cells = list[_Cells]()
     names = [name.decode() for name in first.names()]
     done = 0
-    for batch in batches([first, second]):
+    for batch in batches(indexes):
         part = counting.cells(batch)
         cells.append(replace(part, query=part.query + np.int32(done)))
         done += len(batch.names)
@@ -132,7 +184,7 @@ def _tallied(first: Index, second: Index, advance: Advance) -> TalliedFiles:
         tuple(names),
         tuple(counting.grades),
         tuple(counting.labels),
-        (),
+        (CONFLICT,) if (label == CONFLICT_CODE).any() else (),
         query,
         grade,
         label,
@@ -146,14 +198,16 @@ def _tallied(first: Index, second: Index, advance: Advance) -> TalliedFiles:
         labels = {name.decode(): {} for name in second.names()}
         if counting.shared is not None:
             query_id, human[query_id], labels[query_id] = counting.shared
-    return TalliedFiles(human, AssessorLabels(labels, tally=tally))
+    judged = AssessorLabels(labels, tally=tally)
+    return TalliedFiles(human, judged, counting.repeated_labels)
 
 
-def _partners(documents: tuple[Keys, Keys], query: tuple[Integers, Integers]) -> Integers:
+def _partners(people: PairLines, others: PairLines) -> Integers:
     """Which line of the second file has the pair of each line of the first; -1 where none has.
 
     `Irregular` where a pair stands in a file twice, or two look alike.
     """
+    documents, query = (keys(people.part, 2), keys(others.part, 2)), (people.query, others.query)
     width = max(of.words.shape[1] for of in documents)
     first, second = (widened(of.words, width) for of in documents)
     is_same = len(first) == len(second) and (query[0] == query[1]).all()
@@ -202,16 +256,12 @@ def _distinct(words: Words) -> tuple[Integers, Words]:
 
 
 def _shared(
-    batch: Batch, query: tuple[Integers, Integers]
+    batch: Batch, people: PairLines, others: PairLines
 ) -> tuple[str, dict[str, int], dict[str, Label]] | None:
     """The first query that both files have, with its documents in each."""
-    common = np.intersect1d(*query)
+    common = np.intersect1d(people.query, others.query)
     if not len(common):
         return None
     number = int(common[0])
-    lines = int(np.searchsorted(batch.origin, 1))
-    ids = [
-        [text.decode() for text in batch.texts(np.flatnonzero(of == number) + offset)]
-        for of, offset in zip(query, (0, lines), strict=True)
-    ]
-    return batch.names[number].decode(), dict.fromkeys(ids[0], 0), dict.fromkeys(ids[1], "")
+    first, second = (side.ids_of(number) for side in (people, others))
+    return batch.names[number].decode(), dict.fromkeys(first, 0), dict.fromkeys(second, "")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Integers
+from labeler.arrays import Flags, Integers
 from labeler.errors import BadInput
 from labeler.trec.blocks import Batch, batches
 from labeler.trec.index import Index
@@ -53,14 +54,34 @@ def _two_grades(repeats: RepeatedPairs) -> str:
     return two_grades(shown, repeats.other_grades)
 
 
-def _distinct(batch: Batch, repeats: Sequence[RepeatedPairs]) -> tuple[Integers, Integers]:
-    """The lines sorted by query, document and file, each pair of a file once; and pair numbers."""
+class RepeatedLines(NamedTuple):
+    """The lines sorted by query, document and file, and numbers of the pairs of the former two.
+
+    `again` says which name a pair of their file once more, `firsts` which line names it first.
+    """
+
+    lines: Integers
+    pair: Integers
+    again: Flags
+    firsts: Integers
+
+
+def repeats_in(batch: Batch) -> RepeatedLines:
+    """Which lines of a batch name a pair once more; those of one pair stay in the file's order."""
     lines, pair = batch.pairs()
-    again = np.append(
-        False, (pair[1:] == pair[:-1]) & (batch.origin[lines][1:] == batch.origin[lines][:-1])
-    )
+    origin = batch.origin[lines]
+    again = np.append(False, (pair[1:] == pair[:-1]) & (origin[1:] == origin[:-1]))
+    firsts = lines[np.maximum.accumulate(np.where(again, 0, np.arange(len(lines))))]
+    return RepeatedLines(lines, pair, again, firsts)
+
+
+def distinct_lines(batch: Batch, repeats: Sequence[RepeatedPairs]) -> tuple[Integers, Integers]:
+    """The lines sorted by query, document and file, each pair of a file once; and pair numbers.
+
+    What is left out is noted in the `repeats` of its file.
+    """
+    lines, pair, again, firsts = repeats_in(batch)
     if again.any():
-        firsts = lines[np.maximum.accumulate(np.where(again, 0, np.arange(len(lines))))]
         differs = batch.grade[lines] != batch.grade[firsts]
         for number, of_file in enumerate(repeats):
             mine = again & (batch.origin[lines] == number)
@@ -80,6 +101,6 @@ def pair_batches(
     pairs' numbers. At the end `warn` is told what was repeated, or `BadInput` is raised."""
     repeats = [RepeatedPairs(index) for index in indexes]
     for batch in batches(indexes, sort=True):
-        yield batch, *_distinct(batch, repeats)
+        yield batch, *distinct_lines(batch, repeats)
     for of_file in repeats:
         of_file.finish(warn)

@@ -49,7 +49,7 @@ def read_labels(path: Path) -> Labels:
         row = labels.setdefault(query_id, {})
         earlier = row.get(doc_id)
         row.setdefault(doc_id, label)
-        if earlier is not None and _is_same(earlier, label):
+        if earlier is not None and is_same_label(earlier, label):
             repeated += 1
         elif earlier is not None:
             conflicts.add(Pair(query_id, doc_id))
@@ -63,7 +63,7 @@ def read_labels(path: Path) -> Labels:
     return Labels(labels, {pair: statuses[pair] for pair in sorted(statuses)}, repeated)
 
 
-def _is_same(first: str, second: str) -> bool:
+def is_same_label(first: str, second: str) -> bool:
     """Whether two labels say the same, as `2` and `2.0` do."""
     value = None if first == second else number(first)
     return first == second or (value is not None and value == number(second))

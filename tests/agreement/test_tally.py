@@ -1,7 +1,10 @@
 """Agreement from counts by query: the same as from pairs, of files, of parts, and read back."""
 
+import json
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +13,11 @@ from labeler.agreement.agree import AgreeOptions, agree
 from labeler.agreement.align import Aligned, AssessorLabels, Rules, align_tally
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.statistics.contingency import query_tables
-from labeler.agreement.tally import GradeTally, merged, tally_of
+from labeler.agreement.tally import GradeTally, merge_tallies, tally_of
 from labeler.agreement.tally_files import tally_files, tell_what_is_held
-from labeler.agreement.tally_parts import agree_tally, read_tally, write_tally
-from labeler.errors import BadInput
+from labeler.agreement.tally_parts import agree_tally, read_tally, tally_between, write_tally
+from labeler.data import Qrels
+from labeler.errors import BadInput, LabelerError, Misuse
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.taken import told_what_files_are
 from labeler.trec.labels import read_labels
@@ -81,14 +85,54 @@ def test_files_counted_are_files_read(
     same(align_tally(counted.judged.tally, rules), align_tally(of_pairs(human, other), rules))
 
 
-@pytest.mark.parametrize(
-    "line", ["q1 0 a-longer-id-1 2", "q1 0 new ERROR: no answer", "q1 0 new", "q1"]
-)
+@pytest.mark.parametrize("line", ["q1 0 new ERROR: no answer", "q1 0 new", "q1"])
 def test_what_only_a_whole_file_tells_is_left_to_its_reader(tmp_path: Path, line: str) -> None:
     human = written(tmp_path / "human", human_rows())
     other = written(tmp_path / "other", [(q, d, "1") for q, d, _ in human_rows()])
     other.write_text(other.read_text() + line + "\n", encoding="utf-8")
     assert tally_files(human, other) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pairs_that_stand_twice_are_counted_as_they_are_read(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    people, others = human_rows(), other_rows(("0", "1", "2", "2.0", "ERROR"))
+    people += rng.sample(people, seed)
+    again = [(q, d, rng.choice([label, "1", "2.0"])) for q, d, label in rng.sample(others, 9)]
+    others += again + again[:3]
+    for rows in (people, others) if seed % 2 else ():
+        rng.shuffle(rows)
+    human, other = written(tmp_path / "human", people), written(tmp_path / "other", others)
+    told, read = list[str](), list[str]()
+    counted = tally_files(human, other, warn=told.append)
+    read_qrels(human, read.append)
+    assert counted is not None
+    assert counted.judged.tally is not None
+    assert (told, counted.repeated) == (read, read_labels(other).repeated)
+    same(align_tally(counted.judged.tally, Rules()), align_tally(of_pairs(human, other), Rules()))
+
+
+def test_two_grades_of_people_are_the_error_of_their_reader(tmp_path: Path) -> None:
+    rows = human_rows()
+    more = [(q, d, str((int(grade) + 2) % 4)) for q, d, grade in rows[::20]]
+    human = written(tmp_path / "human", rows + more)
+    with pytest.raises(BadInput) as read:
+        read_qrels(human)
+    with pytest.raises(BadInput) as counted:
+        tally_files(human, written(tmp_path / "other", other_rows(LABELS["grades"])))
+    assert str(counted.value) == str(read.value)
+
+
+def test_two_labels_of_every_common_pair_are_told_as_failures(tmp_path: Path) -> None:
+    human = written(tmp_path / "human", [("q1", "a", "1"), ("q1", "b", "0")])
+    other = written(tmp_path / "other", [("q1", "a", "1"), ("q1", "x", "1"), ("q1", "a", "0")])
+    counted = tally_files(human, other)
+    assert counted is not None
+    assert counted.judged.tally is not None
+    assert not counted.judged.tally.meets
+    assert counted.judged.labels == {"q1": {"x": ""}}
+    left_out = align_tally(counted.judged.tally, Rules()).left_out
+    assert (left_out.failures, left_out.only_human) == ({"conflict": 1}, 1)
 
 
 def test_agree_says_the_same_of_files_and_of_what_they_hold(tmp_path: Path) -> None:
@@ -120,7 +164,7 @@ def test_parts_written_read_and_merged_say_what_the_whole_says(tmp_path: Path) -
     files = written(tmp_path / "human", people), written(tmp_path / "other", others)
     names = str(files[0]), str(files[1])
     whole = agree(*files, options=QUICK)
-    assert agree_tally(merged(parts), QUICK, names).as_json() == whole.as_json()
+    assert agree_tally(merge_tallies(parts), QUICK, names).as_json() == whole.as_json()
 
 
 def test_failures_are_merged_by_their_status() -> None:
@@ -133,7 +177,7 @@ def test_failures_are_merged_by_their_status() -> None:
         )
         for query, failed in {"q1": {"b": "refused"}, "q2": {"b": "lost", "c": "refused"}}.items()
     ]
-    left_out = align_tally(merged(tallies), Rules()).left_out
+    left_out = align_tally(merge_tallies(tallies), Rules()).left_out
     assert left_out.failures == {"refused": 2, "lost": 1}
     assert left_out.only_human == 1
 
@@ -147,6 +191,68 @@ def test_what_is_no_tally_is_one_line(tmp_path: Path) -> None:
         np.savez(out, grades=np.arange(3))
     with pytest.raises(BadInput, match="expected a tally of grades"):
         read_tally(path)
+
+
+Change = Callable[[dict[str, Any], dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda header, _: header.update(kind="else"), "expected a tally of grades"),
+        (lambda header, _: header.update(version=2), "a tally of version 2; this labeler reads"),
+        (lambda header, _: header.pop("version"), "a tally of version None; this labeler reads"),
+        (lambda header, _: header.update(grades=["a", "b"]), "its grades are no values"),
+        (lambda header, _: header.update(labels=[[1], None]), "its labels are no values"),
+        (lambda header, _: header.update(queries=["q1", "q1"]), "its queries are no values"),
+        (lambda header, _: header.update(queries="ab"), "its queries are no values"),
+        (lambda header, _: header.update(alone=-1), "it counts no pairs"),
+        (lambda _, columns: columns.update(count=-columns["count"]), "do not fit together"),
+        (lambda _, columns: columns.update(count=columns["count"] + 0.5), "are no counts"),
+        (lambda _, columns: columns.update(count=columns["count"][:, None]), "are no counts"),
+        (lambda _, columns: columns.update(label=columns["label"] + 9), "do not fit together"),
+        (lambda _, columns: columns.update(grade=columns["grade"][1:]), "do not fit together"),
+    ],
+)
+def test_a_damaged_tally_is_one_line(tmp_path: Path, change: Change, problem: str) -> None:
+    path = tmp_path / "part.npz"
+    human: Qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
+    write_tally(path, tally_between(human, {"q1": {"a": "1", "b": "ERROR"}}))
+    with np.load(path) as parts:
+        columns = dict(parts)
+    header = json.loads(columns.pop("header").tobytes())
+    change(header, columns)
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(path, header=text, **columns)
+    with pytest.raises(BadInput, match=rf"part\.npz: .*{problem}"):
+        read_tally(path)
+
+
+def test_half_a_tally_and_a_file_of_something_else_are_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "part.npz"
+    write_tally(path, tally_between({"q1": {"a": 1}}, {"q1": {"a": 1}}))
+    half = path.read_bytes()[:300]
+    for content in (half, b"", b"q1 0 a 1\n"):
+        path.write_bytes(content)
+        with pytest.raises(BadInput, match=r"part\.npz: expected a tally of grades"):
+            read_tally(path)
+
+
+def test_a_tally_does_not_take_the_place_of_what_a_user_has(tmp_path: Path) -> None:
+    human = written(tmp_path / "human", human_rows())
+    with pytest.raises(LabelerError, match="human"):
+        write_tally(str(human), tally_between(human, human))
+    assert len(read_qrels(human)) == 12
+
+
+def test_parts_that_share_a_query_are_merged_only_where_that_is_meant() -> None:
+    parts = [tally_between({"q1": {doc: 1}}, {"q1": {doc: 1}}) for doc in ("a", "b")]
+    with pytest.raises(BadInput, match="query q1 stands in tallies 1 and 2"):
+        merge_tallies(parts)
+    whole = merge_tallies(parts, whole_queries=False)
+    assert (whole.queries, int(whole.count.sum())) == (("q1",), 2)
+    with pytest.raises(Misuse, match="at least one tally"):
+        merge_tallies([])
 
 
 def test_of_a_large_file_it_is_told_that_its_pairs_are_held(tmp_path: Path) -> None:
