@@ -10,7 +10,7 @@ DAY = 86_400.0
 MEASURED = tomllib.loads(
     Path(__file__).with_name("measured_scale.toml").read_text(encoding="utf-8")
 )
-LIVE, TOKENS = MEASURED["live"], MEASURED["tokens"]
+LIVE, TOKENS, WORKERS = MEASURED["live"], MEASURED["tokens"], MEASURED["workers"]
 
 
 def spoken(seconds: float) -> str:

@@ -28,7 +28,7 @@ def test_the_cheapest_way_that_ends_in_time_is_chosen() -> None:
     account = scale.Server("an account", 256, rpm=5000, tpm=4e6, queue=40e6)
     assert scale.choice(100_000, account, 3600) == "one process"
     assert scale.choice(100_000, account, 7 * scale.DAY) == "batches"
-    assert scale.choice(10**8, account, scale.DAY) == "no way"
+    assert scale.choice(10**8, account, scale.DAY) == "not possible"
     quick = scale.Server("a quick server of one's own", 4096)
     assert scale.choice(10**8, quick, scale.DAY) == f"{scale.CORES} workers"
     assert scale.choice(10**6, quick, scale.DAY) == "one process"
