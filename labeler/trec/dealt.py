@@ -6,7 +6,10 @@ import tempfile
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
+
+from labeler.files.read import file_problems
 
 PARTS = 256
 """So many parts a file is dealt out to."""
@@ -50,6 +53,10 @@ class Dealt:
 
 @contextmanager
 def dealing() -> Iterator[Dealt]:
-    """Parts without a piece yet; their file is gone at the end."""
-    with tempfile.TemporaryFile(prefix="labeler-") as file:
+    """Parts without a piece yet; their file is gone at the end.
+
+    Where it cannot be written, as the disk is full, the error names the folder.
+    """
+    folder = Path(tempfile.gettempdir())
+    with file_problems(folder), tempfile.TemporaryFile(prefix="labeler-") as file:
         yield Dealt(file)

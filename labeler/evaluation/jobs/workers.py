@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
+from tempfile import gettempdir
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, cast
 
@@ -26,6 +27,7 @@ from labeler.evaluation.jobs.answers import (
     parts_of,
 )
 from labeler.exchange.taken import pass_on
+from labeler.files.read import file_problems
 from labeler.files.temporary import for_other_processes, scratch_file
 from labeler.models.local.child import start
 
@@ -126,7 +128,7 @@ def shared_out(value: object) -> Iterator[Shared]:
     pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     places = []
     with scratch_file() as path:
-        with path.open("wb") as out:
+        with file_problems(Path(gettempdir())), path.open("wb") as out:
             out.write(b"\0" * _ALIGNED)  # an empty file cannot be mapped
             for buffer in buffers:
                 raw = buffer.raw()
