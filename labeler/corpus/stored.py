@@ -6,6 +6,7 @@ import json
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, ValuesView
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
@@ -38,7 +39,7 @@ class StoredDocuments(Mapping[str, Document]):
 
     def __init__(self, held: int = HELD) -> None:
         self._file = SpooledTemporaryFile(max_size=max(1, held), prefix="labeler-")  # noqa: SIM115  closed with this
-        weakref.finalize(self, self._file.close)
+        weakref.finalize(self, _close, self._file)
         self._starts = array("q", [0])
         self._ids, self._row_of = RowIndex(), array("I")
         self._by_text, self._first_with = RowIndex(), array("I")
@@ -141,10 +142,16 @@ class StoredDocuments(Mapping[str, Document]):
         return number
 
     def _at(self, row: int) -> Document:
-        self._file.seek(self._starts[row])
-        raw = self._file.read(self._starts[row + 1] - self._starts[row])
+        with file_problems(Path(gettempdir())):  # what is not written yet is, before it is read
+            self._file.seek(self._starts[row])
+            raw = self._file.read(self._starts[row + 1] - self._starts[row])
         doc_id, title, text, metadata = json.loads(raw.decode("utf-8", "surrogatepass"))
         return Document(doc_id, text, title, metadata)
+
+
+def _close(file: SpooledTemporaryFile[bytes]) -> None:
+    with suppress(OSError):  # of a full disk: nothing of the file is needed any more
+        file.close()
 
 
 class _InOrder(ValuesView[Document]):
