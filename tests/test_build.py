@@ -128,7 +128,7 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(
         assert not [call for call in server.calls if call.path.endswith("completions")]
     assert not out.exists()
     shown = capsys.readouterr().out
-    assert shown.count("calls ") == 2
+    assert shown.count("\ncalls ") == 2
     assert "--- system" in shown
     assert "topic" in shown
 
