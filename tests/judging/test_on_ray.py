@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,7 +19,9 @@ from made import grade_in, make_collection, pair_calls
 from running import environment, finish, judge_words
 
 from labeler.collection.layout import Collection
+from labeler.errors import Misconfigured
 from labeler.judging.judge import judge
+from labeler.judging.partitions.ray_cluster import RayOptions, started_ray
 from labeler.testing import Answer, Call, FakeServer, completion
 
 pytest.importorskip("ray", reason="an extra that `all` leaves out, as it is for clusters")
@@ -156,3 +159,11 @@ def test_a_key_that_is_refused_ends_all_workers_with_78(collection: Collection) 
         code, errors = finish(start(collection, server), SECONDS)
         assert code == 78, errors
         assert len(errors.splitlines()) <= 3
+
+
+def test_an_address_at_which_nothing_answers_is_refused_at_once() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        with pytest.raises(Misconfigured, match=rf"no Ray cluster answers at {address}"):
+            started_ray(RayOptions(address=address))

@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from labeler.messages import missing_extra
 
 OBJECT_STORE = 100 << 20
 """Bytes of shared memory on this machine: what goes through it is a few numbers."""
+
+CONNECT_SECONDS = 10
 
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -60,6 +63,21 @@ def check_ray() -> None:
         raise Misconfigured(missing_extra("ray", "judging on Ray needs"))
 
 
+def _check_answers(address: str) -> None:
+    """`Misconfigured` where nothing answers at HOST:PORT: Ray tries for minutes, whoever stops it.
+
+    What is no such address, as `auto`, is Ray's to say something of.
+    """
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if not (colon and port.isascii() and port.isdigit()):
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        problem = f"no Ray cluster answers at {address}: {error}"
+        raise Misconfigured(problem, parameter="address") from error
+
+
 class OpenedRay(NamedTuple):
     """Ray, whether it is to be ended again, and its folder of logs where it was started here."""
 
@@ -79,6 +97,7 @@ def started_ray(how: RayOptions) -> OpenedRay:
     if ray.is_initialized():
         return OpenedRay(ray, is_own=False)
     address = how.address or os.environ.get("RAY_ADDRESS")
+    _check_answers(address or "")
     try:
         with _unheard():
             logs = _connect(ray, address, how.workers)
