@@ -239,7 +239,8 @@ def test_a_pair_that_fails_has_no_grade_and_is_asked_about_again_when_told_to(
 
     assert asyncio.run(again()).judged == DOCUMENTS
     assert failing.calls == calls + DOCUMENTS
-    assert collect(collection, folder).result.judged == PAIRS
+    tally = collect(collection, folder).result.tally
+    assert (tally.judged, tally.remembered) == (PAIRS, PAIRS)
 
 
 def test_partitions_of_another_set_are_refused_in_a_line_that_says_what_differs(

@@ -101,6 +101,8 @@ async def acollect_partitions(
     texts = texts_of(opened)
     set_of_pairs = job_of(opened, job.name, pool_of(opened, texts), texts)
     judging = _judged(set_of_pairs, parts, job, unfinished, stopped)
+    if spent is None:
+        judging = _remembered(judging)
     if not done and not opened.judgements(job.name).exists():
         raise stopped or Incomplete(f"{parts.path}: no partition is judged yet")
     assessor = _assessor(parts, job)
@@ -141,6 +143,12 @@ def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
 
     prompt = folder.read_prompt(job)
     return Assessor(prompt, Model(job.model_id, ask), examples=examples_of(job, prompt))
+
+
+async def _remembered(judging: AsyncIterator[Judged]) -> AsyncIterator[Judged]:
+    """The same judgements, for none of which anything is asked now."""
+    async for judged in judging:
+        yield replace(judged, remembered=True)
 
 
 async def _judged(
